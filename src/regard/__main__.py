@@ -1,0 +1,5 @@
+"""`python -m regard`."""
+
+from regard.cli.main import main
+
+main()

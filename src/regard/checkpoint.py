@@ -1,0 +1,119 @@
+"""A folder that appears whole or not at all, and that knows when it was damaged."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from regard.errors import CheckpointError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
+    """Fills a temporary folder beside `folder`, seals it with a manifest, and renames it into place.
+
+    `fill` writes the files and returns what the manifest should say of them. Whatever goes
+    wrong before the rename leaves no `folder` behind, and no temporary one.
+    """
+    if folder.exists():
+        raise CheckpointError(f"{folder} exists already; a model folder is written once")
+    temporary = folder.with_name(f".{folder.name}.writing-{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        temporary.mkdir(parents=True)
+        _seal(temporary, fill(temporary))
+        temporary.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise CheckpointError(f"{folder} cannot be written: {error.strerror or error}") from error
+        raise
+    _sync(folder.parent)
+
+
+def publish(checkpoint: Path, folder: Path) -> None:
+    """Another whole folder with the same files, one that no later step will delete."""
+
+    def fill(place: Path) -> dict[str, Any]:
+        manifest = read_manifest(checkpoint)
+        for name in manifest["files"]:
+            shutil.copyfile(checkpoint / name, place / name)
+        return {key: value for key, value in manifest.items() if key not in ("format", "files")}
+
+    write_whole(folder, fill)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What the folder says of itself, after checking that every file is what it was when written."""
+    manifest = _parse(folder)
+    if manifest["format"] > FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
+        )
+    for name, expected in manifest["files"].items():
+        _check(folder, name, expected)
+    return manifest
+
+
+def find_model(path: Path) -> Path:
+    """The model folder meant by `path`: itself, or the `model` inside a run's folder."""
+    for folder in (path, path / "model"):
+        if (folder / MANIFEST).is_file():
+            return folder
+    if not path.exists():
+        raise CheckpointError(f"{path} does not exist; give the folder that `regard train --out` wrote")
+    raise CheckpointError(
+        f"{path} is not a model folder: it has no {MANIFEST}; give the folder that `regard train --out` wrote"
+    )
+
+
+def sha256(path: Path) -> str:
+    """The file's SHA-256, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _seal(folder: Path, facts: dict[str, Any]) -> None:
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
+    }
+    manifest = {"format": FORMAT, **facts, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    for path in (*folder.iterdir(), folder):
+        _sync(path)
+
+
+def _parse(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder / MANIFEST} cannot be read: {error}") from None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
+        raise CheckpointError(f"{folder / MANIFEST} is not a model's manifest")
+    return manifest
+
+
+def _check(folder: Path, name: str, expected: Any) -> None:
+    if Path(name).name != name or not isinstance(expected, dict):
+        raise CheckpointError(f"{folder / MANIFEST} is damaged: it names a file {name!r}")
+    path = folder / name
+    if not path.is_file():
+        raise CheckpointError(f"{folder} is damaged: {name} is missing; copy the whole folder again")
+    if path.stat().st_size != expected.get("bytes") or sha256(path) != expected.get("sha256"):
+        raise CheckpointError(
+            f"{folder} is damaged: {name} is not what was written (SHA-256 differs); copy the folder again"
+        )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

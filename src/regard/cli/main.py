@@ -1,0 +1,58 @@
+"""`regard VERB`: parse, call, and turn what went wrong into one line."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from regard import __version__
+from regard.cli import demo, train, translate
+from regard.errors import RegardError
+
+DESCRIPTION = """\
+Train a Transformer on two text files, translate with it, and look inside.
+
+  regard demo                                             see it work, in a few minutes
+  regard train --source en.txt --target fr.txt --out my   train on your own pairs
+  regard translate my < new.txt                           translate, one line in, one line out
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command and exits: 0 if it worked, 1 if the user can put something right, 130 on Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has heard enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if options.debug:
+            raise
+        sys.exit(_one_line(error))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="regard", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"regard {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    for verb in (train, translate, demo):
+        verb.add(verbs)
+    for verb in verbs.choices.values():
+        verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")
+    return parser
+
+
+def _one_line(error: Exception) -> str:
+    """sys.exit prints it on stderr and exits 1."""
+    if isinstance(error, RegardError):
+        return f"regard: {error}"
+    if isinstance(error, OSError):
+        return f"regard: {error.filename or 'the system'}: {error.strerror or error}"
+    words = " ".join(str(error).split())
+    return f"regard: unexpected {type(error).__name__}: {words[:200]}; --debug shows where it came from"

@@ -1,0 +1,82 @@
+"""`regard train`: two text files to a model folder."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.tasks.translation import TranslationRun
+
+PRESETS = ("tiny", "small", "base", "big")
+
+EPILOG = """\
+presets (layers, width, heads, feed-forward)
+  tiny   4+4  128   4   256   for some ten thousand pairs
+  small  3+3  256   4  1024   for some hundred thousand pairs (the default)
+  base   6+6  512   8  2048   the paper's base model
+  big    6+6 1024  16  4096   the paper's big model
+
+Settings come from the preset, then --config, then --set; config.toml in the folder shows them
+all, and can be given to --config again. In DIR you find
+  model/         the best model: give DIR or DIR/model to `regard translate`
+  config.toml    every setting that was in effect
+  metrics.jsonl  loss, speed and validation scores
+  step-NNNNNN/   the last checkpoints, each a model folder too
+
+example
+  regard train --source train.en --target train.fr --out runs/en-fr --set train.steps=5000
+"""
+
+
+def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "train",
+        help="train a translation model on two text files",
+        description="Train a translation model on two text files that match line by line.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--source", metavar="FILE", help="sentences to translate from, one a line")
+    parser.add_argument("--target", metavar="FILE", help="their translations, line by line")
+    parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
+    parser.add_argument("--valid-target", metavar="FILE")
+    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="a new folder for the run")
+    parser.add_argument("--preset", choices=PRESETS, default="small", help="size of the model")
+    parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
+    parser.add_argument(
+        "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
+    )
+    parser.set_defaults(run=run_train)
+
+
+def run_train(options: argparse.Namespace) -> None:
+    run = settings(options)
+    from rich.console import Console
+
+    from regard.tasks.translation import train_translation
+
+    console = Console()
+    outcome = train_translation(run, options.out, console)
+    why = {"steps": "done", "minutes": "time is up", "interrupt": "interrupted"}[outcome.ending]
+    console.print(
+        f"  {why}: the best model, of step {outcome.step:,}, is in {options.out / 'model'}\n"
+        f"  translate with: regard translate {options.out} < FILE",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def settings(options: argparse.Namespace) -> "TranslationRun":
+    """Preset, then run file, then --set, then the file flags: what is nearer to hand wins."""
+    from regard.config import apply, parse_assignments, read_settings
+    from regard.model import config as presets
+    from regard.tasks.translation import TranslationRun
+
+    run = TranslationRun(model=getattr(presets, options.preset.upper()))
+    if options.config is not None:
+        run = apply(run, read_settings(options.config))
+    run = apply(run, parse_assignments(options.set))
+    names = ("source", "target", "valid_source", "valid_target")
+    flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return apply(run, {"data": flags})

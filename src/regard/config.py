@@ -1,0 +1,172 @@
+"""Settings: a TOML section for each frozen dataclass of a run; unknown keys are refused."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, fields, is_dataclass, replace
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from regard.errors import ConfigError
+
+Run = TypeVar("Run")
+Section = TypeVar("Section")
+Settings = Mapping[str, Mapping[str, object]]
+
+OFF = "none"
+"""How a TOML file says None, for which TOML has no word."""
+
+
+def read_settings(path: Path) -> dict[str, dict[str, object]]:
+    """The sections of a run file, not yet checked against any dataclass."""
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist; --config takes a TOML run file") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; --config takes a TOML run file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    for name, section in document.items():
+        if not isinstance(section, dict):
+            raise ConfigError(f"{path}: {name} stands outside a section; write it under [section]")
+    return document
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
+    """`section.key=value` of the command line, as sections."""
+    settings: dict[str, dict[str, object]] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not (equals and dot and section and key):
+            raise ConfigError(f"--set {assignment} is not section.key=value, as in train.steps=2000")
+        settings.setdefault(section, {})[key] = _Text(value.strip())
+    return settings
+
+
+def apply(run: Run, settings: Settings) -> Run:
+    """The run with these settings changed; a key it does not have is refused with a suggestion."""
+    changed = {}
+    for name, values in settings.items():
+        if name not in _section_names(run):
+            raise ConfigError(f"[{name}] is not a section{_suggest(name, _section_names(run))}")
+        changed[name] = _apply_section(run, name, values)
+    return replace(run, **changed)  # pyright: ignore[reportArgumentType]
+
+
+def build(section: type[Section], name: str, values: Mapping[str, object]) -> Section:
+    """A settings dataclass from one section of a file, every key checked."""
+    return section(**_checked(section, name, values, _keys(section, name)))
+
+
+def to_toml(run: object) -> str:
+    """The whole run as a file that `read_settings` and `apply` read back."""
+    return "\n".join(_section_toml(name, getattr(run, name)) for name in _section_names(run))
+
+
+class _Text(str):
+    """A value typed on the command line: its type is decided by the setting it is for."""
+
+
+def _apply_section(run: object, name: str, values: Mapping[str, object]) -> object:
+    section = getattr(run, name)
+    known = [f"{other}.{key.name}" for other in _section_names(run) for key in _fields(getattr(run, other))]
+    return replace(section, **_checked(type(section), name, values, known))
+
+
+def _checked(
+    section: type, name: str, values: Mapping[str, object], known: Sequence[str]
+) -> dict[str, object]:
+    types = get_type_hints(section)
+    names = {field.name for field in _fields(section)}
+    for key in values:
+        if key not in names:
+            raise ConfigError(f"{name}.{key} is not a setting{_suggest(f'{name}.{key}', known)}")
+    return {key: _convert(f"{name}.{key}", value, types[key]) for key, value in values.items()}
+
+
+def _convert(name: str, value: object, wanted: Any) -> object:
+    options = _options(wanted)
+    if isinstance(value, _Text):
+        value = _read_text(value, options)
+    if value == OFF and NoneType in options:
+        return None
+    for option in options:
+        if get_origin(option) is Literal and value in get_args(option):
+            return value
+        if option is float and type(value) is int:
+            return float(value)
+        if option is type(value):
+            return value
+    raise ConfigError(f"{name} = {value!r} cannot work; it must be {_describe(options)}")
+
+
+def _read_text(text: str, options: Sequence[Any]) -> object:
+    if str in options:
+        return str(text)
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return str(text)
+
+
+def _options(wanted: Any) -> tuple[Any, ...]:
+    return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+
+
+def _describe(options: Sequence[Any]) -> str:
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: OFF}
+    said = []
+    for option in options:
+        said += map(str, get_args(option)) if get_origin(option) is Literal else [words[option]]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}"
+
+
+def _suggest(name: str, known: Sequence[str]) -> str:
+    """The nearest known name: by its whole, or by its last part, for a key put in the wrong section."""
+    last = {full.rpartition(".")[2]: full for full in known}
+    key = name.rpartition(".")[2]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    near = near or [last[match] for match in difflib.get_close_matches(key, last, n=1, cutoff=0.75)]
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+
+
+def _section_toml(name: str, section: object) -> str:
+    lines = [f"{field.name} = {_toml_value(getattr(section, field.name))}" for field in _fields(section)]
+    return "\n".join([f"[{name}]", *lines]) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    match value:
+        case None:
+            return f'"{OFF}"'
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return repr(value)
+        case str():
+            return '"' + "".join(map(_toml_character, value)) + '"'
+        case _:
+            raise TypeError(f"a setting cannot be {type(value).__name__}")
+
+
+def _toml_character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x20 or ord(character) == 0x7F else character
+
+
+def _section_names(run: object) -> list[str]:
+    return [field.name for field in _fields(run)]
+
+
+def _keys(section: type, name: str) -> list[str]:
+    return [f"{name}.{field.name}" for field in _fields(section)]
+
+
+def _fields(of: Any) -> Iterator[Field[Any]]:
+    assert is_dataclass(of)
+    return iter(fields(of))

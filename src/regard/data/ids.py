@@ -1,0 +1,37 @@
+"""Token ids of many sentences in one flat array: small, quick to slice, easy to keep on disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int32, Int64
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Sentence i is flat[starts[i]:starts[i + 1]]."""
+
+    flat: Int32[np.ndarray, " tokens"]
+    starts: Int64[np.ndarray, " sentences_and_one"]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, index: int) -> Int32[np.ndarray, " length"]:
+        return self.flat[self.starts[index] : self.starts[index + 1]]
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " sentences"]:
+        return np.diff(self.starts)
+
+    def take(self, indexes: Int64[np.ndarray, " chosen"]) -> "Ids":
+        """Those sentences, in that order."""
+        return flatten([self[i] for i in indexes])
+
+
+def flatten(rows: Sequence[Sequence[int] | Int32[np.ndarray, " length"]]) -> Ids:
+    """Rows of ids, laid end to end."""
+    lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    flat = np.concatenate([np.asarray(row, np.int32) for row in rows]) if rows else np.zeros(0, np.int32)
+    return Ids(flat, starts)

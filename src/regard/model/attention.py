@@ -1,0 +1,99 @@
+"""Scaled dot-product attention and multi-head attention: section 3.2."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.model.visible import Visible
+
+
+def attention(
+    query: Float[Tensor, "batch heads query d_k"],
+    key: Float[Tensor, "batch heads key d_k"],
+    value: Float[Tensor, "batch heads key d_v"],
+    visible: Visible,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "batch heads query d_v"]:
+    """Equation 1, softmax(Q K^T / sqrt(d_k)) V, by the fused kernel; a query that sees nothing gets zeros."""
+    keep = None if visible.keep is None else visible.keep[:, None]
+    return functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=keep, dropout_p=dropout, is_causal=visible.causal, scale=scale
+    )
+
+
+def attention_weights(
+    query: Float[Tensor, "batch heads query d_k"],
+    key: Float[Tensor, "batch heads key d_k"],
+    visible: Visible,
+    scale: float | None = None,
+) -> Float[Tensor, "batch heads query key"]:
+    """The softmax of equation 1 by itself: how much each query looks at each key.
+
+    Masking sets the unseen to minus infinity before the softmax (section 3.2.3), so their
+    weight is exactly zero. The fused kernel never holds this matrix, hence the second road.
+    """
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = query @ key.transpose(-2, -1) * scale
+    keep = visible.matrix(query.shape[2], key.shape[2], query.device)[:, None]
+    weights = scores.masked_fill(~keep, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~keep, 0.0)  # also where a query sees nothing, and softmax gave NaN
+
+
+class Memory(NamedTuple):
+    """What is attended to, already projected; whoever attends holds it, so a cache is not a mode."""
+
+    key: Float[Tensor, "batch heads key d_k"]
+    value: Float[Tensor, "batch heads key d_v"]
+
+    def then(self, new: "Memory") -> "Memory":
+        """This, followed by what came next; nothing is mutated."""
+        return Memory(torch.cat([self.key, new.key], dim=2), torch.cat([self.value, new.value], dim=2))
+
+    def select(self, rows: Int[Tensor, " row"]) -> "Memory":
+        """Those rows of the batch, in that order."""
+        return Memory(self.key.index_select(0, rows), self.value.index_select(0, rows))
+
+
+class MultiHeadAttention(nn.Module):
+    """Concat(head_1, ..., head_h) W^O, where head_i = attention(Q W_i^Q, K W_i^K, V W_i^V): section 3.2.2.
+
+    W_1^Q, ..., W_h^Q stand side by side in `query`, and so for the others: one product, all heads.
+    """
+
+    def __init__(
+        self, d_model: int, heads: int, d_k: int, scale: float | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.scale = scale
+        self.dropout = dropout
+        self.query = nn.Linear(d_model, heads * d_k)
+        self.key = nn.Linear(d_model, heads * d_k)
+        self.value = nn.Linear(d_model, heads * d_k)
+        self.output = nn.Linear(heads * d_k, d_model)
+
+    def remember(self, x: Float[Tensor, "batch key d_model"]) -> Memory:
+        """x as keys (where to look) and values (what is found there)."""
+        return Memory(self._split(self.key(x)), self._split(self.value(x)))
+
+    def forward(
+        self, x: Float[Tensor, "batch query d_model"], memory: Memory, visible: Visible
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Each position of x asks the memory: itself, the target so far, or the source."""
+        dropout = self.dropout if self.training else 0.0
+        heads = attention(self._split(self.query(x)), memory.key, memory.value, visible, self.scale, dropout)
+        return self.output(heads.transpose(1, 2).flatten(2))
+
+    def weights(
+        self, x: Float[Tensor, "batch query d_model"], memory: Memory, visible: Visible
+    ) -> Float[Tensor, "batch heads query key"]:
+        """What `forward` weighs the values with, before dropout."""
+        return attention_weights(self._split(self.query(x)), memory.key, visible, self.scale)
+
+    def _split(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch heads length d_k"]:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)

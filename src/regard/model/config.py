@@ -1,0 +1,103 @@
+"""ModelConfig: every number that shapes the model, and the presets, two of them Table 3's."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from regard.errors import ConfigError
+
+Norm = Literal["post", "pre", "literal"]
+Position = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
+Activation = Literal["relu", "gelu"]
+Tied = Literal["all", "target", "none"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The sizes and choices of one Transformer; the defaults are the paper's base model."""
+
+    vocab_size: int = 37_000
+    """Shared pieces; the tokenizer learns up to this many."""
+    d_model: int = 512
+    heads: int = 8
+    d_k: int | None = None
+    """Width of one head; none is d_model / heads."""
+    d_ff: int = 2048
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    dropout: float = 0.1
+    """On embeddings and on every sublayer's output (section 5.4)."""
+    attention_dropout: float = 0.0
+    """On attention weights; not in the paper."""
+    activation_dropout: float = 0.0
+    """Inside the feed-forward layer; not in the paper."""
+    norm: Norm = "post"
+    """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
+    norm_epsilon: float = 1e-5
+    activation: Activation = "relu"
+    position: Position = "paper"
+    """Which position table is added to the embeddings: see position.py."""
+    tied: Tied = "all"
+    """Which embeddings share one matrix. all: source, target and output. target: target and output."""
+    attention_scale: float | None = None
+    """What scores are multiplied by; none is 1 / sqrt(d_k)."""
+    max_length: int = 512
+    """Longest sequence in pieces, end mark included."""
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "it must be at least 1")
+        _require(self.max_length >= 2, "max_length", self.max_length, "it must be at least 2")
+        _require(self.d_k is None or self.d_k >= 1, "d_k", self.d_k, "it must be at least 1, or none")
+        if self.d_k is None and self.d_model % self.heads:
+            raise ConfigError(
+                f"model.d_model = {self.d_model} does not divide into model.heads = {self.heads}; "
+                f"the nearest that does is {_nearest_multiple(self.d_model, self.heads)}"
+            )
+        for name in ("dropout", "attention_dropout", "activation_dropout"):
+            value = getattr(self, name)
+            _require(0 <= value < 1, name, value, "it must be at least 0 and less than 1")
+        _require(self.norm_epsilon > 0, "norm_epsilon", self.norm_epsilon, "it must be more than 0")
+        scale = self.attention_scale
+        _require(scale is None or scale > 0, "attention_scale", scale, "it must be more than 0, or none")
+
+    @property
+    def head_width(self) -> int:
+        """d_k, which the paper also uses for d_v."""
+        return self.d_model // self.heads if self.d_k is None else self.d_k
+
+
+def _require(condition: bool, name: str, value: object, right: str) -> None:
+    if not condition:
+        raise ConfigError(f"model.{name} = {value} cannot work; {right}")
+
+
+def _nearest_multiple(number: int, of: int) -> int:
+    return max(of, round(number / of) * of)
+
+
+BASE = ModelConfig(
+    encoder_layers=6,
+    decoder_layers=6,
+    d_model=512,
+    d_ff=2048,
+    heads=8,
+    d_k=64,
+    dropout=0.1,
+    vocab_size=37_000,
+)
+BIG = ModelConfig(
+    encoder_layers=6,
+    decoder_layers=6,
+    d_model=1024,
+    d_ff=4096,
+    heads=16,
+    d_k=64,
+    dropout=0.3,
+    vocab_size=37_000,
+)
+SMALL = replace(
+    BASE, encoder_layers=3, decoder_layers=3, d_model=256, d_ff=1024, heads=4, d_k=None, vocab_size=8_000
+)
+TINY = replace(
+    BASE, encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, d_k=None, vocab_size=8_000
+)

@@ -1,0 +1,27 @@
+"""Tokens to vectors, and vectors back to scores over tokens: section 3.4."""
+
+import math
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.model.config import Position
+from regard.model.position import Positions
+
+
+class Embedding(nn.Module):
+    """The token's vector times sqrt(d_model), plus its position's vector, then dropout."""
+
+    def __init__(
+        self, vocab_size: int, d_model: int, position: Position, max_length: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_model)
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        self.positions = Positions(position, max_length, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "#batch length"]
+    ) -> Float[Tensor, "batch length d_model"]:
+        return self.dropout(self.tokens(tokens) * self.scale + self.positions(at))

@@ -1,0 +1,76 @@
+"""A translation model as a folder: the whole product, and no pickle in it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from regard import __version__
+from regard.checkpoint import find_model, read_manifest, write_whole
+from regard.config import build, read_settings
+from regard.errors import CheckpointError, ConfigError
+from regard.model.config import ModelConfig
+from regard.model.transformer import Transformer
+from regard.text.tokenizer import Tokenizer, load_tokenizer
+
+TASK = "translation"
+
+
+class Model(NamedTuple):
+    """What a model folder holds."""
+
+    transformer: Transformer
+    tokenizer: Tokenizer
+    manifest: Mapping[str, Any]
+
+
+def save_model(
+    folder: Path, model: Transformer, tokenizer: Tokenizer, settings: str, facts: Mapping[str, Any]
+) -> None:
+    """Writes the folder whole: weights, tokenizer, settings as TOML, and the facts in its manifest."""
+
+    def fill(place: Path) -> dict[str, Any]:
+        (place / "config.toml").write_text(settings, encoding="utf-8")
+        tokenizer.save(place / "tokenizer.json")
+        weights = {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
+        save_file(weights, place / "model.safetensors")
+        return {"regard": __version__, "task": TASK, **facts}
+
+    write_whole(folder, fill)
+
+
+def load_model(path: Path) -> Model:
+    """The model of a folder, every file checked against the manifest first; weights in fp32 on the CPU."""
+    folder = find_model(path)
+    manifest = read_manifest(folder)
+    if manifest.get("task") != TASK:
+        raise CheckpointError(f"{folder} is a model for {manifest.get('task')}, not for {TASK}")
+    try:
+        config = build(ModelConfig, "model", read_settings(folder / "config.toml").get("model", {}))
+    except ConfigError as error:
+        raise CheckpointError(f"{folder / 'config.toml'}: {error}") from None
+    transformer = Transformer(config)
+    _load_weights(transformer, folder / "model.safetensors")
+    return Model(transformer.eval(), load_tokenizer(folder / "tokenizer.json"), manifest)
+
+
+def _load_weights(model: Transformer, path: Path) -> None:
+    try:
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from None
+    wanted = dict(model.named_parameters())
+    if weights.keys() != wanted.keys():
+        odd = sorted(weights.keys() ^ wanted.keys())
+        raise CheckpointError(f"{path} does not fit its config.toml: {odd[0]} is on one side only")
+    with torch.no_grad():
+        for name, parameter in wanted.items():
+            if parameter.shape != weights[name].shape:
+                raise CheckpointError(
+                    f"{path} does not fit its config.toml: {name} is {list(weights[name].shape)}, "
+                    f"not {list(parameter.shape)}"
+                )
+            parameter.copy_(weights[name])

@@ -1,0 +1,234 @@
+"""Translation, from two text files to a model folder."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from torch import Tensor
+
+from regard.checkpoint import publish, sha256
+from regard.config import to_toml
+from regard.data.batch import PairBatch, pair_batch
+from regard.data.bucketing import by_length, stream
+from regard.data.config import DataConfig
+from regard.data.ids import Ids, flatten
+from regard.errors import ConfigError, DataError, RegardError
+from regard.metrics.bleu import bleu
+from regard.model.config import SMALL, ModelConfig
+from regard.model.transformer import Transformer
+from regard.tasks.folder import save_model
+from regard.tasks.translator import Translator
+from regard.text.corpus import Corpus, hold_out, read_corpus
+from regard.text.tokenizer import PAD, Tokenizer, learn_tokenizer
+from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
+from regard.train.log import Log
+from regard.train.loop import Outcome, TrainConfig, Validation, train
+from regard.train.loss import smoothed_cross_entropy
+from regard.train.optimizer import OptimizerConfig, adam, learning_rate
+
+
+@dataclass(frozen=True)
+class TranslationRun:
+    """All settings of a run, one TOML section each."""
+
+    model: ModelConfig = SMALL
+    data: DataConfig = field(default_factory=DataConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    compute: ComputeConfig = field(default_factory=ComputeConfig)
+
+
+def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
+    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model."""
+    refuse_unusable(out)
+    corpora = read_corpora(run)
+    with console.status("learning the pieces"):
+        texts = [*corpora.train.source, *corpora.train.target]
+        tokenizer = learn_tokenizer(texts, run.model.vocab_size)
+        run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
+        task = TranslationTask(run, corpora, tokenizer)
+    _make_folder(out, to_toml(run))
+    for line in task.plan():
+        console.print(f"  {line}", highlight=False, markup=False)
+    with Log(out / "metrics.jsonl", console, run.train.steps) as log:
+        outcome = train(
+            task,
+            out,
+            run.train,
+            adam(task.model, run.optimizer),
+            lambda step: learning_rate(step, run.model.d_model, run.optimizer),
+            log,
+        )
+    publish(outcome.best, out / "model")
+    return outcome
+
+
+@dataclass(frozen=True)
+class Corpora:
+    """What a run learns from, what it is judged on, and where that came from."""
+
+    train: Corpus
+    valid: Corpus
+    held_out: bool
+    trained_on: Mapping[str, Any]
+
+
+def read_corpora(run: TranslationRun) -> Corpora:
+    """The files of the run; without validation files, a part of the training pairs is held out."""
+    data = run.data
+    if data.source is None or data.target is None:
+        raise ConfigError(
+            "there is nothing to train on; give --source FILE and --target FILE, or data.source and data.target"
+        )
+    files = [data.source, data.target]
+    corpus = read_corpus(Path(data.source), Path(data.target))
+    if data.valid_source is not None and data.valid_target is not None:
+        files += [data.valid_source, data.valid_target]
+        train, valid = corpus, read_corpus(Path(data.valid_source), Path(data.valid_target))
+    else:
+        train, valid = hold_out(corpus, max(1, min(data.held_out, len(corpus) // 10)), run.train.seed)
+        train = replace(train, blank=corpus.blank)
+    if not len(train):
+        raise DataError(
+            f"{data.source} has too few different sentences to hold some out; give --valid-source"
+        )
+    trained_on = {"pairs": len(train), "files": {name: sha256(Path(name)) for name in files}}
+    return Corpora(train, valid, held_out=data.valid_source is None, trained_on=trained_on)
+
+
+class TranslationTask:
+    """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
+
+    def __init__(self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer) -> None:
+        self._run = run
+        self._corpora = corpora
+        self._tokenizer = tokenizer
+        self._device = choose_device(run.compute.device)
+        self._precision = choose_precision(run.compute.precision, self._device)
+        torch.manual_seed(run.train.seed)
+        self.model = Transformer(run.model).to(self._device)
+        self._train = _Pairs.of(corpora.train, tokenizer, run.model.max_length)
+        self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
+        self._translator = Translator(self.model, tokenizer)
+        self._signature = ""
+
+    def plan(self) -> Iterator[str]:
+        """What is about to happen, for the person who asked for it."""
+        model, run = self._run.model, self._run
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        yield (
+            f"model   {model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, "
+            f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
+        )
+        how = "held out of the training files" if self._corpora.held_out else "from their own files"
+        yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
+        blank, long = self._corpora.train.blank, self._train.too_long
+        if blank or long:
+            yield f"        left out: {blank:,} with a blank side, {long:,} over {model.max_length - 1} pieces"
+        limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
+        precision = str(self._precision).removeprefix("torch.")
+        yield (
+            f"train   {run.train.steps:,} steps of {run.data.batch_tokens:,} tokens{limit}, "
+            f"on {self._device.type} in {precision}; Ctrl-C stops and saves"
+        )
+
+    def batches(self) -> Iterator[PairBatch]:
+        pairs, run = self._train, self._run
+        order = stream(pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed)
+        for indexes in order:
+            yield pair_batch(pairs.source, pairs.target, indexes.tolist())
+
+    def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
+        return self._cross_entropy(batch, self._run.train.label_smoothing), batch.tokens
+
+    def validate(self) -> Validation:
+        """Loss over the whole validation part, without smoothing; BLEU over its first pairs."""
+        self.model.eval()
+        loss = self._valid_loss()
+        sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
+        references = self._corpora.valid.target[: len(sources)]
+        hypotheses = self._translator.translate(self._within_limit(sources))
+        score = bleu(hypotheses, references)
+        self._signature = score.signature
+        sample = f"{sources[0]} -> {hypotheses[0]}"
+        return Validation(
+            {"loss": loss, "perplexity": float(np.exp(min(loss, 50))), "bleu": score.score}, sample
+        )
+
+    def save(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
+        facts = {
+            "step": step,
+            "metrics": {**metrics, "bleu_signature": self._signature},
+            "trained_on": self._corpora.trained_on,
+        }
+        save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
+
+    def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
+        batch = batch.to(self._device)
+        with computing_in(self._precision, self._device):
+            logits = self.model(batch.source, batch.source_keep, batch.target_in)
+        return smoothed_cross_entropy(logits, batch.target_out, smoothing, PAD)
+
+    @torch.no_grad()
+    def _valid_loss(self) -> float:
+        pairs = self._valid
+        lengths = np.maximum(pairs.source.lengths, pairs.target.lengths)
+        total, tokens = 0.0, 0
+        for indexes in by_length(lengths, self._run.data.batch_tokens):
+            batch = pair_batch(pairs.source, pairs.target, indexes.tolist())
+            total += float(self._cross_entropy(batch, smoothing=0.0))
+            tokens += batch.tokens
+        return total / tokens
+
+    def _within_limit(self, texts: list[str]) -> list[str]:
+        """A validation sentence that the model cannot take counts as not translated."""
+        longest = self._run.model.max_length - 1
+        rows = self._tokenizer.tokenize(texts)
+        return [text if len(row) <= longest else "" for text, row in zip(texts, rows, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """A corpus as ids, without the pairs that are too long for the model."""
+
+    source: Ids
+    target: Ids
+    too_long: int
+
+    @classmethod
+    def of(cls, corpus: Corpus, tokenizer: Tokenizer, max_length: int) -> "_Pairs":
+        source, target = (flatten(tokenizer.tokenize(side)) for side in (corpus.source, corpus.target))
+        fits = (source.lengths < max_length) & (target.lengths < max_length)
+        if not fits.any():
+            raise DataError(
+                f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
+            )
+        if fits.all():
+            return cls(source, target, 0)
+        chosen = np.flatnonzero(fits)
+        return cls(source.take(chosen), target.take(chosen), int((~fits).sum()))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def refuse_unusable(out: Path) -> None:
+    """Says at once what would otherwise be found out after the training."""
+    if out.is_dir() and any(out.iterdir()):
+        raise RegardError(f"{out} is not empty; choose another --out, or delete it first")
+    parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
+
+
+def _make_folder(out: Path, settings: str) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "config.toml").write_text(settings, encoding="utf-8")
+    except OSError as error:
+        raise RegardError(f"{out} cannot be written: {error.strerror}") from None

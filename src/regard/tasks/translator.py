@@ -1,0 +1,68 @@
+"""Translator: a model folder and text in, text out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from regard.data.bucketing import by_length
+from regard.engine.eager import EagerEngine
+from regard.errors import DataError
+from regard.model.transformer import Transformer
+from regard.tasks.folder import load_model
+from regard.text.tokenizer import Tokenizer
+from regard.train.device import Device, choose_device
+
+BATCH_TOKENS = 4096
+
+
+def _nothing(_: int) -> None:
+    pass
+
+
+class Translator:
+    """Translates text with one model, the same way whatever else is translated beside it."""
+
+    def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        self._engine = EagerEngine(model)
+        self._tokenizer = tokenizer
+        self._longest = model.config.max_length - 1  # one place is the end mark's
+
+    @classmethod
+    def load(cls, folder: str | Path, device: Device = "auto") -> "Translator":
+        """The model that `regard train` wrote to `folder`."""
+        model = load_model(Path(folder))
+        return cls(model.transformer.to(choose_device(device)), model.tokenizer)
+
+    def translate(self, texts: Sequence[str], on_done: Callable[[int], None] = _nothing) -> list[str]:
+        """One translation for each text, in the same order; a blank text stays blank.
+
+        A text longer than the model's limit is refused before anything is translated. `on_done`
+        is called after each batch with the number of texts finished in it.
+        """
+        if isinstance(texts, str):
+            raise TypeError("translate takes a list of texts; for one text, give [text]")
+        ids = self._tokenizer.tokenize([text.strip() for text in texts])
+        self._check_lengths(texts, ids)
+        found: list[list[int]] = [[] for _ in texts]
+        full = [index for index, row in enumerate(ids) if row]
+        on_done(len(texts) - len(full))
+        for batch in self._batches(ids, full):
+            for index, row in zip(batch, self._engine.translate([ids[i] for i in batch]), strict=True):
+                found[index] = row
+            on_done(len(batch))
+        return self._tokenizer.detokenize(found)
+
+    def _batches(self, ids: Sequence[Sequence[int]], full: Sequence[int]) -> Iterator[list[int]]:
+        """The indexes in `full`, like lengths together."""
+        lengths = np.array([len(ids[index]) for index in full], np.int64)
+        for batch in by_length(lengths, BATCH_TOKENS):
+            yield [full[i] for i in batch]
+
+    def _check_lengths(self, texts: Sequence[str], ids: Sequence[Sequence[int]]) -> None:
+        for number, (text, row) in enumerate(zip(texts, ids, strict=True), start=1):
+            if len(row) > self._longest:
+                raise DataError(
+                    f'sentence {number} ("{text.strip()[:30]}...") has {len(row)} pieces and this model '
+                    f"takes at most {self._longest}; split it into shorter ones"
+                )

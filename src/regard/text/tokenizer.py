@@ -1,0 +1,100 @@
+"""Joint byte-pair encoding on the `tokenizers` library: any text to ids and back, nothing lost."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Backend
+
+from regard.errors import CheckpointError, ConfigError
+
+PAD, BOS, EOS = 0, 1, 2
+MARKS = ["<pad>", "<s>", "</s>"]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SMALLEST = len(MARKS) + len(BYTES)
+"""The vocabulary that knows bytes only."""
+
+WORDS = r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s"
+"""A word, a digit or a run of signs, each with the one space before it; then other white space.
+
+Spaces stay spaces inside the pieces, so no character is set aside to stand for them and every
+text comes back as it was. Pieces never cross these borders, so the marks above can never be
+spelled by a text that contains them.
+"""
+
+
+class Tokenizer:
+    """Text to piece ids and back; the same text (NFC) comes back, whatever is in it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def vocab_size(self) -> int:
+        return self._backend.get_vocab_size()
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text, without begin or end marks."""
+        return [encoding.ids for encoding in self._backend.encode_batch_fast(list(texts))]
+
+    def detokenize(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each row of ids; marks are left out."""
+        kept = [[id for id in row if id >= len(MARKS)] for row in rows]
+        return self._backend.decode_batch(kept, skip_special_tokens=False)
+
+    def piece(self, id: int) -> str:
+        """The piece as a person reads it: a space where it begins a word, <0xE2> for a byte."""
+        return self._backend.id_to_token(id)
+
+    def save(self, path: Path) -> None:
+        path.write_text(self._backend.to_str(pretty=True), encoding="utf-8")
+
+
+def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+    """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
+
+    A character too rare for a piece of its own is written as its bytes, so nothing is unknown.
+    """
+    if vocab_size <= SMALLEST:
+        raise ConfigError(
+            f"model.vocab_size = {vocab_size} cannot work; bytes and marks alone take {SMALLEST}, "
+            "and 4000 to 37000 is usual"
+        )
+    room = vocab_size - SMALLEST
+    backend = _backend(models.BPE())
+    trainer = trainers.BpeTrainer(
+        vocab_size=room, min_frequency=2, limit_alphabet=max(room // 4, 1), show_progress=False
+    )
+    backend.train_from_iterator(texts, trainer)
+    return Tokenizer(_backend(_with_marks_and_bytes(backend)))
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """The tokenizer that `save` wrote."""
+    try:
+        backend = Backend.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises nothing narrower
+        raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
+    return Tokenizer(backend)
+
+
+def _with_marks_and_bytes(learnt: Backend) -> models.BPE:
+    """The learnt model with ids for marks and bytes before its own.
+
+    They are plain entries of the vocabulary and not `special tokens`, which the library would
+    find in the text itself: a sentence about "</s>" must not end there.
+    """
+    model = json.loads(learnt.to_str())["model"]
+    pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    vocab = {piece: id for id, piece in enumerate([*MARKS, *BYTES, *pieces])}
+    return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
+
+
+def _backend(model: models.BPE) -> Backend:
+    """The space before a word belongs to the word, so the first word is given one too."""
+    backend = Backend(model)
+    backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return backend

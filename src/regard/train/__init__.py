@@ -1,0 +1,1 @@
+"""Loss down, step by step; knows no task."""

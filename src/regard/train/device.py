@@ -1,0 +1,45 @@
+"""Which device computes, and in which precision."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from regard.errors import ConfigError
+
+Device = Literal["auto", "cpu", "cuda"]
+Precision = Literal["auto", "fp32", "bf16"]
+
+
+@dataclass(frozen=True)
+class ComputeConfig:
+    """Where to compute, and how exactly."""
+
+    device: Device = "auto"
+    """auto: a GPU if there is one."""
+    precision: Precision = "auto"
+    """auto: bf16 on a GPU, fp32 on a CPU."""
+
+
+def choose_device(wanted: Device) -> torch.device:
+    """A GPU if there is one, unless told otherwise."""
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("compute.device = cuda cannot work: torch finds no GPU here; use cpu or auto")
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(wanted)
+
+
+def choose_precision(wanted: Precision, device: torch.device) -> torch.dtype:
+    """bf16 where it is known to pay, on a GPU; fp32 elsewhere, unless told otherwise."""
+    if wanted == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return torch.bfloat16 if wanted == "bf16" else torch.float32
+
+
+def computing_in(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
+    """Weights stay in fp32; products are computed in `precision`."""
+    if precision == torch.float32:
+        return nullcontext()
+    return torch.autocast(device.type, precision)

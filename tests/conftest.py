@@ -1,0 +1,31 @@
+"""What several tests need: a tiny model, a tiny corpus."""
+
+import pytest
+import torch
+
+from regard.model.config import ModelConfig
+from regard.model.transformer import Transformer
+
+MICRO = ModelConfig(
+    vocab_size=23, d_model=16, heads=4, d_ff=32, encoder_layers=2, decoder_layers=2, dropout=0.0, max_length=40
+)
+
+
+@pytest.fixture
+def micro() -> ModelConfig:
+    """A config small enough for exhaustive checks."""
+    return MICRO
+
+
+@pytest.fixture
+def micro_model() -> Transformer:
+    """A random model of that config, ready to be asked."""
+    torch.manual_seed(0)
+    return Transformer(MICRO).eval()
+
+
+def pytest_collection_modifyitems(items):
+    """Tests that need a GPU are left out where there is none."""
+    for item in items:
+        if item.get_closest_marker("cuda") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="no GPU here"))

@@ -1,0 +1,103 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, Past, Residual
+from regard.model.visible import CAUSAL, EVERYTHING
+
+
+def test_feed_forward_is_equation_2(micro):
+    torch.manual_seed(0)
+    layer = FeedForward(micro)
+    x = torch.randn(2, 3, micro.d_model)
+    inner = (x @ layer.inner.weight.T + layer.inner.bias).clamp_min(0)
+    torch.testing.assert_close(layer(x), inner @ layer.outer.weight.T + layer.outer.bias)
+
+
+def test_feed_forward_may_use_gelu(micro):
+    layer = FeedForward(replace(micro, activation="gelu"))
+    x = torch.randn(1, 2, micro.d_model)
+    expected = layer.outer(torch.nn.functional.gelu(layer.inner(x)))
+    torch.testing.assert_close(layer(x), expected)
+
+
+def test_feed_forward_works_on_each_position_alone(micro):
+    layer = FeedForward(micro)
+    x = torch.randn(1, 5, micro.d_model)
+    changed = x.clone()
+    changed[0, 2] += 1
+    difference = (layer(changed) - layer(x)).abs().sum(dim=-1)[0]
+    assert difference[2] > 0
+    torch.testing.assert_close(difference[[0, 1, 3, 4]], torch.zeros(4), atol=1e-6, rtol=0)
+
+
+def test_layer_norm_is_the_formula_with_population_variance_and_epsilon_inside_the_root(micro):
+    norm = Residual(micro).norm
+    torch.nn.init.normal_(norm.weight)
+    torch.nn.init.normal_(norm.bias)
+    x = torch.randn(2, 3, micro.d_model)
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    expected = norm.weight * (x - mean) / (variance + micro.norm_epsilon).sqrt() + norm.bias
+    torch.testing.assert_close(norm(x), expected)
+
+
+@pytest.mark.parametrize("place", ["post", "pre", "literal"])
+def test_the_norm_stands_where_it_is_said_to(micro, place):
+    around = Residual(replace(micro, norm=place))
+    x = torch.randn(2, 3, micro.d_model)
+
+    def double(y):
+        return 2 * y
+
+    expected = {
+        "post": around.norm(x + 2 * x),
+        "pre": x + 2 * around.norm(x),
+        "literal": x + around.norm(2 * x),
+    }
+    torch.testing.assert_close(around(x, double), expected[place])
+
+
+def test_residual_dropout_is_on_the_sublayer_and_not_on_what_passes_by(micro):
+    torch.manual_seed(0)
+    around = Residual(replace(micro, norm="pre", dropout=0.5))
+    x = torch.randn(4, 5, micro.d_model)
+    passed = around(x, lambda _: torch.full_like(x, 1e6)) - x
+    assert {round(value) for value in passed.flatten().tolist()} == {0, 2_000_000}
+
+
+def test_the_encoder_layer_is_attention_then_feed_forward(micro):
+    torch.manual_seed(0)
+    layer = EncoderLayer(micro)
+    x = torch.randn(2, 4, micro.d_model)
+    attend = layer.self_attention
+    x1 = layer.around_attention.norm(x + attend(x, attend.remember(x), EVERYTHING))
+    x2 = layer.around_feed_forward.norm(x1 + layer.feed_forward(x1))
+    torch.testing.assert_close(layer(x, EVERYTHING), x2)
+
+
+def test_the_decoder_layer_looks_back_then_at_the_source_then_thinks(micro):
+    torch.manual_seed(0)
+    layer = DecoderLayer(micro)
+    x, encoded = torch.randn(2, 4, micro.d_model), torch.randn(2, 3, micro.d_model)
+    source = layer.cross_attention.remember(encoded)
+    x1 = layer.around_self_attention.norm(
+        x + layer.self_attention(x, layer.self_attention.remember(x), CAUSAL)
+    )
+    x2 = layer.around_cross_attention.norm(x1 + layer.cross_attention(x1, source, EVERYTHING))
+    x3 = layer.around_feed_forward.norm(x2 + layer.feed_forward(x2))
+    out, past = layer(x, Past(source, None), CAUSAL, EVERYTHING)
+    torch.testing.assert_close(out, x3)
+    assert past.source is source
+    torch.testing.assert_close(past.target.key, layer.self_attention.remember(x).key)
+
+
+def test_every_sublayer_has_a_residual_through_which_gradients_reach_the_input(micro):
+    """With sublayers that answer zero, a pre-norm layer passes its input on untouched."""
+    layer = EncoderLayer(replace(micro, norm="pre"))
+    for last in (layer.self_attention.output, layer.feed_forward.outer):
+        torch.nn.init.zeros_(last.weight)
+        torch.nn.init.zeros_(last.bias)
+    x = torch.randn(1, 3, micro.d_model)
+    assert torch.equal(layer(x, EVERYTHING), x)

@@ -1,0 +1,267 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.model.config import TINY, ModelConfig
+from regard.model.transformer import Transformer, positions
+from regard.model.visible import CAUSAL, EVERYTHING, packed, padded
+
+
+def tokens(*shape: int, vocab: int = 23) -> torch.Tensor:
+    return torch.randint(3, vocab, shape)
+
+
+def all_kept(source: torch.Tensor) -> torch.Tensor:
+    return torch.ones_like(source, dtype=torch.bool)
+
+
+def test_a_later_token_changes_nothing_before_it(micro_model):
+    source, target = tokens(2, 5), tokens(2, 6)
+    logits = micro_model(source, all_kept(source), target)
+    for position in range(1, 6):
+        changed = target.clone()
+        changed[:, position] = (changed[:, position] + 1) % 23
+        after = micro_model(source, all_kept(source), changed)
+        assert torch.equal(after[:, :position], logits[:, :position])  # not close: equal
+        assert not torch.equal(after[:, position], logits[:, position])
+
+
+@given(rows=st.integers(1, 4), source=st.integers(1, 8), target=st.integers(1, 8), seed=st.integers(0, 999))
+@settings(deadline=None, max_examples=20)
+@pytest.mark.parametrize("norm", ["post", "pre", "literal"])
+def test_step_by_step_equals_all_at_once(norm, rows, source, target, seed):
+    torch.manual_seed(seed)
+    config = ModelConfig(
+        vocab_size=23, d_model=16, heads=4, d_ff=32, encoder_layers=1, decoder_layers=2, norm=norm, max_length=9
+    )
+    model = Transformer(config).eval()
+    ids, keep, target_in = tokens(rows, source), torch.rand(rows, source) > 0.3, tokens(rows, target)
+    at_once = model(ids, keep, target_in)
+    decoding = model.start(ids, keep)
+    for i in range(target):
+        logits, decoding = model.step(decoding, target_in[:, i])
+        torch.testing.assert_close(logits, at_once[:, i], atol=1e-5, rtol=1e-5)
+
+
+def test_padding_changes_nothing(micro_model):
+    source, target = tokens(3, 5), tokens(3, 6)
+    logits = micro_model(source, all_kept(source), target)
+    wider = torch.cat([source, tokens(3, 4)], dim=1)
+    keep = torch.cat([all_kept(source), torch.zeros(3, 4, dtype=torch.bool)], dim=1)
+    longer = torch.cat([target, tokens(3, 3)], dim=1)
+    torch.testing.assert_close(micro_model(wider, keep, longer)[:, :6], logits, atol=1e-5, rtol=1e-5)
+
+
+def test_what_stands_in_the_padding_changes_nothing_at_all(micro_model):
+    source, keep = tokens(2, 6), torch.tensor([[True] * 6, [True] * 3 + [False] * 3])
+    other = torch.where(keep, source, (source + 5) % 23)
+    target = tokens(2, 4)
+    assert torch.equal(micro_model(source, keep, target), micro_model(other, keep, target))
+
+
+def test_neighbours_in_the_batch_change_nothing(micro_model):
+    source, target = tokens(4, 5), tokens(4, 6)
+    together = micro_model(source, all_kept(source), target)
+    for row in range(4):
+        alone = micro_model(source[row : row + 1], all_kept(source)[:1], target[row : row + 1])
+        torch.testing.assert_close(alone[0], together[row], atol=1e-5, rtol=1e-5)
+
+
+def test_packed_sentences_equal_padded_ones(micro_model):
+    """Two pairs end to end in one row give what they give in two rows."""
+    model, lengths = micro_model, ((3, 4), (5, 2))
+    pairs = [(tokens(1, s), tokens(1, t)) for s, t in lengths]
+    apart = [model(source, all_kept(source), target)[0] for source, target in pairs]
+    source, target = (torch.cat(side, dim=1) for side in zip(*pairs, strict=True))
+    source_segment, target_segment = (
+        torch.tensor([[n + 1 for n, pair in enumerate(lengths) for _ in range(pair[side])]]) for side in (0, 1)
+    )
+    source_at, target_at = (
+        torch.tensor([[i for pair in lengths for i in range(pair[side])]]) for side in (0, 1)
+    )
+    encoded = model.encode(source, source_at, packed(source_segment, source_segment))
+    decoded = model.decode(
+        target,
+        target_at,
+        encoded,
+        packed(target_segment, target_segment, causal=True),
+        packed(target_segment, source_segment),
+    )
+    torch.testing.assert_close(model.output(decoded)[0], torch.cat(apart), atol=1e-5, rtol=1e-5)
+
+
+def test_a_sentence_of_padding_alone_gives_finite_logits(micro_model):
+    source = tokens(2, 4)
+    keep = torch.tensor([[True] * 4, [False] * 4])
+    assert micro_model(source, keep, tokens(2, 3)).isfinite().all()
+
+
+@pytest.mark.parametrize("position", ["none", "paper", "tensor2tensor", "halves", "learned"])
+def test_qian_kill_you_and_you_kill_qian_differ_only_by_position(micro, position):
+    """T1 T2 T3 against T3 T2 T1, read at a class token in front: without positions, the same."""
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, position=position)).eval()
+    class_token, qian, kill, you = 3, 4, 5, 6
+    both = torch.tensor([[class_token, qian, kill, you], [class_token, you, kill, qian]])
+    one, other = model.encode(both, positions(both), EVERYTHING)[:, 0]
+    if position == "none":
+        torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
+    else:
+        assert (one - other).abs().max() > 1e-3
+
+
+def test_without_positions_the_encoder_does_not_know_order(micro):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, position="none")).eval()
+    source, order = tokens(1, 7), torch.randperm(7)
+    straight = model.encode(source, positions(source), EVERYTHING)
+    mixed = model.encode(source[:, order], positions(source), EVERYTHING)
+    torch.testing.assert_close(mixed, straight[:, order], atol=1e-5, rtol=1e-5)
+
+
+def test_one_token_has_one_embedding_and_as_many_meanings_as_contexts(micro_model):
+    history, holiday = torch.tensor([[3, 9, 4]]), torch.tensor([[5, 9, 6]])
+    inside = [micro_model.encode(s, positions(s), EVERYTHING)[0, 1] for s in (history, holiday)]
+    assert torch.equal(*(micro_model.source_embedding(s, positions(s))[0, 1] for s in (history, holiday)))
+    assert (inside[0] - inside[1]).abs().max() > 1e-3
+
+
+def test_every_decoder_layer_reads_the_last_encoder_layer(micro_model):
+    encoded = torch.randn(1, 5, 16)
+    past = micro_model.decoder.start(encoded)
+    assert len(past) == micro_model.config.decoder_layers
+    for layer, before in zip(micro_model.decoder.layers, past, strict=True):
+        assert torch.equal(before.source.key, layer.cross_attention.remember(encoded).key)
+
+
+def test_the_source_is_remembered_once_per_sentence(micro_model):
+    counted = []
+    for layer in micro_model.decoder.layers:
+        layer.cross_attention.key.register_forward_hook(lambda *_: counted.append(1))
+    source = tokens(2, 5)
+    decoding = micro_model.start(source, all_kept(source))
+    for _ in range(4):
+        _, decoding = micro_model.step(decoding, tokens(2))
+    assert len(counted) == micro_model.config.decoder_layers
+
+
+def test_the_encoder_has_no_loop_over_time(micro_model):
+    calls = []
+    hook = micro_model.encoder.layers[0].register_forward_hook(lambda *_: calls.append(1))
+    for length in (2, 30):
+        source = tokens(1, length)
+        micro_model.encode(source, positions(source), EVERYTHING)
+    hook.remove()
+    assert len(calls) == 2  # once per sentence, whatever its length
+
+
+@pytest.mark.parametrize(("tied", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
+def test_embeddings_are_tied_as_asked(micro, tied, matrices):
+    model = Transformer(replace(micro, tied=tied))
+    three = (model.source_embedding.tokens, model.target_embedding.tokens, model.output)
+    assert len({module.weight.data_ptr() for module in three}) == matrices
+    vocabulary = micro.vocab_size * micro.d_model
+    untied = sum(p.numel() for p in Transformer(replace(micro, tied="none")).parameters())
+    assert sum(p.numel() for p in model.parameters()) == untied - (3 - matrices) * vocabulary
+
+
+@pytest.mark.parametrize("tied", ["all", "target", "none"])
+def test_embeddings_start_with_unit_variance_after_scaling(tied):
+    torch.manual_seed(0)
+    model = Transformer(replace(TINY, tied=tied, dropout=0.0))
+    for embedding in (model.source_embedding, model.target_embedding):
+        assert (embedding.tokens.weight * embedding.scale).std().item() == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_same_seed_gives_the_same_weights(micro):
+    def weights(seed):
+        torch.manual_seed(seed)
+        return torch.cat([p.flatten() for p in Transformer(micro).parameters()])
+
+    assert torch.equal(weights(1), weights(1))
+    assert not torch.equal(weights(1), weights(2))
+
+
+def test_logits_become_a_distribution(micro_model):
+    source = tokens(1, 3)
+    probability = micro_model(source, all_kept(source), tokens(1, 2)).softmax(-1)
+    torch.testing.assert_close(probability.sum(-1), torch.ones(1, 2))
+
+
+def test_selected_rows_go_on_as_if_they_had_been_alone(micro_model):
+    source, keep = tokens(3, 5), torch.rand(3, 5) > 0.3
+    first, then = tokens(3), tokens(2)
+    _, decoding = micro_model.step(micro_model.start(source, keep), first)
+    chosen = torch.tensor([2, 0])
+    logits, _ = micro_model.step(decoding.select(chosen), then)
+    _, alone = micro_model.step(micro_model.start(source[chosen], keep[chosen]), first[chosen])
+    expected, _ = micro_model.step(alone, then)
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_bf16_agrees_with_fp32_to_its_own_precision(micro_model):
+    source, target = tokens(2, 5), tokens(2, 6)
+    exact = micro_model(source, all_kept(source), target)
+    rough = micro_model.to(torch.bfloat16)(source, all_kept(source), target)
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.float(), exact, atol=0.2, rtol=0.1)
+
+
+def test_left_padding_works_when_visibility_and_positions_say_so(micro_model):
+    source = tokens(1, 4)
+    shifted = torch.cat([tokens(1, 2), source], dim=1)
+    keep = torch.tensor([[False] * 2 + [True] * 4])
+    at = torch.tensor([[0, 0, 0, 1, 2, 3]])
+    straight = micro_model.encode(source, positions(source), EVERYTHING)
+    padded_left = micro_model.encode(shifted, at, padded(keep))[:, 2:]
+    torch.testing.assert_close(padded_left, straight, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "literal"])
+def test_six_and_six_layers_learn(norm):
+    """The depth of the paper, from our initialisation: a few steps must lower the loss a good deal."""
+    torch.manual_seed(0)
+    config = ModelConfig(vocab_size=16, d_model=32, heads=4, d_ff=64, dropout=0.0, norm=norm, max_length=8)
+    model = Transformer(config)
+    adam = torch.optim.Adam(model.parameters(), lr=2e-3, betas=(0.9, 0.98), eps=1e-9)
+    source = tokens(64, 4, vocab=16)
+    target_in = torch.cat([torch.ones(64, 1, dtype=torch.long), source[:, :-1]], dim=1)
+
+    def loss():
+        logits = model(source, all_kept(source), target_in)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), source.flatten())
+
+    before = loss().item()
+    for step in range(60):
+        for group in adam.param_groups:
+            group["lr"] = 2e-3 * min(1, (step + 1) / 30)
+        adam.zero_grad()
+        value = loss()
+        value.backward()
+        adam.step()
+    assert loss().item() < before / 2
+
+
+def test_every_parameter_gets_a_gradient(micro):
+    model = Transformer(replace(micro, tied="none", position="learned"))
+    source = tokens(2, 5)
+    model(source, all_kept(source), tokens(2, 4)).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        # a key's bias moves all of a query's scores alike, which softmax does not see
+        assert name.endswith("key.bias") or parameter.grad.abs().sum() > 0, name
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_the_gpu_agrees_with_the_cpu(micro_model, precision):
+    source, keep, target = tokens(2, 5), torch.tensor([[True] * 5, [False] * 5]), tokens(2, 6)
+    exact = micro_model(source, keep, target)
+    model = micro_model.to("cuda", precision)
+    found = model(source.cuda(), keep.cuda(), target.cuda())
+    tolerance = 1e-4 if precision == torch.float32 else 0.2
+    torch.testing.assert_close(found.float().cpu(), exact, atol=tolerance, rtol=tolerance)
+    assert CAUSAL.matrix(2, 2, torch.device("cuda")).is_cuda

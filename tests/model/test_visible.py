@@ -1,0 +1,49 @@
+import torch
+
+from regard.model.visible import CAUSAL, EVERYTHING, Visible, packed, padded
+
+CPU = torch.device("cpu")
+
+
+def test_a_causal_query_sees_itself_and_what_came_before():
+    expected = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert CAUSAL.matrix(3, 3, CPU)[0].int().tolist() == expected
+
+
+def test_everything_hides_nothing():
+    assert EVERYTHING.matrix(2, 5, CPU).all()
+
+
+def test_padding_is_seen_by_nobody_on_either_side():
+    keep = torch.tensor([[True, True, False], [False, True, True]])
+    for row, visible in zip(keep, padded(keep).matrix(3, 3, CPU).expand(2, 3, 3), strict=True):
+        for query in visible:
+            assert query.tolist() == row.tolist()
+
+
+def test_padded_and_causal_hides_both():
+    keep = torch.tensor([[False, True, True]])
+    assert padded(keep, causal=True).matrix(3, 3, CPU)[0].int().tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1]]
+
+
+def test_packed_sentences_see_only_themselves():
+    segment = torch.tensor([[1, 1, 2, 0]])
+    expected = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
+    assert packed(segment, segment).matrix(4, 4, CPU)[0].int().tolist() == expected
+
+
+def test_packed_targets_see_their_own_source():
+    seen = packed(torch.tensor([[1, 2, 2]]), torch.tensor([[1, 1, 2]])).matrix(3, 3, CPU)
+    assert seen[0].int().tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 1]]
+
+
+def test_packed_and_causal_is_causal_within_each_sentence():
+    segment = torch.tensor([[1, 1, 2, 2]])
+    expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    assert packed(segment, segment, causal=True).matrix(4, 4, CPU)[0].int().tolist() == expected
+
+
+def test_keep_and_causal_are_alternatives():
+    for visible in (EVERYTHING, CAUSAL, padded(torch.ones(1, 2, dtype=torch.bool), causal=True)):
+        assert not (visible.causal and visible.keep is not None)
+    assert Visible() == EVERYTHING

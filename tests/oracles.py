@@ -1,0 +1,46 @@
+"""Slow, obvious twins of what the package does fast."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
+    """Equation 1 for one head, a query at a time, by the notes' steps: dot, scale, softmax, weigh, sum."""
+    out = torch.zeros(query.shape[0], value.shape[1])
+    for i in range(query.shape[0]):
+        seen = [j for j in range(key.shape[0]) if keep[i, j]]
+        scores = [(query[i] @ key[j]).item() * scale for j in seen]
+        exponentials = [math.exp(score - max(scores)) for score in scores]
+        for j, exponential in zip(seen, exponentials, strict=True):
+            out[i] += exponential / sum(exponentials) * value[j]
+    return out
+
+
+def attend_head_by_head(attend, x: Tensor, other: Tensor, keep: Tensor) -> Tensor:
+    """Multi-head attention as a for-loop over heads, each with its own slice of the matrices."""
+    width = attend.query.out_features // attend.heads
+    joined = []
+    for head in range(attend.heads):
+        rows = slice(head * width, (head + 1) * width)
+        project = [
+            inputs @ layer.weight[rows].T + layer.bias[rows]
+            for inputs, layer in ((x, attend.query), (other, attend.key), (other, attend.value))
+        ]
+        joined.append(attend_one_by_one(*project, keep, 1 / math.sqrt(width)))
+    return torch.cat(joined, dim=1) @ attend.output.weight.T + attend.output.bias
+
+
+def greedy_one_by_one(model, source: list[int], bos: int, eos: int, limit: int) -> list[int]:
+    """Greedy search without cache or batch: the whole prefix again for every token."""
+    found: list[int] = []
+    while len(found) < limit:
+        logits = model(
+            torch.tensor([source]), torch.ones(1, len(source), dtype=torch.bool), torch.tensor([[bos, *found]])
+        )
+        best = int(logits[0, -1].argmax())
+        if best == eos:
+            break
+        found.append(best)
+    return found
