@@ -6,8 +6,17 @@ import torch
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 
+torch.set_num_threads(1)  # what tests compute is too small to share
+
 MICRO = ModelConfig(
-    vocab_size=23, d_model=16, heads=4, d_ff=32, encoder_layers=2, decoder_layers=2, dropout=0.0, max_length=40
+    vocab_size=23,
+    d_model=16,
+    heads=4,
+    d_ff=32,
+    encoder_layers=2,
+    decoder_layers=2,
+    dropout=0.0,
+    max_length=40,
 )
 
 

@@ -37,7 +37,9 @@ def greedy_one_by_one(model, source: list[int], bos: int, eos: int, limit: int) 
     found: list[int] = []
     while len(found) < limit:
         logits = model(
-            torch.tensor([source]), torch.ones(1, len(source), dtype=torch.bool), torch.tensor([[bos, *found]])
+            torch.tensor([source]),
+            torch.ones(1, len(source), dtype=torch.bool),
+            torch.tensor([[bos, *found]]),
         )
         best = int(logits[0, -1].argmax())
         if best == eos:

@@ -52,7 +52,10 @@ def test_a_config_cannot_be_changed():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"d_model": 512, "heads": 10}, "model.d_model = 512 does not divide into model.heads = 10; .* is 510"),
+        (
+            {"d_model": 512, "heads": 10},
+            "model.d_model = 512 does not divide into model.heads = 10; .* is 510",
+        ),
         ({"d_model": 4, "heads": 10}, "the nearest that does is 10"),
         ({"heads": 0}, "model.heads = 0 cannot work; it must be at least 1"),
         ({"encoder_layers": 0}, "model.encoder_layers = 0"),
@@ -71,6 +74,8 @@ def test_a_config_that_cannot_work_says_what_would(changes, message):
 def test_heads_need_not_divide_the_width_when_d_k_is_given():
     config = ModelConfig(vocab_size=9, d_model=10, heads=3, d_k=4, d_ff=8, encoder_layers=1, decoder_layers=1)
     logits = Transformer(config)(
-        torch.zeros(1, 2, dtype=torch.long), torch.ones(1, 2, dtype=torch.bool), torch.zeros(1, 3, dtype=torch.long)
+        torch.zeros(1, 2, dtype=torch.long),
+        torch.ones(1, 2, dtype=torch.bool),
+        torch.zeros(1, 3, dtype=torch.long),
     )
     assert logits.shape == (1, 3, 9)

@@ -54,7 +54,9 @@ def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     from regard.tasks.translation import train_translation
+    from regard.train.device import keep_freed_memory
 
+    keep_freed_memory()
     console = Console()
     outcome = train_translation(run, options.out, console)
     why = {"steps": "done", "minutes": "time is up", "interrupt": "interrupted"}[outcome.ending]

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int, Int32
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.data.ids import Ids
 from regard.text.tokenizer import BOS, EOS, PAD
 
-Row = Sequence[int] | Int32[np.ndarray, " length"]
+Row = Sequence[int] | Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ class Ids:
 
     def take(self, indexes: Int64[np.ndarray, " chosen"]) -> "Ids":
         """Those sentences, in that order."""
-        return flatten([self[i] for i in indexes])
+        return flatten([self[i] for i in indexes.tolist()])
 
 
-def flatten(rows: Sequence[Sequence[int] | Int32[np.ndarray, " length"]]) -> Ids:
+def flatten(rows: Sequence[Sequence[int] | Int32[np.ndarray, " _"]]) -> Ids:
     """Rows of ids, laid end to end."""
     lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

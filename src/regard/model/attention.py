@@ -21,9 +21,14 @@ def attention(
 ) -> Float[Tensor, "batch heads query d_v"]:
     """Equation 1, softmax(Q K^T / sqrt(d_k)) V, by the fused kernel; a query that sees nothing gets zeros."""
     keep = None if visible.keep is None else visible.keep[:, None]
-    return functional.scaled_dot_product_attention(
+    blind = None
+    if keep is not None and query.is_cuda:  # cuDNN's kernel gives such a query a mean, and NaN gradients
+        blind = ~keep.any(dim=-1, keepdim=True)
+        keep = keep | blind
+    out = functional.scaled_dot_product_attention(
         query, key, value, attn_mask=keep, dropout_p=dropout, is_causal=visible.causal, scale=scale
     )
+    return out if blind is None else out.masked_fill(blind, 0.0)
 
 
 def attention_weights(

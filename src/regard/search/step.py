@@ -1,6 +1,6 @@
 """Step: all that search asks of a model."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -8,6 +8,7 @@ from torch import Tensor
 State = TypeVar("State")
 
 
+@runtime_checkable
 class Step(Protocol[State]):
     """Writes one token more, in many rows at once; the state belongs to the model alone."""
 

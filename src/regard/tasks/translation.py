@@ -61,7 +61,7 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
             out,
             run.train,
             adam(task.model, run.optimizer),
-            lambda step: learning_rate(step, run.model.d_model, run.optimizer),
+            lambda step: learning_rate(step, run.train.steps, run.model.d_model, run.optimizer),
             log,
         )
     publish(outcome.best, out / "model")

@@ -1,7 +1,9 @@
 """Joint byte-pair encoding on the `tokenizers` library: any text to ids and back, nothing lost."""
 
 import json
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -45,13 +47,16 @@ class Tokenizer:
 
     def piece(self, id: int) -> str:
         """The piece as a person reads it: a space where it begins a word, <0xE2> for a byte."""
-        return self._backend.id_to_token(id)
+        piece = self._backend.id_to_token(id)
+        if piece is None:
+            raise IndexError(f"there is no piece {id}; ids run from 0 to {self.vocab_size - 1}")
+        return piece
 
     def save(self, path: Path) -> None:
         path.write_text(self._backend.to_str(pretty=True), encoding="utf-8")
 
 
-def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
     """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
 
     A character too rare for a piece of its own is written as its bytes, so nothing is unknown.
@@ -63,8 +68,13 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
         )
     room = vocab_size - SMALLEST
     backend = _backend(models.BPE())
+    alphabet = _alphabet(texts, max(room // 2, 1))
     trainer = trainers.BpeTrainer(
-        vocab_size=room, min_frequency=2, limit_alphabet=max(room // 4, 1), show_progress=False
+        vocab_size=room,
+        min_frequency=2,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
     return Tokenizer(_backend(_with_marks_and_bytes(backend)))
@@ -77,6 +87,14 @@ def load_tokenizer(path: Path) -> Tokenizer:
     except Exception as error:  # the library raises nothing narrower
         raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
     return Tokenizer(backend)
+
+
+def _alphabet(texts: Sequence[str], limit: int) -> list[str]:
+    """The most frequent characters; the library, left to choose, breaks ties differently each time."""
+    counts = Counter(" ")
+    for text in texts:
+        counts.update(unicodedata.normalize("NFC", text))
+    return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
 def _with_marks_and_bytes(learnt: Backend) -> models.BPE:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -56,6 +56,7 @@ class Validation:
     sample: str = ""
 
 
+@runtime_checkable
 class Trainable(Protocol[Batch]):
     """All that the loop asks of a task."""
 

@@ -1,0 +1,85 @@
+"""English inflection by rule: plurals, the third person, the past, and 'a' or 'an'."""
+
+VOWELS = "aeiou"
+SIBILANTS = ("s", "x", "z", "ch", "sh")
+
+
+def plural(noun: str) -> str:
+    """The plural of a regular noun: books, boxes, stories."""
+    return _with_s(noun)
+
+
+def third_person(verb: str) -> str:
+    """The verb after 'she'; of a phrasal verb only the first word changes: looks for."""
+    head, _, tail = verb.partition(" ")
+    head = "has" if head == "have" else f"{head}es" if head in ("go", "do") else _with_s(head)
+    return f"{head} {tail}".rstrip()
+
+
+def past(verb: str) -> str:
+    """The past of a regular verb: visited, closed, studied, looked for."""
+    head, _, tail = verb.partition(" ")
+    if head.endswith("e"):
+        head = f"{head}d"
+    elif head.endswith("y") and head[-2] not in VOWELS:
+        head = f"{head[:-1]}ied"
+    else:
+        head = f"{head}ed"
+    return f"{head} {tail}".rstrip()
+
+
+def a(phrase: str) -> str:
+    """The phrase after 'a', or after 'an' where its first sound is a vowel (a useful book, an hour)."""
+    consonant_sound = phrase.startswith(("use", "uni", "one"))
+    silent_h = phrase.startswith(("hour", "honest"))
+    vowel_sound = phrase[0].lower() in VOWELS and not consonant_sound
+    return f"an {phrase}" if vowel_sound or silent_h else f"a {phrase}"
+
+
+def without_a(phrase: str) -> str:
+    """The phrase without the article that `a` gave it."""
+    return phrase.removeprefix("a ").removeprefix("an ")
+
+
+def number(value: int) -> str:
+    """A number from 1 to 100 in words."""
+    if value <= 20:
+        return _TO_TWENTY[value]
+    if value == 100:
+        return "one hundred"
+    tens, units = divmod(value, 10)
+    return f"{_TENS[tens]}-{_TO_TWENTY[units]}" if units else _TENS[tens]
+
+
+def _with_s(word: str) -> str:
+    if word.endswith(SIBILANTS):
+        return f"{word}es"
+    if word.endswith("y") and word[-2] not in VOWELS:
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+_TO_TWENTY = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
+_TENS = [".", ".", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]

@@ -1,0 +1,43 @@
+"""A sentence pattern: a way of saying, and for each of its slots the words that may stand there."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Sentences that differ only in what fills their slots, numbered from 0 to `size`.
+
+    Any choice for one slot goes with any choice for the others, so a sentence's number, read in the mixed
+    radix of the slots' lengths, is the list of its choices. Where two choices depend on each other
+    they are made together, in one slot.
+    """
+
+    name: str
+    weight: float  # how often it is spoken, compared with the other patterns
+    slots: tuple[Sequence[Any], ...]
+    say: Callable[..., tuple[str, str]]
+
+    @cached_property
+    def size(self) -> int:
+        """How many sentences it has."""
+        return math.prod(map(len, self.slots))
+
+    def sentence(self, index: int) -> tuple[str, str]:
+        """The sentence with this number, in English and in French."""
+        chosen: list[Any] = []
+        for slot in self.slots:
+            index, choice = divmod(index, len(slot))
+            chosen.append(slot[choice])
+        left, right = self.say(*chosen)
+        return left[0].upper() + left[1:], right[0].upper() + right[1:]
+
+
+def shared(weight: float, patterns: Iterable[Pattern]) -> list[Pattern]:
+    """The patterns with their weights scaled so that together they have this one."""
+    patterns = list(patterns)
+    scale = weight / sum(pattern.weight for pattern in patterns)
+    return [Pattern(p.name, p.weight * scale, p.slots, p.say) for p in patterns]

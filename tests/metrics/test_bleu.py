@@ -1,0 +1,18 @@
+import pytest
+import sacrebleu
+
+from regard.metrics.bleu import bleu
+
+REFERENCES = ["Jane visite l'Afrique en septembre.", "Il fait beau aujourd'hui."]
+HYPOTHESES = ["Jane visite l'Afrique en octobre.", "Il fait beau."]
+
+
+def test_it_is_sacrebleus_and_says_which():
+    found = bleu(HYPOTHESES, REFERENCES)
+    assert found.score == pytest.approx(sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES]).score)
+    assert "tok:13a" in found.signature
+    assert "case:mixed" in found.signature
+
+
+def test_a_perfect_translation_scores_a_hundred():
+    assert bleu(REFERENCES, REFERENCES).score == pytest.approx(100)

@@ -1,0 +1,53 @@
+import torch
+
+from regard.search.greedy import greedy
+
+BOS, EOS = 0, 1
+
+
+class Countdown:
+    """A three-line model: row r says 5, 4, ... down to 2, then ends; the state is what it says next."""
+
+    def __init__(self):
+        self.rows_seen = []
+
+    def step(self, state, token):
+        self.rows_seen.append(len(token))
+        return torch.nn.functional.one_hot(state, 10).float(), state - 1
+
+    def select(self, state, rows):
+        return state[rows]
+
+
+def test_the_highest_score_is_kept_until_the_end_mark():
+    found = greedy(Countdown(), torch.tensor([5]), BOS, EOS, torch.tensor([50]))
+    assert found == [[5, 4, 3, 2]]
+
+
+def test_rows_end_by_themselves_and_keep_their_place():
+    model = Countdown()
+    found = greedy(model, torch.tensor([3, 1, 5]), BOS, EOS, torch.tensor([50, 50, 50]))
+    assert found == [[3, 2], [], [5, 4, 3, 2]]
+    assert model.rows_seen == [3, 2, 2, 1, 1]  # finished rows cost nothing
+
+
+def test_each_row_has_its_own_limit():
+    found = greedy(Countdown(), torch.tensor([9, 9, 9]), BOS, EOS, torch.tensor([2, 0, 4]))
+    assert found == [[9, 8], [], [9, 8, 7, 6]]
+
+
+def test_ties_go_to_the_lowest_id():
+    class Tied(Countdown):
+        def step(self, state, token):
+            scores = torch.zeros(len(token), 10)
+            scores[:, [4, 7]] = 1.0
+            return scores, state
+
+    assert greedy(Tied(), torch.tensor([0]), BOS, EOS, torch.tensor([2])) == [[4, 4]]
+
+
+def test_no_rows_give_no_rows():
+    assert (
+        greedy(Countdown(), torch.zeros(0, dtype=torch.long), BOS, EOS, torch.zeros(0, dtype=torch.long))
+        == []
+    )

@@ -1,0 +1,115 @@
+import json
+
+import pytest
+
+from regard.checkpoint import MANIFEST, find_model, publish, read_manifest, sha256, write_whole
+from regard.errors import CheckpointError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    place = tmp_path / "runs" / "model"
+    write_whole(place, two_files)
+    return place
+
+
+def two_files(place):
+    (place / "a").write_bytes(b"alpha")
+    (place / "b").write_bytes(b"beta")
+    return {"task": "test"}
+
+
+def test_a_whole_folder_reads_back(folder):
+    manifest = read_manifest(folder)
+    assert manifest["task"] == "test"
+    assert manifest["files"]["a"] == {"bytes": 5, "sha256": sha256(folder / "a")}
+
+
+def test_a_failure_half_way_leaves_nothing(tmp_path):
+    def fail(place):
+        two_files(place)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "model", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_line_and_leaves_nothing(tmp_path):
+    def fail(place):
+        two_files(place)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(CheckpointError, match="model cannot be written: No space left on device"):
+        write_whole(tmp_path / "model", fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_never_overwritten(folder):
+    with pytest.raises(CheckpointError, match="exists already"):
+        write_whole(folder, two_files)
+    assert read_manifest(folder)
+
+
+@pytest.mark.parametrize("byte", [0, 3])
+def test_one_flipped_bit_is_seen(folder, byte):
+    content = bytearray((folder / "b").read_bytes())
+    content[byte] ^= 1
+    (folder / "b").write_bytes(content)
+    with pytest.raises(CheckpointError, match="is damaged: b is not what was written"):
+        read_manifest(folder)
+
+
+def test_a_cut_or_missing_file_is_named(folder):
+    (folder / "a").write_bytes(b"alph")
+    with pytest.raises(CheckpointError, match="is damaged: a"):
+        read_manifest(folder)
+    (folder / "a").unlink()
+    with pytest.raises(CheckpointError, match="a is missing"):
+        read_manifest(folder)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": "1", "files": {}}', "3"])
+def test_a_manifest_that_is_none_is_refused(folder, content):
+    (folder / MANIFEST).write_text(content)
+    with pytest.raises(CheckpointError, match=MANIFEST):
+        read_manifest(folder)
+
+
+def test_a_manifest_cannot_point_outside_its_folder(folder):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["files"] = {"../../secret": {"bytes": 1, "sha256": ""}}
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(CheckpointError, match="names a file"):
+        read_manifest(folder)
+
+
+def test_a_later_format_asks_for_an_upgrade(folder):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 3}))
+    with pytest.raises(CheckpointError, match="has format 3, this regard reads up to 1; upgrade regard"):
+        read_manifest(folder)
+
+
+def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):
+    assert find_model(folder) == folder
+    assert find_model(folder.parent) == folder
+
+
+def test_what_is_no_model_is_said_to_be_none(tmp_path):
+    with pytest.raises(CheckpointError, match="does not exist"):
+        find_model(tmp_path / "nowhere")
+    with pytest.raises(CheckpointError, match="is not a model folder"):
+        find_model(tmp_path)
+
+
+def test_publishing_copies_a_checkpoint_whole(folder):
+    publish(folder, folder.parent / "best")
+    assert read_manifest(folder.parent / "best") == read_manifest(folder)
+
+
+def test_a_damaged_checkpoint_is_not_published(folder):
+    (folder / "a").write_bytes(b"ALPHA")
+    with pytest.raises(CheckpointError, match="damaged"):
+        publish(folder, folder.parent / "best")
+    assert not (folder.parent / "best").exists()

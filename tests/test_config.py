@@ -1,0 +1,116 @@
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.config import apply, build, parse_assignments, read_settings, to_toml
+from regard.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Oven:
+    heat: int = 180
+    minutes: float | None = None
+    mode: Literal["fan", "grill"] = "fan"
+    light: bool = True
+    name: str = "oven"
+
+
+@dataclass(frozen=True)
+class Shop:
+    town: str | None = None
+
+
+@dataclass(frozen=True)
+class Kitchen:
+    oven: Oven = field(default_factory=Oven)
+    shop: Shop = field(default_factory=Shop)
+
+
+def changed(*assignments: str) -> Kitchen:
+    return apply(Kitchen(), parse_assignments(assignments))
+
+
+def test_assignments_take_the_type_of_their_setting():
+    oven = changed(
+        "oven.heat=200", "oven.minutes=3", "oven.mode=grill", "oven.light=false", "oven.name=12"
+    ).oven
+    assert oven == Oven(200, 3.0, "grill", False, "12")
+    assert type(oven.minutes) is float
+
+
+def test_none_switches_off_what_can_be_off():
+    assert changed("oven.minutes=4", "oven.minutes=none").oven.minutes is None
+    assert apply(Kitchen(shop=Shop("Lyon")), {"shop": {"town": "none"}}).shop.town is None
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("oven.heet=1", "oven.heet is not a setting; did you mean oven.heat?"),
+        ("shop.minutes=1", "shop.minutes is not a setting; did you mean oven.minutes?"),
+        ("ovn.heat=1", r"\[ovn\] is not a section; did you mean oven?"),
+        ("garden.heat=1", r"\[garden\] is not a section; there are oven, shop"),
+        ("oven.zzzzzz=1", "oven.zzzzzz is not a setting; there are oven.heat, .*shop.town"),
+        ("oven.heat=hot", "oven.heat = 'hot' cannot work; it must be a whole number"),
+        ("oven.heat=1.5", "oven.heat = 1.5 cannot work; it must be a whole number"),
+        ("oven.heat=true", "oven.heat = True cannot work"),
+        ("oven.minutes=x", "oven.minutes = 'x' cannot work; it must be a number or none"),
+        ("oven.mode=steam", "oven.mode = 'steam' cannot work; it must be fan or grill"),
+        ("oven.light=yes", "oven.light = 'yes' cannot work; it must be true or false"),
+        ("oven.heat", "--set oven.heat is not section.key=value"),
+        ("heat=3", "--set heat=3 is not section.key=value"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_what_could(assignment, message):
+    with pytest.raises(ConfigError, match=message):
+        changed(assignment)
+
+
+def test_a_run_comes_back_from_its_own_toml(tmp_path):
+    run = Kitchen(Oven(220, None, "grill", False, 'a "quoted" \\ name\n\tété 🎉'), Shop("Besançon"))
+    path = tmp_path / "run.toml"
+    path.write_text(to_toml(run), encoding="utf-8")
+    assert apply(Kitchen(), read_settings(path)) == run
+
+
+@given(
+    heat=st.integers(-(2**60), 2**60),
+    minutes=st.floats(allow_nan=False, allow_infinity=False),
+    name=st.text(),
+)
+def test_any_value_comes_back_from_toml(tmp_path_factory, heat, minutes, name):
+    run = Kitchen(Oven(heat=heat, minutes=minutes, name=name))
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_text(to_toml(run), encoding="utf-8", newline="\n")
+    assert apply(Kitchen(), read_settings(path)) == run
+
+
+def test_build_checks_one_section():
+    assert build(Oven, "oven", {"heat": 3}) == Oven(heat=3)
+    with pytest.raises(ConfigError, match="did you mean oven.heat"):
+        build(Oven, "oven", {"heta": 3})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("heat = 1", "heat stands outside a section"),
+        ("[oven", "is not valid TOML"),
+        (b"\xff", "is not valid TOML"),
+    ],
+)
+def test_a_file_that_is_no_run_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "run.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ConfigError, match=message):
+        read_settings(path)
+
+
+def test_a_missing_run_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match="nowhere.toml does not exist"):
+        read_settings(tmp_path / "nowhere.toml")
+    with pytest.raises(ConfigError, match="is a folder"):
+        read_settings(tmp_path)

@@ -1,0 +1,96 @@
+import unicodedata
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.errors import CheckpointError, ConfigError
+from regard.text.tokenizer import BOS, EOS, MARKS, PAD, SMALLEST, learn_tokenizer, load_tokenizer
+
+TEXTS = ["Jane visits Africa in September.", "Jane visite l'Afrique en septembre.", "été <pad> </s> 12"] * 20
+TOKENIZER = learn_tokenizer(TEXTS, vocab_size=400)
+
+ODD = [
+    "",
+    " ",
+    "  two  spaces  ",
+    "\ttab and\nnewline ",
+    "▁▁ _ ▁",
+    "<pad></s><s><0x41><unk>",
+    "🎉 é e\u0301 \u0085 \u2028",
+    "a\0b",
+    "مرحبا بالعالم",
+    "你好，世界。",
+    "\u202eright to left\u202c",
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_text_comes_back_as_it_was(text):
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize([text])) == [unicodedata.normalize("NFC", text)]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_any_text_comes_back_as_it_was(text):
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize([text])) == [unicodedata.normalize("NFC", text)]
+
+
+@given(st.lists(st.sampled_from([*MARKS, "<0x0A>", " ", "a", "é", "<", "pad", ">"])))
+def test_no_text_can_spell_a_mark(parts):
+    assert all(id >= len(MARKS) for id in TOKENIZER.tokenize(["".join(parts)])[0])
+
+
+def test_two_spellings_of_one_character_are_one():
+    assert TOKENIZER.tokenize(["e\u0301t"]) == TOKENIZER.tokenize(["\u00e9t"])
+
+
+def test_frequent_words_are_one_piece_wherever_they_stand():
+    first, later = TOKENIZER.tokenize(["Jane", "visits Jane"])
+    assert len(first) == 1
+    assert later[-1] == first[0]
+    assert TOKENIZER.piece(first[0]) == " Jane"
+
+
+def test_marks_come_first_and_leave_no_text():
+    assert [TOKENIZER.piece(id) for id in (PAD, BOS, EOS)] == MARKS
+    ids = TOKENIZER.tokenize(["Jane"])[0]
+    assert TOKENIZER.detokenize([[BOS, *ids, EOS, PAD]]) == ["Jane"]
+
+
+def test_the_vocabulary_is_as_large_as_asked_or_as_the_text_allows():
+    words = ["".join(letters) for letters in permutations("abcde")]
+    assert learn_tokenizer([*words, *words], 320).vocab_size == 320
+    assert TOKENIZER.vocab_size <= 400
+    assert learn_tokenizer(["a"], 5000).vocab_size < 300
+
+
+def test_a_vocabulary_too_small_for_bytes_is_refused():
+    with pytest.raises(ConfigError, match=f"model.vocab_size = 100 cannot work; .* take {SMALLEST}"):
+        learn_tokenizer(TEXTS, 100)
+
+
+def test_learning_is_the_same_each_time(tmp_path):
+    learn_tokenizer(TEXTS, 320).save(tmp_path / "a.json")
+    learn_tokenizer(TEXTS, 320).save(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_a_saved_tokenizer_comes_back(tmp_path):
+    TOKENIZER.save(tmp_path / "tokenizer.json")
+    loaded = load_tokenizer(tmp_path / "tokenizer.json")
+    assert loaded.tokenize([*TEXTS, *ODD]) == TOKENIZER.tokenize([*TEXTS, *ODD])
+    assert loaded.vocab_size == TOKENIZER.vocab_size
+
+
+@pytest.mark.parametrize("content", ["", "{}", "not json"])
+def test_a_file_that_is_no_tokenizer_is_refused(tmp_path, content):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content)
+    with pytest.raises(CheckpointError, match="is not a tokenizer"):
+        load_tokenizer(path)
+
+
+def test_an_id_that_is_none_is_refused():
+    with pytest.raises(IndexError, match="there is no piece"):
+        TOKENIZER.piece(10_000)
