@@ -43,7 +43,11 @@ def test_assignments_take_the_type_of_their_setting():
 
 def test_none_switches_off_what_can_be_off():
     assert changed("oven.minutes=4", "oven.minutes=none").oven.minutes is None
-    assert apply(Kitchen(shop=Shop("Lyon")), {"shop": {"town": "none"}}).shop.town is None
+
+
+def test_a_text_is_off_when_empty_for_none_may_be_a_name():
+    assert apply(Kitchen(shop=Shop("Lyon")), {"shop": {"town": ""}}).shop.town is None
+    assert changed("shop.town=none").shop.town == "none"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ Section = TypeVar("Section")
 Settings = Mapping[str, Mapping[str, object]]
 
 OFF = "none"
-"""How a TOML file says None, for which TOML has no word."""
+"""How a TOML file says None, for which TOML has no word; a text is off when it is empty."""
 
 
 def read_settings(path: Path) -> dict[str, dict[str, object]]:
@@ -92,7 +92,7 @@ def _convert(name: str, value: object, wanted: Any) -> object:
     options = _options(wanted)
     if isinstance(value, _Text):
         value = _read_text(value, options)
-    if value == OFF and NoneType in options:
+    if NoneType in options and value == _off(options):
         return None
     for option in options:
         if get_origin(option) is Literal and value in get_args(option):
@@ -117,6 +117,10 @@ def _options(wanted: Any) -> tuple[Any, ...]:
     return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
 
 
+def _off(options: Sequence[Any]) -> str:
+    return "" if str in options else OFF  # a file may well be called none
+
+
 def _describe(options: Sequence[Any]) -> str:
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: OFF}
     said = []
@@ -135,14 +139,15 @@ def _suggest(name: str, known: Sequence[str]) -> str:
 
 
 def _section_toml(name: str, section: object) -> str:
-    lines = [f"{field.name} = {_toml_value(getattr(section, field.name))}" for field in _fields(section)]
-    return "\n".join([f"[{name}]", *lines]) + "\n"
+    lines = [f"[{name}]"]
+    for key, wanted in get_type_hints(type(section)).items():
+        value = getattr(section, key)
+        lines.append(f"{key} = {_toml_value(_off(_options(wanted)) if value is None else value)}")
+    return "\n".join(lines) + "\n"
 
 
 def _toml_value(value: object) -> str:
     match value:
-        case None:
-            return f'"{OFF}"'
         case bool():
             return str(value).lower()
         case int() | float():

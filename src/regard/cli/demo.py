@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.program import program
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -120,8 +122,8 @@ def _show(book: "Phrasebook", out: Path, console: "Console") -> None:
         console.print(f"  {source}\n    {translation}")
     console.print(
         f"\nThe model is in {out / 'model'}. Type next:\n"
-        f'  echo "{sources[0]}" | regard translate {out}\n'
-        f"  regard train --source YOUR.en --target YOUR.fr --out runs/mine"
+        f'  echo "{sources[0]}" | {program()} translate {out}\n'
+        f"  {program()} train --source YOUR.en --target YOUR.fr --out runs/mine"
     )
 
 

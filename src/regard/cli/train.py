@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.program import program
+
 if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
 
@@ -57,15 +59,12 @@ def run_train(options: argparse.Namespace) -> None:
     from regard.train.device import keep_freed_memory
 
     keep_freed_memory()
-    console = Console()
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console)
     why = {"steps": "done", "minutes": "time is up", "interrupt": "interrupted"}[outcome.ending]
     console.print(
         f"  {why}: the best model, of step {outcome.step:,}, is in {options.out / 'model'}\n"
-        f"  translate with: regard translate {options.out} < FILE",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+        f"  translate with: {program()} translate {options.out} < FILE"
     )
 
 

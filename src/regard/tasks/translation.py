@@ -54,7 +54,7 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
         task = TranslationTask(run, corpora, tokenizer)
     _make_folder(out, to_toml(run))
     for line in task.plan():
-        console.print(f"  {line}", highlight=False, markup=False)
+        console.print(f"  {line}")
     with Log(out / "metrics.jsonl", console, run.train.steps) as log:
         outcome = train(
             task,
@@ -83,7 +83,7 @@ def read_corpora(run: TranslationRun) -> Corpora:
     data = run.data
     if data.source is None or data.target is None:
         raise ConfigError(
-            "there is nothing to train on; give --source FILE and --target FILE, or data.source and data.target"
+            "there is nothing to train on; give --source FILE and --target FILE, or set them under [data]"
         )
     files = [data.source, data.target]
     corpus = read_corpus(Path(data.source), Path(data.target))
@@ -129,7 +129,8 @@ class TranslationTask:
         yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
         blank, long = self._corpora.train.blank, self._train.too_long
         if blank or long:
-            yield f"        left out: {blank:,} with a blank side, {long:,} over {model.max_length - 1} pieces"
+            longest = model.max_length - 1
+            yield f"        left out: {blank:,} with a blank side, {long:,} over {longest:,} pieces"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (

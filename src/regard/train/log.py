@@ -53,20 +53,20 @@ class Log:
         self._progress.update(self._line, completed=step, description=said)
         if not self._console.is_terminal and time.monotonic() - self._spoken >= PLAIN_EVERY:
             self._spoken = time.monotonic()
-            self._console.print(f"  step {step:,}/{self._steps:,}  {said}", highlight=False)
+            self._console.print(f"  step {step:,}/{self._steps:,}  {said}")
         self._write("step", step=step, loss=loss, rate=rate, tokens_per_second=round(tokens_per_second, 1))
 
     def validated(self, step: int, metrics: Mapping[str, float], sample: str) -> None:
         """A row that stays on the screen."""
         figures = "  ".join(f"{name} {value:.2f}" for name, value in metrics.items())
-        self._console.print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}", highlight=False)
+        self._console.print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
         if sample:
-            self._console.print(f"               {sample}", style="dim", highlight=False, markup=False)
+            self._console.print(f"               {sample}", style="dim")
         self._write("validation", step=step, **metrics)
 
     def note(self, text: str) -> None:
         """A sentence for the person watching."""
-        self._console.print(f"  {text}", highlight=False, markup=False)
+        self._console.print(f"  {text}")
 
     def _write(self, event: str, **facts: object) -> None:
         line = {"event": event, "seconds": round(self.seconds, 2), **facts}

@@ -1,0 +1,249 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import regard
+from regard.cli.main import main
+
+SMALL = [
+    f"--set={setting}"
+    for setting in (
+        "model.d_model=16",
+        "model.heads=2",
+        "model.d_ff=16",
+        "model.encoder_layers=1",
+        "model.decoder_layers=1",
+        "model.vocab_size=300",
+        "data.batch_tokens=200",
+        "data.bleu_pairs=2",
+        "train.steps=3",
+    )
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder with two files that match."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
+    (tmp_path / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(30)))
+    return tmp_path
+
+
+@pytest.fixture
+def model(here):
+    run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
+    return here / "run"
+
+
+def run(*arguments):
+    main(list(arguments))
+
+
+def failure(capsys, *arguments) -> str:
+    """The one line that a command ends with when it cannot go on."""
+    with pytest.raises(SystemExit) as stop:
+        run(*arguments)
+    message = str(stop.value.code)  # what sys.exit prints on stderr before it exits with 1
+    assert message.startswith("regard: ")
+    assert "\n" not in message
+    assert "Traceback" not in capsys.readouterr().err
+    return message
+
+
+def shell(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "regard", *arguments], capture_output=True, timeout=120, check=False, **options
+    )
+
+
+def test_training_says_what_it_does_and_where_the_model_is(here, capsys):
+    run("train", "--source", "en", "--target", "fr", "--out", "runs/a", *SMALL)
+    said = capsys.readouterr().out
+    assert "27 pairs to learn from, 3 to validate on (held out of the training files)" in said
+    assert "the best model" in said
+    assert "runs/a/model" in said
+    assert "regard translate runs/a" in said
+    assert (here / "runs/a/model/manifest.json").is_file()
+
+
+def test_lines_go_in_and_come_out_in_order(model):
+    (model.parent / "new").write_text("the cat 3 sleeps\n\nthe cat\n")
+    run("translate", "run", "--input", "new", "--output", "out")
+    lines = (model.parent / "out").read_text().split("\n")
+    assert len(lines) == 4
+    assert lines[1] == lines[3] == ""
+    expected = regard.Translator.load(model).translate(["the cat 3 sleeps", "", "the cat"])
+    assert lines[:3] == expected
+
+
+def test_stdin_goes_to_stdout_and_nothing_else_does(model):
+    answer = shell("translate", "run", input=b"the cat\nsleeps", cwd=model.parent)
+    assert answer.returncode == 0
+    assert answer.stdout.count(b"\n") == 2
+    assert answer.stderr == b""
+
+
+def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
+    (here / "run.toml").write_text(
+        '[data]\nsource = "en"\ntarget = "fr"\nbleu_pairs = 2\n[train]\nsteps = 9\nseed = 4\n'
+        "[model]\nd_model = 16\nheads = 2\nd_ff = 8\nvocab_size = 300\n"
+    )
+    run("train", "--config", "run.toml", "--out", "run", "--preset", "tiny", "--set", "train.steps=2")
+    from regard.config import read_settings
+
+    settings = read_settings(here / "run" / "config.toml")
+    assert settings["train"]["steps"] == 2
+    assert settings["train"]["seed"] == 4
+    assert settings["model"]["d_ff"] == 8
+    assert settings["data"]["source"] == "en"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--source", "none", "--target", "fr"], "none does not exist"),
+        (["--source", "empty", "--target", "fr"], "empty is empty"),
+        (["--source", "short", "--target", "fr"], "short has 1 lines and fr 30; the two sides must pair"),
+        (["--source", "latin", "--target", "fr"], "latin line 1 is not UTF-8"),
+        (["--source", "en"], "there is nothing to train on; give --source FILE and --target FILE"),
+        (["--source", "en", "--target", "fr", "--valid-source", "en"], "go together"),
+        (["--source", "en", "--target", "fr", "--set", "train.step=3"], "did you mean train.steps?"),
+        (
+            ["--source", "en", "--target", "fr", "--set", "model.heads=5"],
+            "does not divide into model.heads = 5",
+        ),
+        (
+            ["--source", "en", "--target", "fr", "--set", "model.vocab_size=9"],
+            "model.vocab_size = 9 cannot work",
+        ),
+        (["--source", "en", "--target", "fr", "--config", "none.toml"], "none.toml does not exist"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(here, capsys, arguments, message):
+    (here / "empty").write_bytes(b"")
+    (here / "short").write_text("one\n")
+    (here / "latin").write_bytes("é\n".encode("latin-1") * 30)
+    before = sorted(here.iterdir())
+    assert message in failure(capsys, "train", *arguments, "--out", "run")
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.usefixtures("here")
+def test_an_output_folder_that_cannot_be_is_refused(capsys):
+    assert "en/run cannot be written" in failure(
+        capsys, "train", "--source", "en", "--target", "fr", "--out", "en/run"
+    )
+
+
+def test_a_second_training_does_not_overwrite_the_first(model, capsys):
+    before = (model / "model" / "manifest.json").read_bytes()
+    message = failure(capsys, "train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
+    assert "run is not empty" in message
+    assert (model / "model" / "manifest.json").read_bytes() == before
+
+
+def test_translate_refuses_what_is_no_model(here, capsys):
+    assert "nowhere does not exist" in failure(capsys, "translate", "nowhere", "--input", "en")
+    (here / "folder").mkdir()
+    assert "folder is not a model folder" in failure(capsys, "translate", "folder", "--input", "en")
+
+
+def test_translate_refuses_a_damaged_model(model, capsys):
+    weights = model / "model" / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    message = failure(capsys, "translate", "run", "--input", "en")
+    assert "is damaged: model.safetensors is not what was written" in message
+
+
+def test_a_line_too_long_leaves_no_output(model, capsys):
+    (model.parent / "long").write_text("fine\n" + "cat " * 2000 + "\n")
+    message = failure(capsys, "translate", "run", "--input", "long", "--output", "out")
+    assert "sentence 2" in message
+    assert "takes at most 511" in message
+    assert not (model.parent / "out").exists()
+    assert not list(model.parent.glob(".out*"))
+
+
+def test_translate_names_bad_input_and_output(model, capsys):
+    (model.parent / "bad").write_bytes(b"ok\n\xff\n")
+    assert "bad line 2 is not UTF-8" in failure(capsys, "translate", "run", "--input", "bad")
+    assert "none does not exist" in failure(capsys, "translate", "run", "--input", "none")
+    assert "cannot be written" in failure(capsys, "translate", "run", "--input", "en", "--output", "no/out")
+
+
+def test_debug_shows_where_an_error_came_from(here):
+    arguments = ("train", "--source", "none", "--target", "fr", "--out", "run")
+    assert b"Traceback" not in shell(*arguments, cwd=here).stderr
+    shown = shell(*arguments, "--debug", cwd=here)
+    assert b"Traceback" in shown.stderr
+    assert b"DataError" in shown.stderr
+
+
+def test_an_error_exits_with_one_and_prints_one_line(here):
+    answer = shell("train", "--source", "none", "--target", "fr", "--out", "run", cwd=here)
+    assert (answer.returncode, answer.stdout) == (1, b"")
+    assert answer.stderr.decode().splitlines() == [
+        "regard: none does not exist; give the path of a text file"
+    ]
+
+
+def test_ctrl_c_saves_a_model_that_translates(here):
+    files = ["--source", "en", "--target", "fr", "--out", "run"]
+    endless = ["--set", "train.steps=1000000", "--set", "train.log_every=1"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "regard", "train", *files, *SMALL, *endless],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=here,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
+    while time.monotonic() < deadline and not (metrics.exists() and metrics.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert b"interrupted: the best model" in said
+    assert len(regard.Translator.load(here / "run").translate(["the cat"])) == 1
+
+
+def test_version_and_help_teach(capsys):
+    for arguments, expected in (
+        (["--version"], f"regard {regard.__version__}"),
+        (["--help"], "regard train --source"),
+        (["train", "--help"], "the paper's base model"),
+        (["translate", "--help"], "regard translate runs/demo --input"),
+        (["demo", "--help"], "phrasebook"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            run(*arguments)
+        assert stop.value.code == 0
+        assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("statement", ["import regard", "from regard.cli.main import _parser; _parser()"])
+def test_neither_import_nor_help_loads_torch(statement):
+    code = (
+        f"import sys; {statement}; print(sorted(m for m in sys.modules if m in ('torch', 'numpy', 'rich')))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Transformr'"):
+        regard.Transformr  # noqa: B018
+    assert "Translator" in dir(regard)
+
+
+def test_metrics_of_a_run_are_json(model):
+    events = [json.loads(line)["event"] for line in (model / "metrics.jsonl").read_text().splitlines()]
+    assert events == ["step", "validation"]

@@ -1,0 +1,134 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from rich.console import Console
+
+from regard.config import apply, read_settings
+from regard.data.config import DataConfig
+from regard.errors import ConfigError, DataError, RegardError
+from regard.model.config import TINY
+from regard.tasks.translation import TranslationRun, TranslationTask, read_corpora, train_translation
+from regard.text.tokenizer import learn_tokenizer
+from regard.train.loop import TrainConfig
+
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Sixty sums in figures and in letters."""
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    pairs = [(f"{a} and {b}", f"{words[a]} {words[b]}") for a in range(10) for b in range(6)]
+    for name, side in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        (tmp_path / name).write_text("\n".join(side) + "\n")
+    return DataConfig(str(tmp_path / "source"), str(tmp_path / "target"), batch_tokens=200, bleu_pairs=3)
+
+
+@pytest.fixture
+def small_run(files):
+    model = replace(TINY, d_model=16, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, vocab_size=300)
+    return TranslationRun(model=model, data=files, train=TrainConfig(steps=4, save_every=2, seed=5))
+
+
+def task_for(run):
+    corpora = read_corpora(run)
+    tokenizer = learn_tokenizer([*corpora.train.source, *corpora.train.target], run.model.vocab_size)
+    return TranslationTask(
+        replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size)), corpora, tokenizer
+    )
+
+
+def test_without_validation_files_a_part_is_held_out_and_said_so(small_run):
+    corpora = read_corpora(small_run)
+    assert corpora.held_out
+    assert len(corpora.valid) == 6  # a tenth
+    assert not set(corpora.train.source) & set(corpora.valid.source)
+    assert "held out of the training files" in " ".join(task_for(small_run).plan())
+
+
+def test_validation_files_are_used_as_they_are(small_run, tmp_path):
+    (tmp_path / "vs").write_text("1 and 1\n")
+    (tmp_path / "vt").write_text("one one\n")
+    data = replace(small_run.data, valid_source=str(tmp_path / "vs"), valid_target=str(tmp_path / "vt"))
+    corpora = read_corpora(replace(small_run, data=data))
+    assert (len(corpora.train), corpora.valid.source, corpora.held_out) == (60, ["1 and 1"], False)
+
+
+def test_a_run_without_files_says_which_flags_to_give(small_run):
+    with pytest.raises(ConfigError, match="give --source FILE and --target FILE"):
+        read_corpora(replace(small_run, data=DataConfig()))
+
+
+def test_half_a_validation_part_is_refused():
+    with pytest.raises(ConfigError, match="valid_source and data.valid_target go together"):
+        DataConfig(valid_source="a")
+
+
+def test_pairs_longer_than_the_model_are_left_out_and_counted(small_run, tmp_path):
+    with (tmp_path / "source").open("a") as source, (tmp_path / "target").open("a") as target:
+        source.write("9 " * 200 + "\n \n")
+        target.write("nine\nnothing\n")
+    task = task_for(replace(small_run, model=replace(small_run.model, max_length=50)))
+    plan = " ".join(task.plan())
+    assert "left out: 1 with a blank side, 1 over 49 pieces" in plan
+
+
+def test_a_corpus_of_nothing_but_long_pairs_is_refused(small_run):
+    with pytest.raises(DataError, match="every pair is longer than model.max_length = 2"):
+        task_for(replace(small_run, model=replace(small_run.model, max_length=2)))
+
+
+def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp_path):
+    out = tmp_path / "run"
+    outcome = train_translation(small_run, out, QUIET)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["config.toml", "metrics.jsonl", "model", "step-000002", "step-000004"]
+    assert (out / "model" / "model.safetensors").read_bytes() == (
+        outcome.best / "model.safetensors"
+    ).read_bytes()
+    effective = apply(TranslationRun(), read_settings(out / "config.toml"))
+    assert effective.train == small_run.train
+    assert effective.data == small_run.data
+    assert effective.model.vocab_size <= 300
+
+
+def test_the_same_seed_gives_the_same_model(small_run, tmp_path):
+    def weights(name, seed):
+        run = replace(small_run, train=replace(small_run.train, seed=seed))
+        train_translation(run, tmp_path / name, QUIET)
+        return (tmp_path / name / "model" / "model.safetensors").read_bytes()
+
+    first = weights("a", 1)
+    assert weights("b", 1) == first
+    assert weights("c", 2) != first
+
+
+def test_a_folder_in_use_is_not_touched(small_run, tmp_path):
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "precious").write_text("do not lose")
+    with pytest.raises(RegardError, match="mine is not empty; choose another --out"):
+        train_translation(small_run, out, QUIET)
+    assert [path.name for path in out.iterdir()] == ["precious"]
+
+
+def test_a_folder_that_cannot_be_made_is_said_before_training(small_run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RegardError, match="out cannot be written: .*file is not a folder"):
+        train_translation(small_run, tmp_path / "file" / "out", QUIET)
+
+
+def test_a_bad_corpus_leaves_no_folder(small_run, tmp_path):
+    (tmp_path / "target").write_text("too short\n")
+    with pytest.raises(DataError, match="must pair line by line"):
+        train_translation(small_run, tmp_path / "run", QUIET)
+    assert not (tmp_path / "run").exists()
+
+
+def test_validation_leaves_smoothing_out(small_run):
+    task = task_for(small_run)
+    torch.manual_seed(0)
+    metrics = task.validate().metrics
+    assert metrics["perplexity"] == pytest.approx(torch.tensor(metrics["loss"]).exp().item(), rel=1e-4)
+    assert 0 <= metrics["bleu"] <= 100
