@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 WOMEN = (
     "Jane Anne Alice Emma Julia Laura Sophie Claire Marie Sarah Nina Eva Clara Charlotte Isabelle Olivia "
-    "Rose Camille Juliette Nora"
+    "Rose Lucie Juliette Nora"
 )
 MEN = (
     "Paul Thomas David Daniel Martin Robert Arthur Oscar Victor Simon Max Lucas Leo Adam Eric Alan Felix "
