@@ -1,7 +1,11 @@
+from dataclasses import replace
+
+import pytest
 import torch
 
 from oracles import greedy_one_by_one
 from regard.engine.eager import EXTRA, EagerEngine
+from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, EOS
 
 
@@ -23,10 +27,14 @@ def test_neighbours_and_order_change_nothing(micro_model):
     assert engine.translate(rows[::-1]) == together[::-1]
 
 
-def test_a_translation_ends_at_the_limit_of_the_model_or_of_its_length(micro_model):
-    engine = EagerEngine(micro_model)
-    assert all(len(row) <= micro_model.config.max_length - 1 for row in engine.translate(sources(6)))
-    assert EXTRA == 50
+@pytest.mark.parametrize(("max_length", "lengths"), [(100, [1 + EXTRA, 3 + EXTRA]), (40, [39, 39])])
+def test_a_translation_that_does_not_end_is_cut_at_its_limit(micro, max_length, lengths):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, max_length=max_length, tied="none"))
+    with torch.no_grad():
+        model.output.weight[EOS] = 0.0
+    assert EXTRA == 50  # section 6.1
+    assert [len(row) for row in EagerEngine(model).translate([[5], [5, 6, 7]])] == lengths
 
 
 def test_the_model_is_left_as_it_was_found(micro_model):

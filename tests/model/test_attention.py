@@ -105,6 +105,17 @@ def test_without_the_scale_wide_heads_saturate_the_softmax():
     assert entropy(None) > 2.0
 
 
+def test_without_the_scale_the_softmax_passes_hardly_any_gradient_on():
+    torch.manual_seed(0)
+    query, key = torch.randn(1, 1, 200, 512), torch.randn(1, 1, 20, 512)
+
+    def slope(scale):
+        weights = attention_weights(query, key, EVERYTHING, scale)
+        return (weights * (1 - weights)).sum(-1).median()
+
+    assert slope(1.0) < 0.1 * slope(None)
+
+
 def test_the_mask_may_be_added_before_or_after_scaling():
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, 1, 5, 16) for _ in range(3))

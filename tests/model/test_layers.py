@@ -93,11 +93,29 @@ def test_the_decoder_layer_looks_back_then_at_the_source_then_thinks(micro):
     torch.testing.assert_close(past.target.key, layer.self_attention.remember(x).key)
 
 
-def test_every_sublayer_has_a_residual_through_which_gradients_reach_the_input(micro):
-    """With sublayers that answer zero, a pre-norm layer passes its input on untouched."""
+def silence(*layers):
+    for layer in layers:
+        torch.nn.init.zeros_(layer.weight)
+        torch.nn.init.zeros_(layer.bias)
+
+
+def test_every_sublayer_of_the_encoder_has_a_residual(micro):
+    """With sublayers that answer zero, a pre-norm layer passes input on, and gradients back, untouched."""
     layer = EncoderLayer(replace(micro, norm="pre"))
-    for last in (layer.self_attention.output, layer.feed_forward.outer):
-        torch.nn.init.zeros_(last.weight)
-        torch.nn.init.zeros_(last.bias)
-    x = torch.randn(1, 3, micro.d_model)
-    assert torch.equal(layer(x, EVERYTHING), x)
+    silence(layer.self_attention.output, layer.feed_forward.outer)
+    x = torch.randn(1, 3, micro.d_model, requires_grad=True)
+    out = layer(x, EVERYTHING)
+    out.sum().backward()
+    assert torch.equal(out, x)
+    assert torch.equal(x.grad, torch.ones_like(x))
+
+
+def test_every_sublayer_of_the_decoder_has_a_residual(micro):
+    layer = DecoderLayer(replace(micro, norm="pre"))
+    silence(layer.self_attention.output, layer.cross_attention.output, layer.feed_forward.outer)
+    x = torch.randn(1, 3, micro.d_model, requires_grad=True)
+    past = Past(layer.cross_attention.remember(torch.randn(1, 2, micro.d_model)), None)
+    out, _ = layer(x, past, CAUSAL, EVERYTHING)
+    out.sum().backward()
+    assert torch.equal(out, x)
+    assert torch.equal(x.grad, torch.ones_like(x))

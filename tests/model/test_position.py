@@ -40,6 +40,11 @@ def test_tensor2tensors_table_is_no_reordering_of_the_papers():
     assert difference == pytest.approx(0.027, abs=0.001)
 
 
+def test_the_last_timescale_is_the_largest_in_one_table_and_just_short_of_it_in_the_other():
+    assert 1 / math.asin(get_timing_signal_1d(2, 512)[0, 1, 255]) == pytest.approx(10_000, rel=1e-5)
+    assert 1 / math.asin(paper(2, 512)[1, -2]) == pytest.approx(9646.6, abs=0.1)
+
+
 def test_the_timing_signal_runs_from_the_smallest_to_the_largest_timescale():
     signal = get_timing_signal_1d(2, 8, min_timescale=5.0, max_timescale=1e4)[0].double()
     timescales = 1 / torch.asin(signal[1, :4])

@@ -5,7 +5,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.model.attention import MultiHeadAttention
 from regard.model.config import TINY, ModelConfig
+from regard.model.embedding import Embedding
+from regard.model.layers import FeedForward, Residual
 from regard.model.transformer import Transformer, positions
 from regard.model.visible import EVERYTHING, packed, padded
 
@@ -156,13 +159,13 @@ def test_the_source_is_remembered_once_per_sentence(micro_model):
     assert len(counted) == micro_model.config.decoder_layers
 
 
-def test_the_encoder_has_no_loop_over_time(micro_model):
+@pytest.mark.parametrize("half", ["encoder", "decoder"])
+def test_training_has_no_loop_over_time(micro_model, half):
     calls = []
-    hook = micro_model.encoder.layers[0].register_forward_hook(lambda *_: calls.append(1))
+    getattr(micro_model, half).layers[0].register_forward_hook(lambda *_: calls.append(1))
     for length in (2, 30):
         source = tokens(1, length)
-        micro_model.encode(source, positions(source), EVERYTHING)
-    hook.remove()
+        micro_model(source, all_kept(source), tokens(1, length))
     assert len(calls) == 2  # once per sentence, whatever its length
 
 
@@ -191,6 +194,24 @@ def test_the_same_seed_gives_the_same_weights(micro):
 
     assert torch.equal(weights(1), weights(1))
     assert not torch.equal(weights(1), weights(2))
+
+
+def test_heads_start_different(micro):
+    heads = Transformer(micro).encoder.layers[0].self_attention.query.weight.unflatten(0, (micro.heads, -1))
+    assert all(not torch.equal(heads[i], heads[j]) for i in range(micro.heads) for j in range(i))
+
+
+def test_settings_reach_every_place_they_are_for(micro):
+    model = Transformer(
+        replace(micro, attention_scale=0.3, attention_dropout=0.4, dropout=0.25, activation_dropout=0.15)
+    )
+    attends = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
+    assert len(attends) == 2 + 2 * 2
+    assert {(attend.scale, attend.dropout) for attend in attends} == {(0.3, 0.4)}
+    around = [module for module in model.modules() if isinstance(module, Residual | Embedding)]
+    assert len(around) == 2 * 2 + 2 * 3 + 2
+    assert {module.dropout.p for module in around} == {0.25}
+    assert {module.dropout.p for module in model.modules() if isinstance(module, FeedForward)} == {0.15}
 
 
 def test_logits_become_a_distribution(micro_model):
