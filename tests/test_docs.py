@@ -1,0 +1,43 @@
+"""What the documents say is there, is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAPER = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
+IDS = {"A": 5, "B": 7, "C": 12, "D": 15, "E": 7, "F": 10, "G": 8, "H": 4, "I": 4}
+
+
+def test_every_id_of_the_checklist_has_a_row():
+    rows = set(re.findall(r"^\| ([A-I]\d+) \|", PAPER, re.MULTILINE))
+    assert rows == {f"{letter}{n}" for letter, last in IDS.items() for n in range(1, last + 1)}
+
+
+def test_every_test_that_is_cited_exists():
+    cited = re.findall(r"(tests/[\w/]+\.py)::(test_\w+)", PAPER)
+    assert len(cited) > 60
+    missing = [
+        f"{file}::{name}"
+        for file, name in cited
+        if not re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=str)
+def test_every_link_leads_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_tree_in_the_readme_names_every_package_and_module():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tree = readme[readme.index("## The tree") : readme.index("Imports go one way")]
+    source = ROOT / "src" / "regard"
+    packages = [path.parent.name for path in source.glob("*/__init__.py")]
+    assert [name for name in packages if f"{name}/" not in tree] == []
+    modules = [path.name for path in source.glob("[!c]*/*.py") if not path.name.startswith("__")]
+    assert [name for name in modules if name not in tree] == []
