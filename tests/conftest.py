@@ -1,11 +1,14 @@
-"""What several tests need: a tiny model, a tiny corpus."""
+"""What several tests need."""
 
 import pytest
 import torch
+from hypothesis import settings
 
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 
+settings.register_profile("same", derandomize=True, deadline=None)  # the same examples, however busy
+settings.load_profile("same")
 torch.set_num_threads(1)  # what tests compute is too small to share
 
 MICRO = ModelConfig(

@@ -25,6 +25,15 @@ def test_a_whole_folder_reads_back(folder):
     assert manifest["files"]["a"] == {"bytes": 5, "sha256": sha256(folder / "a")}
 
 
+def test_a_folder_appears_only_when_it_is_whole(tmp_path):
+    def look(place):
+        assert not (tmp_path / "model").exists()
+        return two_files(place)
+
+    write_whole(tmp_path / "model", look)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_a_failure_half_way_leaves_nothing(tmp_path):
     def fail(place):
         two_files(place)
@@ -69,7 +78,9 @@ def test_a_cut_or_missing_file_is_named(folder):
         read_manifest(folder)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": "1", "files": {}}', "3"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "[" * 100_000, '{"format": 1}', '{"format": "1", "files": {}}', "3"]
+)
 def test_a_manifest_that_is_none_is_refused(folder, content):
     (folder / MANIFEST).write_text(content)
     with pytest.raises(CheckpointError, match=MANIFEST):
@@ -94,6 +105,12 @@ def test_a_later_format_asks_for_an_upgrade(folder):
 def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):
     assert find_model(folder) == folder
     assert find_model(folder.parent) == folder
+
+
+def test_a_run_cut_short_answers_with_its_last_checkpoint(tmp_path):
+    for step in (2, 10):
+        write_whole(tmp_path / f"step-{step}", two_files)
+    assert find_model(tmp_path).name == "step-10"
 
 
 def test_what_is_no_model_is_said_to_be_none(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import apply, build, parse_assignments, read_settings, to_toml
+from regard.config import apply, build, merge, parse_assignments, read_settings, to_toml
 from regard.errors import ConfigError
 
 
@@ -63,6 +63,8 @@ def test_a_text_is_off_when_empty_for_none_may_be_a_name():
         ("oven.heat=true", "oven.heat = True cannot work"),
         ("oven.minutes=x", "oven.minutes = 'x' cannot work; it must be a number or none"),
         ("oven.mode=steam", "oven.mode = 'steam' cannot work; it must be fan or grill"),
+        (f"oven.heat={'9' * 5000}", "oven.heat = '999.* cannot work; it must be a whole number"),
+        (f"oven.minutes={'9' * 400}", "oven.minutes = 999.* cannot work; it must be a number or none"),
         ("oven.light=yes", "oven.light = 'yes' cannot work; it must be true or false"),
         ("oven.heat", "--set oven.heat is not section.key=value"),
         ("heat=3", "--set heat=3 is not section.key=value"),
@@ -90,6 +92,11 @@ def test_any_value_comes_back_from_toml(tmp_path_factory, heat, minutes, name):
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(to_toml(run), encoding="utf-8", newline="\n")
     assert apply(Kitchen(), read_settings(path)) == run
+
+
+def test_later_settings_win_key_by_key():
+    merged = merge({"oven": {"heat": 1, "light": False}}, {"oven": {"heat": 2}, "shop": {"town": "Lyon"}})
+    assert merged == {"oven": {"heat": 2, "light": False}, "shop": {"town": "Lyon"}}
 
 
 def test_build_checks_one_section():

@@ -61,8 +61,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def find_model(path: Path) -> Path:
-    """The model folder meant by `path`: itself, or the `model` inside a run's folder."""
-    for folder in (path, path / "model"):
+    """The model folder meant by `path`: itself, a run's `model`, or the last checkpoint of one cut short."""
+    for folder in (path, path / "model", *reversed(checkpoints(path))):
         if (folder / MANIFEST).is_file():
             return folder
     if not path.exists():
@@ -70,6 +70,12 @@ def find_model(path: Path) -> Path:
     raise CheckpointError(
         f"{path} is not a model folder: it has no {MANIFEST}; give the folder that `regard train --out` wrote"
     )
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """The folders `step-N` of a run, the last step last."""
+    found = [path for path in run.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
+    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
 
 
 def sha256(path: Path) -> str:
@@ -91,7 +97,7 @@ def _seal(folder: Path, facts: dict[str, Any]) -> None:
 def _parse(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / MANIFEST} cannot be read: {error}") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
@@ -112,6 +118,8 @@ def _check(folder: Path, name: str, expected: Any) -> None:
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt":  # which cannot open a folder, nor flush what is open for reading
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

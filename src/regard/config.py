@@ -47,6 +47,15 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]
     return settings
 
 
+def merge(*layers: Settings) -> dict[str, dict[str, object]]:
+    """One set of settings from several, the later winning key by key."""
+    merged: dict[str, dict[str, object]] = {}
+    for settings in layers:
+        for name, values in settings.items():
+            merged.setdefault(name, {}).update(values)
+    return merged
+
+
 def apply(run: Run, settings: Settings) -> Run:
     """The run with these settings changed; a key it does not have is refused with a suggestion."""
     changed = {}
@@ -97,7 +106,7 @@ def _convert(name: str, value: object, wanted: Any) -> object:
     for option in options:
         if get_origin(option) is Literal and value in get_args(option):
             return value
-        if option is float and type(value) is int:
+        if option is float and type(value) is int and abs(value) < 2**63:
             return float(value)
         if option is type(value):
             return value
@@ -109,7 +118,7 @@ def _read_text(text: str, options: Sequence[Any]) -> object:
         return str(text)
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, ValueError):  # a whole number may have too many digits to be one
         return str(text)
 
 
@@ -122,7 +131,8 @@ def _off(options: Sequence[Any]) -> str:
 
 
 def _describe(options: Sequence[Any]) -> str:
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: OFF}
+    off = "nothing" if str in options else OFF
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: off}
     said = []
     for option in options:
         said += map(str, get_args(option)) if get_origin(option) is Literal else [words[option]]

@@ -9,6 +9,12 @@ class ConfigError(RegardError):
     """A setting that is unknown, of the wrong type, or that cannot work with the others."""
 
 
+def require(condition: bool, setting: str, value: object, right: str) -> None:
+    """Refuses a setting that cannot work, and says what would."""
+    if not condition:
+        raise ConfigError(f"{setting} = {value} cannot work; {right}")
+
+
 class DataError(RegardError):
     """A text file that is missing, empty, misaligned or not UTF-8; a sentence that is too long."""
 

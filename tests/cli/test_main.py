@@ -1,14 +1,17 @@
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import regard
 from regard.cli.main import main
+from regard.cli.program import program
 
 SMALL = [
     f"--set={setting}"
@@ -177,6 +180,126 @@ def test_translate_names_bad_input_and_output(model, capsys):
     assert "bad line 2 is not UTF-8" in failure(capsys, "translate", "run", "--input", "bad")
     assert "none does not exist" in failure(capsys, "translate", "run", "--input", "none")
     assert "cannot be written" in failure(capsys, "translate", "run", "--input", "en", "--output", "no/out")
+
+
+def test_output_goes_where_a_link_points_and_into_a_pipe(model):
+    here = model.parent
+    (here / "new").write_text("the cat\n")
+    (here / "real").write_text("old")
+    (here / "link").symlink_to("real")
+    run("translate", "run", "--input", "new", "--output", "link")
+    assert (here / "link").is_symlink()
+    expected = (here / "real").read_text()
+    assert expected not in ("", "old")
+    os.mkfifo(here / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, cwd=here)
+    run("translate", "run", "--input", "new", "--output", "pipe")
+    assert reader.communicate(timeout=30)[0].decode() == expected
+    assert (here / "pipe").is_fifo()
+
+
+def test_an_output_that_cannot_be_is_said_before_the_work(model, capsys):
+    (model.parent / "folder").mkdir()
+    for output in ("folder", ".", "en/out"):
+        assert "cannot be written" in failure(capsys, "translate", "nowhere", "--output", output)
+
+
+def test_output_is_not_touched_until_it_is_whole(model, monkeypatch):
+    (model.parent / "out").write_text("before")
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(SystemExit) as stop:
+        run("translate", "run", "--input", "en", "--output", "out")
+    assert stop.value.code == 130
+    assert (model.parent / "out").read_text() == "before"
+    assert not list(model.parent.glob(".out*"))
+
+
+def test_a_reader_that_leaves_early_is_no_error(model):
+    (model.parent / "many").write_text("the cat\n" * 3000)
+    code = f"{sys.executable} -m regard translate run --input many | head -n 1"
+    answer = subprocess.run(
+        ["bash", "-c", code], capture_output=True, timeout=120, check=False, cwd=model.parent
+    )
+    assert answer.stdout.count(b"\n") == 1
+    assert answer.stderr == b""
+
+
+def test_a_person_who_types_is_answered_line_by_line(model):
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "regard", "translate", "run"],
+        stdin=follower,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=model.parent,
+    )
+    os.write(leader, b"the cat\n")
+    first = process.stdout.readline()
+    os.write(leader, b"not \xff UTF-8\nthe cat\n\x04")
+    rest, said = process.communicate(timeout=60)
+    os.close(leader)
+    os.close(follower)
+    assert first == rest
+    assert b"Type a sentence" in said
+    assert b"stdin line 2 is not UTF-8" in said
+    assert process.returncode == 0
+
+
+def test_files_and_flags_are_judged_together(here):
+    (here / "run.toml").write_text("[model]\nheads = 6\n")
+    options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=en"]
+    run(
+        "train",
+        "--source",
+        "en",
+        "--target",
+        "fr",
+        "--valid-target",
+        "fr",
+        "--out",
+        "run",
+        *SMALL[2:],
+        *options,
+    )
+    assert (here / "run" / "model").is_dir()
+
+
+def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here):
+    (here / "zh").write_text("".join(f"猫 {i} 睡觉\n" for i in range(30)), encoding="utf-8")
+    answer = shell(
+        *("train", "--source", "zh", "--target", "fr", "--out", "run", *SMALL),
+        cwd=here,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert (here / "run" / "model").is_dir()
+
+
+@pytest.mark.usefixtures("here")
+def test_the_demo_trains_shows_and_is_quick_the_second_time(capsys, monkeypatch):
+    monkeypatch.setattr("regard.engine.eager.EXTRA", 0)  # an untrained model does not know when to stop
+    run("demo", "--pairs", "200", "--steps", "3")
+    first = capsys.readouterr().out
+    assert "Training on 200 pairs" in first
+    run("demo")
+    second = capsys.readouterr().out
+    assert "runs/demo/model is there already" in second
+    for said in (first, second):
+        assert "1,000 sentences it has never seen: BLEU" in said
+        assert "Jane visits Africa in September." in said
+        assert "translate runs/demo" in said
+
+
+def test_what_to_type_next_is_what_was_typed(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr(sys, "argv", [".venv/bin/regard", "demo"])
+    assert program() == ".venv/bin/regard"
+    monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/regard")
+    assert program() == "regard"
 
 
 def test_debug_shows_where_an_error_came_from(here):

@@ -60,6 +60,7 @@ def test_the_stream_can_be_entered_anywhere():
     epoch = len(shuffled(source, target, 512, 7, 0))
     whole = [b.tolist() for b in islice(stream(source, target, 512, 7), 2 * epoch)]
     assert [b.tolist() for b in islice(stream(source, target, 512, 7, 0, 5), epoch)] == whole[5 : 5 + epoch]
+    assert whole[epoch:] == [b.tolist() for b in shuffled(source, target, 512, 7, 1)][: len(whole) - epoch]
     later = [b.tolist() for b in islice(stream(source, target, 512, 7, 1, 3), 4)]
     assert later == [b.tolist() for b in shuffled(source, target, 512, 7, 1)][3:7]
 

@@ -34,7 +34,7 @@ def test_the_worked_example_comes_out_to_four_digits():
 @given(
     queries=st.integers(1, 6), keys=st.integers(1, 6), width=st.integers(1, 9), seed=st.integers(0, 10_000)
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_attention_equals_one_query_at_a_time(queries, keys, width, seed):
     torch.manual_seed(seed)
     query, key, value = (torch.randn(1, 1, n, width) for n in (queries, keys, keys))
@@ -127,7 +127,7 @@ def test_the_mask_may_be_added_before_or_after_scaling():
 
 
 @given(count=st.integers(1, 4), queries=st.integers(1, 5), keys=st.integers(1, 5), seed=st.integers(0, 9999))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_all_heads_at_once_equal_a_loop_over_heads(count, queries, keys, seed):
     torch.manual_seed(seed)
     attend = MultiHeadAttention(d_model=12, heads=count, d_k=5)

@@ -99,6 +99,7 @@ def test_greedy_search_finds_the_same_on_the_gpu():
     assert EagerEngine(model).translate(sources) == EagerEngine(model.cuda()).translate(sources)
 
 
+@pytest.mark.compiled
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the compiler's own
 def test_the_model_compiles_and_learns_on_the_gpu_in_bf16():
     torch.manual_seed(0)

@@ -93,7 +93,7 @@ def as_torch(model: Transformer) -> nn.Transformer:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @given(**SHAPES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_model_equals_torch_nn_transformer(norm, rows, source, target, layers, heads, activation, seed):
     torch.manual_seed(seed)
     config = ModelConfig(
@@ -181,7 +181,7 @@ def as_marian(model: Transformer):
 
 @pytest.mark.filterwarnings("ignore")  # what the other library has to say of itself is its own affair
 @given(**SHAPES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_model_equals_marian(rows, source, target, layers, heads, activation, seed):
     torch.manual_seed(seed)
     config = ModelConfig(

@@ -33,7 +33,7 @@ def test_a_later_token_changes_nothing_before_it(micro_model):
 
 
 @given(rows=st.integers(1, 4), source=st.integers(1, 8), target=st.integers(1, 8), seed=st.integers(0, 999))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @pytest.mark.parametrize("norm", ["post", "pre", "literal"])
 def test_step_by_step_equals_all_at_once(norm, rows, source, target, seed):
     torch.manual_seed(seed)

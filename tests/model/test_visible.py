@@ -1,5 +1,7 @@
+import pytest
 import torch
 
+from regard.model.attention import attention
 from regard.model.visible import CAUSAL, EVERYTHING, Visible, packed, padded
 
 CPU = torch.device("cpu")
@@ -43,7 +45,11 @@ def test_packed_and_causal_is_causal_within_each_sentence():
     assert packed(segment, segment, causal=True).matrix(4, 4, CPU)[0].int().tolist() == expected
 
 
-def test_keep_and_causal_are_alternatives():
-    for visible in (EVERYTHING, CAUSAL, padded(torch.ones(1, 2, dtype=torch.bool), causal=True)):
-        assert not (visible.causal and visible.keep is not None)
-    assert Visible() == EVERYTHING
+def test_causal_is_refused_where_the_kernel_would_misread_it():
+    with pytest.raises(ValueError, match="2 queries and 5 keys"):
+        CAUSAL.matrix(2, 5, CPU)
+    with pytest.raises(ValueError, match="without keep"):
+        Visible(torch.ones(1, 3, 3, dtype=torch.bool), causal=True).matrix(3, 3, CPU)
+    x = torch.randn(1, 1, 5, 4)
+    with pytest.raises(ValueError, match="2 queries and 5 keys"):
+        attention(x[:, :, 3:], x, x, CAUSAL)

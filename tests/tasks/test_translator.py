@@ -47,6 +47,25 @@ def test_translations_come_in_the_order_of_their_texts(parts):
     assert translator.translate(SENTENCES[::-1]) == together[::-1]
 
 
+def test_many_batches_give_what_one_does(parts, monkeypatch):
+    expected = Translator(*parts).translate(SENTENCES)
+    monkeypatch.setattr("regard.tasks.translator.BATCH_TOKENS", 9)
+    done = []
+    assert Translator(*parts).translate(SENTENCES, done.append) == expected
+    assert len(done) > 3
+
+
+def test_a_translation_is_always_one_line(parts):
+    model, tokenizer = parts
+    newline = tokenizer.tokenize(["\n"])[0][-1]
+    with torch.no_grad():
+        model.output.weight[newline] = 10.0
+        model.decoder.layers[-1].around_feed_forward.norm.bias.fill_(10.0)
+    (found,) = Translator(model, tokenizer).translate(["cat"])
+    assert tokenizer.piece(newline) == "<0x0A>"
+    assert set(found) == {" "}
+
+
 def test_a_blank_text_stays_blank(parts):
     assert Translator(*parts).translate(["", "  ", "\t"]) == ["", "", ""]
     assert Translator(*parts).translate([]) == []
@@ -65,8 +84,9 @@ def test_a_text_too_long_is_named_before_anything_is_translated(parts):
 
 
 def test_one_text_without_a_list_is_refused(parts):
-    with pytest.raises(TypeError, match="list of texts"):
-        Translator(*parts).translate("cat")
+    for wrong in ("cat", [b"cat"], [None]):
+        with pytest.raises(TypeError):
+            Translator(*parts).translate(wrong)
 
 
 def test_progress_adds_up(parts):
@@ -122,6 +142,29 @@ def test_a_folder_that_cannot_work_says_which_file(folder, name, content, messag
     reseal(folder, name, lambda path: path.write_bytes(content))
     with pytest.raises(CheckpointError, match=message):
         load_model(folder)
+
+
+@pytest.mark.parametrize("name", ["config.toml", "tokenizer.json", "model.safetensors"])
+def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"][name]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(CheckpointError, match=f"does not name {name}"):
+        load_model(folder)
+
+
+def test_a_foreign_tokenizer_is_refused(folder):
+    reseal(folder, "tokenizer.json", learn_tokenizer([*TEXTS, "other words, other pieces"] * 2, 290).save)
+    with pytest.raises(CheckpointError, match="pieces and config.toml says"):
+        load_model(folder)
+
+
+def test_loading_changes_nobodys_luck(folder):
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    load_model(folder)
+    assert torch.equal(torch.rand(2), expected)
 
 
 def test_weights_that_do_not_fit_their_config_are_refused(folder):

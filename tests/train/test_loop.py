@@ -1,13 +1,17 @@
 import json
 import os
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 import pytest
 import torch
 from rich.console import Console
 
+from regard.checkpoint import checkpoints
 from regard.errors import ConfigError, RegardError
+from regard.train.interrupt import Interrupt
 from regard.train.log import Log
 from regard.train.loop import TrainConfig, Validation, train
 
@@ -30,22 +34,25 @@ class OneParameter:
     def validate(self):
         self.model.eval()
         value = next(self.validations) if self.validations else (self.model.weight.item() - 3) ** 2
-        return Validation({"loss": value})
+        return Validation({"loss": value}, {"signature": "squares"})
 
-    def save(self, folder, step, metrics):
+    def save(self, folder, step, validation):
         assert step >= 1
-        assert "loss" in metrics
+        assert "loss" in validation.metrics
         folder.mkdir()
 
 
 def run(task, folder, rate=lambda _: 0.1, **settings):
-    with Log(folder / "metrics.jsonl", Console(quiet=True), steps=settings.get("steps", 10)) as log:
+    with (
+        Log(folder / "metrics.jsonl", Console(quiet=True), steps=settings.get("steps", 10)) as log,
+        Interrupt(lambda: None) as interrupt,
+    ):
         optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
-        return train(task, folder, TrainConfig(**settings), optimizer, rate, log)
+        return train(task, folder, TrainConfig(**settings), optimizer, rate, log, interrupt)
 
 
-def checkpoints(folder):
-    return sorted(path.name for path in folder.glob("step-*"))
+def steps_kept(folder):
+    return [path.name for path in checkpoints(folder)]
 
 
 def test_the_loss_goes_down_to_where_it_should(tmp_path):
@@ -69,8 +76,8 @@ def test_the_rate_of_each_step_is_the_schedules(tmp_path):
 
 
 def test_the_last_step_is_always_saved_and_the_best_is_kept(tmp_path):
-    outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2, keep=1)
-    assert checkpoints(tmp_path) == ["step-000004", "step-000009"]
+    outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2, keep_last=1)
+    assert steps_kept(tmp_path) == ["step-000004", "step-000009"]
     assert (outcome.best.name, outcome.step, outcome.metrics["loss"]) == ("step-000004", 4, 1.0)
 
 
@@ -78,14 +85,42 @@ def test_minutes_end_a_training(tmp_path):
     assert run(OneParameter(), tmp_path, steps=10**6, minutes=0.001).ending == "minutes"
 
 
-def test_ctrl_c_saves_and_leaves(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_leaves(tmp_path, number):
     task = OneParameter()
-    task.on_loss = lambda: os.kill(os.getpid(), signal.SIGINT)
+    task.on_loss = lambda: os.kill(os.getpid(), number)
     before = signal.getsignal(signal.SIGINT)
     outcome = run(task, tmp_path, steps=1000)
     assert (outcome.ending, outcome.step) == ("interrupt", 1)
-    assert checkpoints(tmp_path) == ["step-000001"]
+    assert steps_kept(tmp_path) == ["step-000001"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_during_a_validation_costs_no_second_one(tmp_path):
+    task = OneParameter()
+    validate, validated = task.validate, []
+
+    def interrupted():
+        validated.append(1)
+        os.kill(os.getpid(), signal.SIGINT)
+        return validate()
+
+    task.validate = interrupted
+    outcome = run(task, tmp_path, steps=1000, save_every=3)
+    assert (outcome.ending, outcome.step, len(validated)) == ("interrupt", 3, 1)
+
+
+def test_the_person_is_told_at_once_that_it_will_stop():
+    told = []
+    with Interrupt(lambda: told.append(1)) as interrupt:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert interrupt.asked
+    assert told == [1]
+
+
+def test_a_thread_can_train_though_it_cannot_listen_for_signals(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run, OneParameter(), tmp_path, steps=2).result().ending == "steps"
 
 
 def test_a_second_ctrl_c_leaves_at_once(tmp_path):
@@ -98,12 +133,48 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     task.on_loss = twice
     with pytest.raises(KeyboardInterrupt):
         run(task, tmp_path, steps=1000)
-    assert checkpoints(tmp_path) == []
+    assert steps_kept(tmp_path) == []
 
 
 def test_a_loss_that_is_no_number_stops_with_advice(tmp_path):
     with pytest.raises(RegardError, match="the loss is nan at step .*; a lower optimizer.peak"):
         run(OneParameter(), tmp_path, rate=lambda _: float("nan"), steps=50)
+
+
+def test_a_first_validation_of_no_number_does_not_stay_the_best(tmp_path):
+    outcome = run(OneParameter([float("nan"), 2.0, 3.0]), tmp_path, steps=3, save_every=1)
+    assert outcome.step == 2
+    for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=pytest.fail)
+
+
+def test_checkpoints_are_in_order_of_their_steps_and_not_of_their_names(tmp_path):
+    for name in ("step-999000", "step-1000000", "step-000005", "step-notes"):
+        (tmp_path / name).mkdir()
+    assert steps_kept(tmp_path) == ["step-000005", "step-999000", "step-1000000"]
+
+
+def test_dropout_is_keyed_by_seed_and_step(tmp_path):
+    def drawn(folder, seed, before):
+        torch.manual_seed(before)
+        task, numbers = OneParameter(), []
+        task.on_loss = lambda: numbers.append(torch.rand(()).item())
+        folder.mkdir()
+        run(task, folder, steps=3, seed=seed)
+        return numbers
+
+    first = drawn(tmp_path / "a", 1, before=5)
+    assert drawn(tmp_path / "b", 1, before=6) == first
+    assert drawn(tmp_path / "c", 2, before=5) != first
+    assert len(set(first)) == 3
+
+
+def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
+    task = OneParameter()
+    task.on_loss = lambda: time.sleep(0.01)
+    run(task, tmp_path, steps=12, save_every=5, log_every=6)
+    events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert all(event["tokens_per_second"] <= 4 / 0.01 for event in events if event["event"] == "step")
 
 
 def test_clipping_bounds_the_step(tmp_path):
@@ -116,9 +187,10 @@ def test_clipping_bounds_the_step(tmp_path):
 def test_metrics_are_written_as_json_lines(tmp_path):
     run(OneParameter(), tmp_path, steps=10, save_every=5, log_every=2)
     events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert [e["step"] for e in events if e["event"] == "step"] == [2, 4, 6, 8, 10]
+    assert [e["step"] for e in events if e["event"] == "step"] == [2, 4, 5, 6, 8, 10]
     assert [e["step"] for e in events if e["event"] == "validation"] == [5, 10]
     assert all(e["loss"] >= 0 and e["seconds"] >= 0 for e in events)
+    assert {e["signature"] for e in events if e["event"] == "validation"} == {"squares"}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +199,6 @@ def test_metrics_are_written_as_json_lines(tmp_path):
         {"steps": 0},
         {"save_every": 0},
         {"minutes": 0.0},
-        {"label_smoothing": 1.0},
         {"seed": -1},
         {"clip": 0.0},
     ],

@@ -3,7 +3,8 @@ import math
 import pytest
 import torch
 
-from regard.train.loss import smoothed_cross_entropy
+from regard.errors import ConfigError
+from regard.train.loss import LossConfig, smoothed_cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
@@ -21,6 +22,12 @@ def test_the_loss_is_the_cross_entropy_with_the_smoothed_distribution(smoothing)
             expected -= float((wanted * log_p).sum())
     found = smoothed_cross_entropy(logits, target, smoothing, pad=0)
     assert float(found) == pytest.approx(expected, rel=1e-5)
+
+
+def test_smoothing_is_the_papers_by_default_and_refused_where_it_cannot_work():
+    assert LossConfig().label_smoothing == 0.1
+    with pytest.raises(ConfigError, match="loss.label_smoothing = 1.0 cannot work"):
+        LossConfig(label_smoothing=1.0)
 
 
 def test_padding_never_counts():

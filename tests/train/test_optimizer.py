@@ -40,7 +40,16 @@ def test_adam_is_the_papers():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"warmup": 0}, {"peak": 0.0}, {"cooldown": 0}, {"beta1": 1.0}, {"beta2": -0.1}]
+    "wrong",
+    [
+        {"warmup": 0},
+        {"peak": 0.0},
+        {"cooldown": 0},
+        {"epsilon": -1.0},
+        {"peak": float("nan")},
+        {"beta1": 1.0},
+        {"beta2": -0.1},
+    ],
 )
 def test_settings_that_cannot_work_are_refused(wrong):
     (name,) = wrong

@@ -1,6 +1,7 @@
 """`regard demo`: from nothing to a translator, on the phrasebook that ships."""
 
 import argparse
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
     from regard.text.phrasebook.corpus import Pair, Phrasebook
 
-PAIRS = 300_000
 SHOWN = 8
 
-EPILOG = """\
+DESCRIPTION = """\
 The demo writes an English-French phrasebook from a grammar of its own, trains a small Transformer
 on it, translates sentences it has never seen, and says how many it got right. No network is
 needed. Run again, it skips the training and shows the model that is there.
@@ -27,7 +27,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "demo",
         help="train on the phrasebook that ships, and translate with the result",
-        description=EPILOG,
+        description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -37,37 +37,39 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         default=Path("runs/demo"),
         help="where to train (default: runs/demo)",
     )
+    parser.add_argument("--pairs", metavar="N", type=int, default=300_000, help="pairs to learn from")
+    parser.add_argument("--steps", metavar="N", type=int, default=2000, help="steps to train for")
     parser.set_defaults(run=run_demo)
 
 
 def run_demo(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from regard.text.phrasebook.corpus import phrasebook
-
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    with console.status("writing the phrasebook"):
-        book = phrasebook(train=PAIRS)
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if (options.out / "model").is_dir():
         console.print(f"{options.out / 'model'} is there already; delete {options.out} to train again")
-    else:
-        _train(book, options.out, console)
-    _show(book, options.out, console)
+    elif not _train(options, console):
+        console.print(f"Stopped early. Delete {options.out} and run the demo again to see the whole of it.")
+        return
+    _show(options.out, console)
 
 
-def _train(book: "Phrasebook", out: Path, console: "Console") -> None:
+def _train(options: argparse.Namespace, console: "Console") -> bool:
+    """Whether the training came to its end."""
     from regard.tasks.translation import refuse_unusable, train_translation
+    from regard.text.phrasebook.corpus import phrasebook
     from regard.train.device import keep_freed_memory
 
-    refuse_unusable(out)
+    refuse_unusable(options.out)
     keep_freed_memory()
-    text = out.with_name(out.name + "-text")
-    write_text(book, text)
-    console.print(f"Training on {len(book.train):,} pairs of the phrasebook, written to {text}")
-    train_translation(demo_run(text), out, console)
+    text = options.out.with_name(options.out.name + "-text")
+    with console.status("writing the phrasebook"):
+        write_text(phrasebook(train=options.pairs), text)
+    console.print(f"Training on {options.pairs:,} pairs of the phrasebook, written to {text}")
+    return train_translation(demo_run(text, options.steps), options.out, console).ending == "steps"
 
 
-def demo_run(text: Path) -> "TranslationRun":
+def demo_run(text: Path, steps: int) -> "TranslationRun":
     """Settings that learn the phrasebook in a few minutes of two CPU cores.
 
     Its sentences are short and never run out, so batches are small and nothing is dropped.
@@ -78,7 +80,6 @@ def demo_run(text: Path) -> "TranslationRun":
     from regard.train.loop import TrainConfig
     from regard.train.optimizer import OptimizerConfig
 
-    steps = 2000
     return TranslationRun(
         model=replace(TINY, encoder_layers=2, decoder_layers=2, d_ff=512, dropout=0.0, vocab_size=2000),
         data=DataConfig(
@@ -89,7 +90,7 @@ def demo_run(text: Path) -> "TranslationRun":
             batch_tokens=1024,
             bleu_pairs=200,
         ),
-        optimizer=OptimizerConfig(peak=0.003, warmup=300, cooldown=steps // 2),
+        optimizer=OptimizerConfig(peak=0.003, warmup=300, cooldown=max(1, steps // 2)),
         train=TrainConfig(steps=steps, save_every=500),
     )
 
@@ -103,12 +104,12 @@ def write_text(book: "Phrasebook", folder: Path) -> None:
             (folder / f"{part}.{language}").write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
 
 
-def _show(book: "Phrasebook", out: Path, console: "Console") -> None:
+def _show(out: Path, console: "Console") -> None:
     from regard.metrics.bleu import bleu
     from regard.tasks.translator import Translator
+    from regard.text.phrasebook.corpus import phrasebook
 
-    sources = [pair.english for pair in book.test]
-    references = [pair.french for pair in book.test]
+    sources, references = (list(side) for side in zip(*phrasebook(train=0, valid=0).test, strict=True))
     translator = Translator.load(out)
     with console.status(f"translating {len(sources):,} unseen sentences"):
         found = translator.translate(sources)
@@ -118,17 +119,10 @@ def _show(book: "Phrasebook", out: Path, console: "Console") -> None:
         f"\n{len(sources):,} sentences it has never seen: BLEU {score.score:.1f}, "
         f"{right / len(sources):.1%} exactly right\n  ({score.signature})\n"
     )
-    for source, translation in _handful(sources, found):
-        console.print(f"  {source}\n    {translation}")
+    for i in range(0, len(sources), len(sources) // SHOWN):  # Jane is the first
+        console.print(f"  {sources[i]}\n    {found[i]}")
     console.print(
         f"\nThe model is in {out / 'model'}. Type next:\n"
-        f'  echo "{sources[0]}" | {program()} translate {out}\n'
+        f'  echo "{sources[0]}" | {program()} translate {shlex.quote(str(out))}\n'
         f"  {program()} train --source YOUR.en --target YOUR.fr --out runs/mine"
     )
-
-
-def _handful(sources: list[str], found: list[str]) -> list[tuple[str, str]]:
-    """Jane first, then some of different lengths."""
-    jane = next(i for i, source in enumerate(sources) if source.startswith("Jane visits Africa in September"))
-    others = [i for i in range(0, len(sources), len(sources) // SHOWN) if i != jane]
-    return [(sources[i], found[i]) for i in [jane, *others[: SHOWN - 1]]]

@@ -1,6 +1,7 @@
 """`regard VERB`: parse, call, and turn what went wrong into one line."""
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ Train a Transformer on two text files, translate with it, and look inside.
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command and exits: 0 if it worked, 1 if the user can put something right, 130 on Ctrl-C."""
     options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a sentence may hold what the terminal cannot show
+            stream.reconfigure(errors="replace")
     try:
         options.run(options)
         sys.stdout.flush()
@@ -51,8 +55,12 @@ def _parser() -> argparse.ArgumentParser:
 def _one_line(error: Exception) -> str:
     """sys.exit prints it on stderr and exits 1."""
     if isinstance(error, RegardError):
-        return f"regard: {error}"
-    if isinstance(error, OSError):
-        return f"regard: {error.filename or 'the system'}: {error.strerror or error}"
-    words = " ".join(str(error).split())
-    return f"regard: unexpected {type(error).__name__}: {words[:200]}; --debug shows where it came from"
+        said = str(error)
+    elif isinstance(error, OSError):
+        said = f"{error.filename or 'the system'}: {error.strerror or error}"
+    elif type(error).__name__ == "OutOfMemoryError":  # torch's, which is not imported here
+        said = "the GPU has too little memory; a smaller data.batch_tokens, or a smaller model, would fit"
+    else:
+        said = f"unexpected {type(error).__name__}: {str(error)[:200]}; --debug shows where it came from"
+    printable = "".join(letter if letter.isprintable() else " " for letter in said)
+    return f"regard: {' '.join(printable.split())}"

@@ -1,6 +1,7 @@
 """`regard train`: two text files to a model folder."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,25 +60,23 @@ def run_train(options: argparse.Namespace) -> None:
     from regard.train.device import keep_freed_memory
 
     keep_freed_memory()
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console)
     why = {"steps": "done", "minutes": "time is up", "interrupt": "interrupted"}[outcome.ending]
     console.print(
         f"  {why}: the best model, of step {outcome.step:,}, is in {options.out / 'model'}\n"
-        f"  translate with: {program()} translate {options.out} < FILE"
+        f"  translate with: {program()} translate {shlex.quote(str(options.out))} < FILE"
     )
 
 
 def settings(options: argparse.Namespace) -> "TranslationRun":
     """Preset, then run file, then --set, then the file flags: what is nearer to hand wins."""
-    from regard.config import apply, parse_assignments, read_settings
+    from regard.config import apply, merge, parse_assignments, read_settings
     from regard.model import config as presets
     from regard.tasks.translation import TranslationRun
 
     run = TranslationRun(model=getattr(presets, options.preset.upper()))
-    if options.config is not None:
-        run = apply(run, read_settings(options.config))
-    run = apply(run, parse_assignments(options.set))
+    written = {} if options.config is None else read_settings(options.config)
     names = ("source", "target", "valid_source", "valid_target")
     flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return apply(run, {"data": flags})
+    return apply(run, merge(written, parse_assignments(options.set), {"data": flags}))

@@ -34,14 +34,16 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_translate(options: argparse.Namespace) -> None:
-    if options.output is not None and not options.output.absolute().parent.is_dir():
-        raise RegardError(f"{options.output} cannot be written: its folder does not exist")
+    if options.output is not None:
+        _refuse_unwritable(options.output)
+    if options.input is None and sys.stdin is None:
+        raise RegardError("there is no stdin to read; give --input FILE")
     if options.input is None and sys.stdin.isatty():
-        return _converse(_load(options))
+        _converse(_load(options))
+        return
     lines = _read(options.input)
     translations = _translate(_load(options), lines)
     _write(options.output, "".join(line + "\n" for line in translations))
-    return None
 
 
 def _load(options: argparse.Namespace) -> "Translator":
@@ -52,11 +54,11 @@ def _load(options: argparse.Namespace) -> "Translator":
 
 def _read(path: Path | None) -> list[str]:
     """All lines, so that whatever is wrong with one of them is said before anything is written."""
-    from regard.text.corpus import read_lines, split_lines
+    from regard.text.corpus import read_bytes, split_lines
 
     if path is None:
         return split_lines(sys.stdin.buffer.read(), "stdin")
-    return read_lines(path)
+    return split_lines(read_bytes(path), str(path))
 
 
 def _translate(translator: "Translator", lines: list[str]) -> list[str]:
@@ -69,26 +71,50 @@ def _translate(translator: "Translator", lines: list[str]) -> list[str]:
         return translator.translate(lines, lambda done: progress.advance(bar, done))
 
 
+def _refuse_unwritable(path: Path) -> None:
+    """Before the work, not after it."""
+    if path.is_dir():
+        raise RegardError(f"{path} cannot be written: it is a folder")
+    folder = path.absolute().parent
+    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise RegardError(f"{path} cannot be written: {folder} is not a folder you may write to")
+
+
 def _write(path: Path | None, text: str) -> None:
-    """To a temporary file that is renamed, so that the output is whole or absent."""
+    """A file appears whole or not at all; a pipe or a device is written as it is."""
     if path is None:
         sys.stdout.buffer.write(text.encode("utf-8"))
         return
+    path = path.resolve()  # what a link points to, not the link
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(text.encode("utf-8"))
+        else:
+            _replace(path, text.encode("utf-8"))
+    except OSError as error:
+        raise RegardError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_bytes(content)
         temporary.replace(path)
-    except OSError as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        raise RegardError(f"{path} cannot be written: {error.strerror}") from None
+        raise
 
 
 def _converse(translator: "Translator") -> None:
     """A person is typing: answer each line as it comes."""
+    from regard.text.corpus import as_text
+
     sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
-            sys.stdout.write(translator.translate([line])[0] + "\n")
+            answer = translator.translate([as_text(line.removesuffix(b"\n"), "stdin", number)])[0]
         except DataError as error:
             sys.stderr.write(f"regard: {error}\n")
-        sys.stdout.flush()
+        else:
+            sys.stdout.buffer.write(answer.encode("utf-8") + b"\n")
+            sys.stdout.buffer.flush()

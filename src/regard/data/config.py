@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, require
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,7 @@ class DataConfig:
     source: str | None = None
     target: str | None = None
     valid_source: str | None = None
-    """none: `held_out` pairs are taken out of the training files."""
+    """Empty: `held_out` pairs are taken out of the training files."""
     valid_target: str | None = None
     held_out: int = 1000
     """Pairs held out when there is no validation file; never more than a tenth of all."""
@@ -23,7 +23,14 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("held_out", "bleu_pairs", "batch_tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"data.{name} = {getattr(self, name)} cannot work; it must be at least 1")
+            require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+        for name in ("source", "target", "valid_source", "valid_target"):
+            path = getattr(self, name)
+            require(path is None or _is_path(path), f"data.{name}", repr(path), "it must be a file's path")
         if (self.valid_source is None) != (self.valid_target is None):
             raise ConfigError("data.valid_source and data.valid_target go together; give both or neither")
+
+
+def _is_path(text: str) -> bool:
+    """Whether it can stand in a settings file and name a file: no NUL, no byte that is not UTF-8."""
+    return text != "" and "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -20,6 +20,7 @@ def attention(
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch heads query d_v"]:
     """Equation 1, softmax(Q K^T / sqrt(d_k)) V, by the fused kernel; a query that sees nothing gets zeros."""
+    visible.check(query.shape[2], key.shape[2])
     keep = None if visible.keep is None else visible.keep[:, None]
     blind = None
     if keep is not None and query.is_cuda:  # cuDNN's kernel gives such a query a mean, and NaN gradients

@@ -1,9 +1,10 @@
 """ModelConfig: every number that shapes the model, and the presets, two of them Table 3's."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, require
 
 Norm = Literal["post", "pre", "literal"]
 Position = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
@@ -45,9 +46,9 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"):
-            _require(getattr(self, name) >= 1, name, getattr(self, name), "it must be at least 1")
-        _require(self.max_length >= 2, "max_length", self.max_length, "it must be at least 2")
-        _require(self.d_k is None or self.d_k >= 1, "d_k", self.d_k, "it must be at least 1, or none")
+            require(getattr(self, name) >= 1, f"model.{name}", getattr(self, name), "it must be at least 1")
+        require(self.max_length >= 2, "model.max_length", self.max_length, "it must be at least 2")
+        require(self.d_k is None or self.d_k >= 1, "model.d_k", self.d_k, "it must be at least 1, or none")
         if self.d_k is None and self.d_model % self.heads:
             raise ConfigError(
                 f"model.d_model = {self.d_model} does not divide into model.heads = {self.heads}; "
@@ -55,20 +56,16 @@ class ModelConfig:
             )
         for name in ("dropout", "attention_dropout", "activation_dropout"):
             value = getattr(self, name)
-            _require(0 <= value < 1, name, value, "it must be at least 0 and less than 1")
-        _require(self.norm_epsilon > 0, "norm_epsilon", self.norm_epsilon, "it must be more than 0")
-        scale = self.attention_scale
-        _require(scale is None or scale > 0, "attention_scale", scale, "it must be more than 0, or none")
+            require(0 <= value < 1, f"model.{name}", value, "it must be at least 0 and less than 1")
+        epsilon, scale = self.norm_epsilon, self.attention_scale
+        require(0 < epsilon < math.inf, "model.norm_epsilon", epsilon, "it must be a number above 0")
+        positive = scale is None or 0 < scale < math.inf
+        require(positive, "model.attention_scale", scale, "it must be a number above 0, or none")
 
     @property
     def head_width(self) -> int:
         """d_k, which the paper also uses for d_v."""
         return self.d_model // self.heads if self.d_k is None else self.d_k
-
-
-def _require(condition: bool, name: str, value: object, right: str) -> None:
-    if not condition:
-        raise ConfigError(f"model.{name} = {value} cannot work; {right}")
 
 
 def _nearest_multiple(number: int, of: int) -> int:
@@ -80,8 +77,7 @@ BASE = ModelConfig(
     decoder_layers=6,
     d_model=512,
     d_ff=2048,
-    heads=8,
-    d_k=64,
+    heads=8,  # and so d_k = d_v = 64
     dropout=0.1,
     vocab_size=37_000,
 )
@@ -90,14 +86,9 @@ BIG = ModelConfig(
     decoder_layers=6,
     d_model=1024,
     d_ff=4096,
-    heads=16,
-    d_k=64,
+    heads=16,  # and so d_k = d_v = 64
     dropout=0.3,
     vocab_size=37_000,
 )
-SMALL = replace(
-    BASE, encoder_layers=3, decoder_layers=3, d_model=256, d_ff=1024, heads=4, d_k=None, vocab_size=8_000
-)
-TINY = replace(
-    BASE, encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, d_k=None, vocab_size=8_000
-)
+SMALL = replace(BASE, encoder_layers=3, decoder_layers=3, d_model=256, d_ff=1024, heads=4, vocab_size=8_000)
+TINY = replace(BASE, encoder_layers=4, decoder_layers=4, d_model=128, d_ff=256, heads=4, vocab_size=8_000)

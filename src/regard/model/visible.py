@@ -21,11 +21,19 @@ class Visible(NamedTuple):
 
     def matrix(self, queries: int, keys: int, device: torch.device) -> Bool[Tensor, "#batch #query key"]:
         """The same as one explicit matrix, for whoever wants to look."""
+        self.check(queries, keys)
         if self.causal:
             return torch.ones(1, queries, keys, dtype=torch.bool, device=device).tril()
         if self.keep is None:
             return torch.ones(1, queries, keys, dtype=torch.bool, device=device)
         return self.keep
+
+    def check(self, queries: int, keys: int) -> None:
+        """Refuses what the fused kernel would take and misread: a past before the queries, or both fields."""
+        if self.causal and (queries != keys or self.keep is not None):
+            raise ValueError(
+                f"causal is for whole sequences without keep; there are {queries} queries and {keys} keys"
+            )
 
 
 EVERYTHING = Visible()

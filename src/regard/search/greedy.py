@@ -19,8 +19,8 @@ def greedy(
     token = torch.full_like(limits, bos)
     length = 0
     while len(rows):
-        scores, state = model.step(state, token)
-        token = scores.argmax(dim=-1)
+        logits, state = model.step(state, token)
+        token = logits.argmax(dim=-1)
         length += 1
         open_ = (token != eos) & (length <= limits[rows])
         if not open_.all():

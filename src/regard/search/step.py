@@ -13,7 +13,7 @@ class Step(Protocol[State]):
     """Writes one token more, in many rows at once; the state belongs to the model alone."""
 
     def step(self, state: State, token: Int[Tensor, " row"]) -> tuple[Float[Tensor, "row vocab"], State]:
-        """Scores of every next token after `token`, and the state that has read it."""
+        """Logits of every next token after `token`, and the state that has read it."""
         ...
 
     def select(self, state: State, rows: Int[Tensor, " row"]) -> State:

@@ -17,6 +17,7 @@ from regard.model.transformer import Transformer
 from regard.text.tokenizer import Tokenizer, load_tokenizer
 
 TASK = "translation"
+CONFIG, TOKENIZER, WEIGHTS = "config.toml", "tokenizer.json", "model.safetensors"
 
 
 class Model(NamedTuple):
@@ -33,10 +34,10 @@ def save_model(
     """Writes the folder whole: weights, tokenizer, settings as TOML, and the facts in its manifest."""
 
     def fill(place: Path) -> dict[str, Any]:
-        (place / "config.toml").write_text(settings, encoding="utf-8")
-        tokenizer.save(place / "tokenizer.json")
+        (place / CONFIG).write_text(settings, encoding="utf-8")
+        tokenizer.save(place / TOKENIZER)
         weights = {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
-        save_file(weights, place / "model.safetensors")
+        save_file(weights, place / WEIGHTS)
         return {"regard": __version__, "task": TASK, **facts}
 
     write_whole(folder, fill)
@@ -48,13 +49,21 @@ def load_model(path: Path) -> Model:
     manifest = read_manifest(folder)
     if manifest.get("task") != TASK:
         raise CheckpointError(f"{folder} is a model for {manifest.get('task')}, not for {TASK}")
+    if missing := {CONFIG, TOKENIZER, WEIGHTS} - manifest["files"].keys():
+        raise CheckpointError(f"{folder} is damaged: its manifest does not name {min(missing)}")
     try:
-        config = build(ModelConfig, "model", read_settings(folder / "config.toml").get("model", {}))
+        config = build(ModelConfig, "model", read_settings(folder / CONFIG).get("model", {}))
     except ConfigError as error:
-        raise CheckpointError(f"{folder / 'config.toml'}: {error}") from None
-    transformer = Transformer(config)
-    _load_weights(transformer, folder / "model.safetensors")
-    return Model(transformer.eval(), load_tokenizer(folder / "tokenizer.json"), manifest)
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from None
+    tokenizer = load_tokenizer(folder / TOKENIZER)
+    if tokenizer.vocab_size != config.vocab_size:
+        raise CheckpointError(
+            f"{folder / TOKENIZER} has {tokenizer.vocab_size} pieces and config.toml says {config.vocab_size}"
+        )
+    with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
+        transformer = Transformer(config)
+    _load_weights(transformer, folder / WEIGHTS)
+    return Model(transformer.eval(), tokenizer, manifest)
 
 
 def _load_weights(model: Transformer, path: Path) -> None:

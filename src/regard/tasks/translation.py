@@ -1,17 +1,19 @@
 """Translation, from two text files to a model folder."""
 
+import math
 import os
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor
 
-from regard.checkpoint import publish, sha256
+from regard.checkpoint import checkpoints, publish
 from regard.config import to_toml
 from regard.data.batch import PairBatch, pair_batch
 from regard.data.bucketing import by_length, stream
@@ -26,9 +28,10 @@ from regard.tasks.translator import Translator
 from regard.text.corpus import Corpus, hold_out, read_corpus
 from regard.text.tokenizer import PAD, Tokenizer, learn_tokenizer
 from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
+from regard.train.interrupt import Interrupt
 from regard.train.log import Log
 from regard.train.loop import Outcome, TrainConfig, Validation, train
-from regard.train.loss import smoothed_cross_entropy
+from regard.train.loss import LossConfig, smoothed_cross_entropy
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
 
 
@@ -39,6 +42,7 @@ class TranslationRun:
     model: ModelConfig = SMALL
     data: DataConfig = field(default_factory=DataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     compute: ComputeConfig = field(default_factory=ComputeConfig)
 
@@ -48,34 +52,31 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
     refuse_unusable(out)
     corpora = read_corpora(run)
     with console.status("learning the pieces"):
-        texts = [*corpora.train.source, *corpora.train.target]
-        tokenizer = learn_tokenizer(texts, run.model.vocab_size)
-        run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
-        task = TranslationTask(run, corpora, tokenizer)
-    _make_folder(out, to_toml(run))
+        task = TranslationTask(run, corpora, learn_pieces(run, corpora))
+        optimizer = adam(task.model, run.optimizer)
     for line in task.plan():
         console.print(f"  {line}")
-    with Log(out / "metrics.jsonl", console, run.train.steps) as log:
-        outcome = train(
-            task,
-            out,
-            run.train,
-            adam(task.model, run.optimizer),
-            lambda step: learning_rate(step, run.train.steps, run.model.d_model, run.optimizer),
-            log,
-        )
-    publish(outcome.best, out / "model")
+    with (
+        _folder(out, to_toml(run)),
+        Log(out / "metrics.jsonl", console, run.train.steps) as log,
+        Interrupt(lambda: log.note(STOPPING)) as interrupt,
+    ):
+        outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
+        publish(outcome.best, out / "model")
     return outcome
+
+
+STOPPING = "stopping after this step; the model is saved first (Ctrl-C again leaves at once, without)"
 
 
 @dataclass(frozen=True)
 class Corpora:
-    """What a run learns from, what it is judged on, and where that came from."""
+    """What a run learns from, and what it is judged on."""
 
     train: Corpus
     valid: Corpus
     held_out: bool
-    trained_on: Mapping[str, Any]
+    """Whether the second was taken out of the first."""
 
 
 def read_corpora(run: TranslationRun) -> Corpora:
@@ -85,26 +86,29 @@ def read_corpora(run: TranslationRun) -> Corpora:
         raise ConfigError(
             "there is nothing to train on; give --source FILE and --target FILE, or set them under [data]"
         )
-    files = [data.source, data.target]
     corpus = read_corpus(Path(data.source), Path(data.target))
     if data.valid_source is not None and data.valid_target is not None:
-        files += [data.valid_source, data.valid_target]
-        train, valid = corpus, read_corpus(Path(data.valid_source), Path(data.valid_target))
-    else:
-        train, valid = hold_out(corpus, max(1, min(data.held_out, len(corpus) // 10)), run.train.seed)
-        train = replace(train, blank=corpus.blank)
+        valid = read_corpus(Path(data.valid_source), Path(data.valid_target))
+        return Corpora(corpus, valid, held_out=False)
+    train, valid = hold_out(corpus, max(1, min(data.held_out, len(corpus) // 10)), run.train.seed)
     if not len(train):
         raise DataError(
             f"{data.source} has too few different sentences to hold some out; give --valid-source"
         )
-    trained_on = {"pairs": len(train), "files": {name: sha256(Path(name)) for name in files}}
-    return Corpora(train, valid, held_out=data.valid_source is None, trained_on=trained_on)
+    return Corpora(train, valid, held_out=True)
+
+
+def learn_pieces(run: TranslationRun, corpora: Corpora) -> Tokenizer:
+    """Joint pieces of both sides, from what the run learns from and nothing else."""
+    return learn_tokenizer([*corpora.train.source, *corpora.train.target], run.model.vocab_size)
 
 
 class TranslationTask:
     """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
 
     def __init__(self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer) -> None:
+        """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
+        run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
         self._corpora = corpora
         self._tokenizer = tokenizer
@@ -115,7 +119,6 @@ class TranslationTask:
         self._train = _Pairs.of(corpora.train, tokenizer, run.model.max_length)
         self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
         self._translator = Translator(self.model, tokenizer)
-        self._signature = ""
 
     def plan(self) -> Iterator[str]:
         """What is about to happen, for the person who asked for it."""
@@ -127,10 +130,12 @@ class TranslationTask:
         )
         how = "held out of the training files" if self._corpora.held_out else "from their own files"
         yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
-        blank, long = self._corpora.train.blank, self._train.too_long
-        if blank or long:
-            longest = model.max_length - 1
-            yield f"        left out: {blank:,} with a blank side, {long:,} over {longest:,} pieces"
+        left_out = {
+            **self._corpora.train.left_out,
+            f"over {model.max_length - 1} pieces": self._train.too_long,
+        }
+        if said := [f"{count:,} {why}" for why, count in left_out.items() if count]:
+            yield f"        left out: {', '.join(said)}"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (
@@ -145,7 +150,12 @@ class TranslationTask:
             yield pair_batch(pairs.source, pairs.target, indexes.tolist())
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
-        return self._cross_entropy(batch, self._run.train.label_smoothing), batch.tokens
+        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.tokens
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
+        run = self._run
+        return learning_rate(step, run.train.steps, run.model.d_model, run.optimizer)
 
     def validate(self) -> Validation:
         """Loss over the whole validation part, without smoothing; BLEU over its first pairs."""
@@ -155,17 +165,18 @@ class TranslationTask:
         references = self._corpora.valid.target[: len(sources)]
         hypotheses = self._translator.translate(self._within_limit(sources))
         score = bleu(hypotheses, references)
-        self._signature = score.signature
-        sample = f"{sources[0]} -> {hypotheses[0]}"
         return Validation(
-            {"loss": loss, "perplexity": float(np.exp(min(loss, 50))), "bleu": score.score}, sample
+            metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
+            details={"bleu_signature": score.signature},
+            sample=f"{sources[0]} -> {hypotheses[0]}",
         )
 
-    def save(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
+    def save(self, folder: Path, step: int, validation: Validation) -> None:
+        train, valid = self._corpora.train, self._corpora.valid
         facts = {
             "step": step,
-            "metrics": {**metrics, "bleu_signature": self._signature},
-            "trained_on": self._corpora.trained_on,
+            "metrics": {**validation.metrics, **validation.details},
+            "trained_on": {"pairs": len(self._train), "files": {**train.files, **valid.files}},
         }
         save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
@@ -227,9 +238,17 @@ def refuse_unusable(out: Path) -> None:
         raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
 
 
-def _make_folder(out: Path, settings: str) -> None:
+@contextmanager
+def _folder(out: Path, settings: str) -> Iterator[None]:
+    """The run's folder with its settings; gone again if the run fails before its first checkpoint."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "config.toml").write_text(settings, encoding="utf-8")
     except OSError as error:
         raise RegardError(f"{out} cannot be written: {error.strerror}") from None
+    try:
+        yield
+    except BaseException:
+        if not checkpoints(out):
+            shutil.rmtree(out)
+        raise

@@ -16,10 +16,6 @@ from regard.train.device import Device, choose_device
 BATCH_TOKENS = 4096
 
 
-def _nothing(_: int) -> None:
-    pass
-
-
 class Translator:
     """Translates text with one model, the same way whatever else is translated beside it."""
 
@@ -34,14 +30,15 @@ class Translator:
         model = load_model(Path(folder))
         return cls(model.transformer.to(choose_device(device)), model.tokenizer)
 
-    def translate(self, texts: Sequence[str], on_done: Callable[[int], None] = _nothing) -> list[str]:
-        """One translation for each text, in the same order; a blank text stays blank.
+    def translate(self, texts: Sequence[str], on_done: Callable[[int], None] | None = None) -> list[str]:
+        """One translation for each text, in the same order, on one line; a blank text stays blank.
 
         A text longer than the model's limit is refused before anything is translated. `on_done`
         is called after each batch with the number of texts finished in it.
         """
-        if isinstance(texts, str):
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("translate takes a list of texts; for one text, give [text]")
+        on_done = on_done or (lambda _: None)
         ids = self._tokenizer.tokenize([text.strip() for text in texts])
         self._check_lengths(texts, ids)
         found: list[list[int]] = [[] for _ in texts]
@@ -51,7 +48,7 @@ class Translator:
             for index, row in zip(batch, self._engine.translate([ids[i] for i in batch]), strict=True):
                 found[index] = row
             on_done(len(batch))
-        return self._tokenizer.detokenize(found)
+        return [_on_one_line(text) for text in self._tokenizer.detokenize(found)]
 
     def _batches(self, ids: Sequence[Sequence[int]], full: Sequence[int]) -> Iterator[list[int]]:
         """The indexes in `full`, like lengths together."""
@@ -66,3 +63,8 @@ class Translator:
                     f'sentence {number} ("{text.strip()[:30]}...") has {len(row)} pieces and this model '
                     f"takes at most {self._longest}; split it into shorter ones"
                 )
+
+
+def _on_one_line(text: str) -> str:
+    """A model can write any byte, but a translation must not move the lines after it."""
+    return text.replace("\r", " ").replace("\n", " ")

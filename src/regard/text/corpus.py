@@ -1,6 +1,10 @@
 """Text files, read as what lies between newline bytes and nothing else."""
 
-from dataclasses import dataclass
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
@@ -9,12 +13,14 @@ from regard.errors import DataError
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentences and their translations, pair by pair."""
+    """Sentences and their translations, pair by pair, in Unicode's form NFC."""
 
     source: list[str]
     target: list[str]
-    blank: int = 0
-    """Pairs left out because one side had nothing on it."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many pairs of the files are not here, by reason."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file as it was read."""
 
     def __len__(self) -> int:
         return len(self.source)
@@ -22,21 +28,32 @@ class Corpus:
 
 def read_corpus(source: Path, target: Path) -> Corpus:
     """The pairs of two files that match line by line; refused if they cannot."""
-    sources, targets = read_lines(source), read_lines(target)
+    contents = [read_bytes(path) for path in (source, target)]
+    sources, targets = (
+        split_lines(content, str(path)) for content, path in zip(contents, (source, target), strict=True)
+    )
     if len(sources) != len(targets):
         raise DataError(
             f"{source} has {len(sources)} lines and {target} {len(targets)}; "
             "the two sides must pair line by line"
         )
-    pairs = [(a.strip(), b.strip()) for a, b in zip(sources, targets, strict=True)]
+    pairs = [(_clean(a), _clean(b)) for a, b in zip(sources, targets, strict=True)]
     full = [(a, b) for a, b in pairs if a and b]
     if not full:
         raise DataError(f"{source} and {target} have no pair with text on both sides")
-    return Corpus([a for a, _ in full], [b for _, b in full], blank=len(pairs) - len(full))
+    return Corpus(
+        [a for a, _ in full],
+        [b for _, b in full],
+        left_out={"with a blank side": len(pairs) - len(full)},
+        files={
+            str(path): hashlib.sha256(content).hexdigest()
+            for path, content in zip((source, target), contents, strict=True)
+        },
+    )
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file that must have some."""
+def read_bytes(path: Path) -> bytes:
+    """The content of a text file that must have some."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -47,7 +64,7 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if not content:
         raise DataError(f"{path} is empty; it must hold one sentence per line")
-    return split_lines(content, str(path))
+    return content
 
 
 def split_lines(content: bytes, name: str) -> list[str]:
@@ -55,31 +72,11 @@ def split_lines(content: bytes, name: str) -> list[str]:
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return [_decode(line, name, number) for number, line in enumerate(lines, start=1)]
+    return [as_text(line, name, number) for number, line in enumerate(lines, start=1)]
 
 
-def hold_out(corpus: Corpus, pairs: int, seed: int) -> tuple[Corpus, Corpus]:
-    """The corpus without a random part, and that part; no sentence of the part stays behind.
-
-    Repeats are common in real corpora: a pair that shares either side with a held-out one is
-    held out of both, or validation would measure memory.
-    """
-    order = list(range(len(corpus)))
-    Random(seed).shuffle(order)
-    held = sorted(order[:pairs])
-    sources = {corpus.source[i] for i in held}
-    targets = {corpus.target[i] for i in held}
-    rest = [
-        i for i in range(len(corpus)) if corpus.source[i] not in sources and corpus.target[i] not in targets
-    ]
-    return _take(corpus, rest), _take(corpus, held)
-
-
-def _take(corpus: Corpus, indexes: list[int]) -> Corpus:
-    return Corpus([corpus.source[i] for i in indexes], [corpus.target[i] for i in indexes])
-
-
-def _decode(line: bytes, name: str, number: int) -> str:
+def as_text(line: bytes, name: str, number: int) -> str:
+    """One line, without the carriage return that Windows leaves at its end."""
     try:
         return line.decode("utf-8").removesuffix("\r")
     except UnicodeDecodeError as error:
@@ -87,3 +84,34 @@ def _decode(line: bytes, name: str, number: int) -> str:
             f"{name} line {number} is not UTF-8 (byte {error.start + 1} is 0x{line[error.start]:02x}); "
             "convert the file to UTF-8"
         ) from None
+
+
+def hold_out(corpus: Corpus, pairs: int, seed: int) -> tuple[Corpus, Corpus]:
+    """The corpus without a random part, and that part; no sentence of the part stays behind.
+
+    Repeats are common in real corpora, and a pair that shares a side with a held-out one is left
+    out of both, or validation would measure memory. To lose few, those that share least are held
+    out first.
+    """
+    sources, targets = Counter(corpus.source), Counter(corpus.target)
+    order = list(range(len(corpus)))
+    Random(seed).shuffle(order)
+    order.sort(key=lambda i: sources[corpus.source[i]] + targets[corpus.target[i]])
+    held = sorted(order[:pairs])
+    held_sources, held_targets = {corpus.source[i] for i in held}, {corpus.target[i] for i in held}
+    rest = [
+        i
+        for i in range(len(corpus))
+        if corpus.source[i] not in held_sources and corpus.target[i] not in held_targets
+    ]
+    lost = {"sharing a sentence with the held-out part": len(corpus) - len(rest) - len(held)}
+    return _take(corpus, rest, {**corpus.left_out, **lost}), _take(corpus, held, {})
+
+
+def _take(corpus: Corpus, indexes: list[int], left_out: Mapping[str, int]) -> Corpus:
+    source, target = [corpus.source[i] for i in indexes], [corpus.target[i] for i in indexes]
+    return Corpus(source, target, left_out, corpus.files)
+
+
+def _clean(line: str) -> str:
+    return unicodedata.normalize("NFC", line.strip())

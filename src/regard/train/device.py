@@ -27,7 +27,7 @@ class ComputeConfig:
 def choose_device(wanted: Device) -> torch.device:
     """A GPU if there is one, unless told otherwise."""
     if wanted == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("compute.device = cuda cannot work: torch finds no GPU here; use cpu or auto")
+        raise ConfigError("device cuda cannot be used: torch finds no GPU here; choose cpu or auto")
     if wanted == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(wanted)

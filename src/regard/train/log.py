@@ -1,6 +1,7 @@
 """What a person sees of a training, and what stays of it: one live line, one JSON line per event."""
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,23 +57,30 @@ class Log:
             self._console.print(f"  step {step:,}/{self._steps:,}  {said}")
         self._write("step", step=step, loss=loss, rate=rate, tokens_per_second=round(tokens_per_second, 1))
 
-    def validated(self, step: int, metrics: Mapping[str, float], sample: str) -> None:
+    def validated(
+        self, step: int, metrics: Mapping[str, float], details: Mapping[str, str], sample: str
+    ) -> None:
         """A row that stays on the screen."""
         figures = "  ".join(f"{name} {value:.2f}" for name, value in metrics.items())
         self._console.print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
         if sample:
             self._console.print(f"               {sample}", style="dim")
-        self._write("validation", step=step, **metrics)
+        self._write("validation", step=step, **metrics, **details)
 
     def note(self, text: str) -> None:
         """A sentence for the person watching."""
         self._console.print(f"  {text}")
 
     def _write(self, event: str, **facts: object) -> None:
-        line = {"event": event, "seconds": round(self.seconds, 2), **facts}
+        line = {"event": event, "seconds": round(self.seconds, 2)}
+        line |= {key: None if _is_nan(value) else value for key, value in facts.items()}  # JSON has none
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._file.flush()
 
 
 def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -4,14 +4,15 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from regard.errors import ConfigError, RegardError
+from regard.checkpoint import checkpoints
+from regard.errors import RegardError, require
 from regard.train.interrupt import Interrupt
 from regard.train.log import Log
 
@@ -28,32 +29,33 @@ class TrainConfig:
     """Stop after this long even if steps are left; none is no limit."""
     save_every: int = 1000
     """Steps between validations, each of which writes a checkpoint."""
-    keep: int = 2
-    """Checkpoints kept, and the best besides."""
+    keep_last: int = 2
+    """Checkpoints that stay, and the best besides."""
     log_every: int = 20
     """Steps between lines of metrics.jsonl."""
-    label_smoothing: float = 0.1
     clip: float | None = None
     """Longest gradient allowed; none, as in the paper, is any."""
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "save_every", "keep", "log_every"):
-            _require(getattr(self, name) >= 1, name, getattr(self, name), "it must be at least 1")
+        for name in ("steps", "save_every", "keep_last", "log_every"):
+            require(getattr(self, name) >= 1, f"train.{name}", getattr(self, name), "it must be at least 1")
         for name in ("minutes", "clip"):
             value = getattr(self, name)
-            _require(value is None or value > 0, name, value, "it must be more than 0, or none")
-        smoothing = self.label_smoothing
-        _require(0 <= smoothing < 1, "label_smoothing", smoothing, "it must be at least 0, below 1")
-        _require(self.seed >= 0, "seed", self.seed, "it must be 0 or more")
+            positive = value is None or 0 < value < math.inf
+            require(positive, f"train.{name}", value, "it must be a number above 0, or none")
+        require(0 <= self.seed < 2**32, "train.seed", self.seed, "it must be at least 0 and below 2^32")
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How good the model is now: `metrics` has at least `loss`; the sample is for a person to read."""
+    """How good the model is now: `metrics` has at least `loss`."""
 
     metrics: Mapping[str, float]
+    details: Mapping[str, str] = field(default_factory=dict)
+    """What the metrics need beside them to be compared with others."""
     sample: str = ""
+    """For a person to read."""
 
 
 @runtime_checkable
@@ -73,7 +75,7 @@ class Trainable(Protocol[Batch]):
 
     def validate(self) -> Validation: ...
 
-    def save(self, folder: Path, step: int, metrics: Mapping[str, float]) -> None:
+    def save(self, folder: Path, step: int, validation: Validation) -> None:
         """Writes the model as it is now."""
         ...
 
@@ -95,27 +97,29 @@ def train(
     optimizer: torch.optim.Optimizer,
     rate: Callable[[int], float],
     log: Log,
+    interrupt: Interrupt,
 ) -> Outcome:
     """Trains until steps or minutes are over or someone interrupts; validates and saves before it leaves."""
     task.model.train()
     best: Outcome | None = None
-    loss, tokens, since = 0.0, 0, time.monotonic()
-    with Interrupt() as interrupt:
-        for step, batch in enumerate(task.batches(), start=1):
-            torch.manual_seed(_key(config.seed, step))
-            batch_loss, batch_tokens = task.loss(batch)
-            _update(task.model, batch_loss / batch_tokens, optimizer, rate(step), config.clip)
-            loss, tokens = loss + batch_loss.detach(), tokens + batch_tokens
-            ending = _ending(step, config, log.seconds, interrupt)
-            if ending or step % config.log_every == 0:
-                mean = _finite(float(loss) / tokens, step)
-                log.stepped(step, mean, rate(step), tokens / (time.monotonic() - since))
-                loss, tokens, since = 0.0, 0, time.monotonic()
-            if ending or step % config.save_every == 0:
-                best = _keep_better(best, _checkpoint(task, folder, step, ending or "steps", log))
-                _prune(folder, best.best, config.keep)
-                since = time.monotonic()
-            if ending and best:
+    loss, tokens, since = 0.0, 0, time.perf_counter()
+    for step, batch in enumerate(task.batches(), start=1):
+        torch.manual_seed(_key(config.seed, step))
+        batch_loss, batch_tokens = task.loss(batch)
+        _update(task.model, batch_loss / batch_tokens, optimizer, rate(step), config.clip)
+        loss, tokens = loss + batch_loss.detach(), tokens + batch_tokens
+        ending = _ending(step, config, log.seconds, interrupt)
+        save = ending is not None or step % config.save_every == 0
+        if save or step % config.log_every == 0:
+            mean = _finite(float(loss) / tokens, step)
+            log.stepped(step, mean, rate(step), tokens / (time.perf_counter() - since))
+            loss, tokens, since = 0.0, 0, time.perf_counter()
+        if save:
+            best = _better(best, _checkpoint(task, folder, step, log))
+            _prune(folder, best.best, config.keep_last)
+            since = time.perf_counter()
+            ending = ending or _ending(step, config, log.seconds, interrupt)
+            if ending:
                 return replace(best, ending=ending)
     raise RegardError("there is nothing to train on")
 
@@ -132,23 +136,23 @@ def _update(
     optimizer.step()
 
 
-def _checkpoint(task: Trainable[Batch], folder: Path, step: int, ending: Ending, log: Log) -> Outcome:
-    if ending == "interrupt":
-        log.note("stopping; the model is saved first (Ctrl-C again leaves at once, without saving)")
+def _checkpoint(task: Trainable[Batch], folder: Path, step: int, log: Log) -> Outcome:
     validation = task.validate()
     task.model.train()
-    log.validated(step, validation.metrics, validation.sample)
     path = folder / f"step-{step:06}"
-    task.save(path, step, validation.metrics)
-    return Outcome(path, step, validation.metrics, ending)
+    task.save(path, step, validation)
+    log.validated(step, validation.metrics, validation.details, validation.sample)
+    return Outcome(path, step, validation.metrics, "steps")
 
 
-def _keep_better(best: Outcome | None, new: Outcome) -> Outcome:
-    return new if best is None or new.metrics["loss"] < best.metrics["loss"] else best
+def _better(best: Outcome | None, new: Outcome) -> Outcome:
+    if best is None or not best.metrics["loss"] <= new.metrics["loss"]:  # so that NaN never stays
+        return new
+    return best
 
 
-def _prune(folder: Path, best: Path, keep: int) -> None:
-    for path in sorted(folder.glob("step-*"))[:-keep]:
+def _prune(folder: Path, best: Path, keep_last: int) -> None:
+    for path in checkpoints(folder)[:-keep_last]:
         if path != best:
             shutil.rmtree(path)
 
@@ -174,8 +178,3 @@ def _finite(loss: float, step: int) -> float:
 def _key(seed: int, step: int) -> int:
     """Randomness keyed by seed and step: dropout belongs to the data, not to how the process got here."""
     return seed * 1_000_003 + step
-
-
-def _require(condition: bool, name: str, value: object, right: str) -> None:
-    if not condition:
-        raise ConfigError(f"train.{name} = {value} cannot work; {right}")

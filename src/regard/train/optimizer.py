@@ -1,11 +1,12 @@
 """Adam and the warm-up schedule: section 5.3, equation 3."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from regard.errors import ConfigError
+from regard.errors import require
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,17 @@ class OptimizerConfig:
     epsilon: float = 1e-9
 
     def __post_init__(self) -> None:
-        if self.warmup < 1:
-            raise ConfigError(f"optimizer.warmup = {self.warmup} cannot work; it must be at least 1")
-        if self.peak is not None and self.peak <= 0:
-            raise ConfigError(f"optimizer.peak = {self.peak} cannot work; it must be more than 0, or none")
-        if self.cooldown is not None and self.cooldown < 1:
-            raise ConfigError(
-                f"optimizer.cooldown = {self.cooldown} cannot work; it must be at least 1, or none"
-            )
+        require(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
+        peak, cooldown = self.peak, self.cooldown
+        positive = peak is None or 0 < peak < math.inf
+        require(positive, "optimizer.peak", peak, "it must be a number above 0, or none")
+        require(
+            cooldown is None or cooldown >= 1, "optimizer.cooldown", cooldown, "it must be 1 or more, or none"
+        )
         for name in ("beta1", "beta2"):
             value = getattr(self, name)
-            if not 0 <= value < 1:
-                raise ConfigError(f"optimizer.{name} = {value} cannot work; it must be at least 0, below 1")
+            require(0 <= value < 1, f"optimizer.{name}", value, "it must be at least 0 and less than 1")
+        require(0 < self.epsilon < math.inf, "optimizer.epsilon", self.epsilon, "it must be a number above 0")
 
 
 def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) -> float:
