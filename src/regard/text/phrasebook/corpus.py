@@ -52,7 +52,7 @@ def phrasebook(train: int, valid: int = 1000, test: int = 1000, seed: int = 0) -
     return Phrasebook(**found)
 
 
-def pairs(part: Part, seed: int = 0) -> Iterator[Pair]:
+def pairs(part: str, seed: int = 0) -> Iterator[Pair]:
     """Every pair of a part once, in the order of this seed."""
     if part not in ("train", "valid", "test"):
         raise DataError(f"{part!r} is not a part of the phrasebook; the parts are train, valid and test")
@@ -64,7 +64,7 @@ def size() -> int:
     return sum(pattern.size for pattern in patterns())
 
 
-def _pairs(part: Part, seed: int) -> Iterator[Pair]:
+def _pairs(part: str, seed: int) -> Iterator[Pair]:
     if part == "test":
         yield SHOWN
     for pair in _draws(seed):
