@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from regard.config import to_toml
+from regard.tasks.translation import TranslationRun
+
 ROOT = Path(__file__).parent.parent
 PAPER = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
 IDS = {"A": 5, "B": 7, "C": 12, "D": 15, "E": 7, "F": 10, "G": 8, "H": 4, "I": 4}
@@ -31,6 +34,19 @@ def test_every_link_leads_somewhere(page):
     text = page.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_setting_is_documented_with_its_default():
+    page = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w.]+)` \| `([^`]*)` \|", page, re.MULTILINE)
+    section, expected = "", []
+    for line in to_toml(TranslationRun()).splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line:
+            key, _, value = line.partition(" = ")
+            expected.append((f"{section}.{key}", value))
+    assert rows == expected
 
 
 def test_the_tree_in_the_readme_names_every_package_and_module():

@@ -13,6 +13,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 PLAIN_EVERY = 20.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
 
+SAMPLE = 90
+"""Characters of a sample that are shown: a young model repeats itself without end."""
+
 
 class Log:
     """Writes `metrics.jsonl` and keeps the screen up to date."""
@@ -64,7 +67,8 @@ class Log:
         figures = "  ".join(f"{name} {value:.2f}" for name, value in metrics.items())
         self._console.print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
         if sample:
-            self._console.print(f"               {sample}", style="dim")
+            shown = sample if len(sample) <= SAMPLE else sample[: SAMPLE - 1] + "…"
+            self._console.print(f"               {shown}", style="dim")
         self._write("validation", step=step, **metrics, **details)
 
     def note(self, text: str) -> None:
