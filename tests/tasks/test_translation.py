@@ -115,6 +115,14 @@ def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, 
     assert not (tmp_path / "run").exists()
 
 
+def test_a_folder_that_was_there_before_stays(small_run, tmp_path):
+    (tmp_path / "run").mkdir()
+    run = replace(small_run, optimizer=OptimizerConfig(peak=1e30, warmup=1))
+    with pytest.raises(RegardError, match="the loss is"):
+        train_translation(replace(run, train=TrainConfig(steps=50, log_every=1)), tmp_path / "run", QUIET)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
 def test_pieces_are_learnt_from_the_training_part_alone(small_run):
     corpora = read_corpora(small_run)
     foreign = replace(corpora, valid=replace(corpora.valid, source=["zzzz zzzz zzzz"] * 50))

@@ -2,7 +2,6 @@
 
 import math
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -240,7 +239,8 @@ def refuse_unusable(out: Path) -> None:
 
 @contextmanager
 def _folder(out: Path, settings: str) -> Iterator[None]:
-    """The run's folder with its settings; gone again if the run fails before its first checkpoint."""
+    """The run's folder with its settings; as it was before if the run fails before its first checkpoint."""
+    made = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "config.toml").write_text(settings, encoding="utf-8")
@@ -250,5 +250,8 @@ def _folder(out: Path, settings: str) -> Iterator[None]:
         yield
     except BaseException:
         if not checkpoints(out):
-            shutil.rmtree(out)
+            for name in ("config.toml", "metrics.jsonl"):
+                (out / name).unlink(missing_ok=True)
+            if made:
+                out.rmdir()
         raise
