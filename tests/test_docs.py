@@ -32,6 +32,7 @@ def test_every_test_that_is_cited_exists():
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=str)
 def test_every_link_leads_somewhere(page):
     text = page.read_text(encoding="utf-8")
+    assert "@@" not in text
     links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
     assert [link for link in links if not (page.parent / link).exists()] == []
 

@@ -89,7 +89,9 @@ def _seal(folder: Path, facts: dict[str, Any]) -> None:
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
     }
     manifest = {"format": FORMAT, **facts, "files": files}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / MANIFEST).write_text(
+        json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8"
+    )
     for path in (*folder.iterdir(), folder):
         _sync(path)
 

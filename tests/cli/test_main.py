@@ -196,6 +196,16 @@ def test_output_goes_where_a_link_points_and_into_a_pipe(model):
     run("translate", "run", "--input", "new", "--output", "pipe")
     assert reader.communicate(timeout=30)[0].decode() == expected
     assert (here / "pipe").is_fifo()
+    (here / "all").write_text("before\n")
+    command = f"{sys.executable} -m regard translate run --input new --output /dev/stdout >> all"
+    subprocess.run(["bash", "-c", command], check=True, timeout=60, cwd=here)
+    assert (here / "all").read_text() == "before\n" + expected
+
+
+def test_an_output_keeps_its_permissions(model):
+    (model.parent / "secret").touch(mode=0o600)
+    run("translate", "run", "--input", "en", "--output", "secret")
+    assert (model.parent / "secret").stat().st_mode & 0o777 == 0o600
 
 
 def test_an_output_that_cannot_be_is_said_before_the_work(model, capsys):
@@ -294,10 +304,19 @@ def test_the_demo_trains_shows_and_is_quick_the_second_time(capsys, monkeypatch)
         assert "translate runs/demo" in said
 
 
+@pytest.mark.parametrize("option", ["--pairs", "--steps"])
+def test_a_demo_of_nothing_is_refused_and_leaves_nothing(here, capsys, option):
+    before = sorted(here.iterdir())
+    assert "= 0 cannot work; it must be at least 1" in failure(capsys, "demo", option, "0")
+    assert sorted(here.iterdir()) == before
+
+
 def test_what_to_type_next_is_what_was_typed(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(sys, "argv", [".venv/bin/regard", "demo"])
     assert program() == ".venv/bin/regard"
+    monkeypatch.setattr(sys, "argv", ["somewhere/__main__.py", "demo"])
+    assert program() == f"{sys.executable} -m regard"
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/regard")
     assert program() == "regard"
 
@@ -336,6 +355,26 @@ def test_ctrl_c_saves_a_model_that_translates(here):
     assert process.returncode == 0, said
     assert b"interrupted: the best model" in said
     assert len(regard.Translator.load(here / "run").translate(["the cat"])) == 1
+
+
+def test_ctrl_c_saves_even_when_it_kills_the_pipe_we_print_to(here):
+    command = " ".join(
+        [
+            f"exec {sys.executable} -m regard train --source en --target fr --out run",
+            *SMALL,
+            "--set train.steps=1000000 --set train.log_every=1 --set train.save_every=1000000",
+        ]
+    )
+    pipe_out, pipe_in = os.pipe()
+    process = subprocess.Popen(["bash", "-c", command], stdout=pipe_in, stderr=pipe_in, cwd=here)
+    os.close(pipe_in)
+    metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
+    while time.monotonic() < deadline and not (metrics.exists() and metrics.stat().st_size):
+        time.sleep(0.05)
+    os.close(pipe_out)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=60)
+    assert (here / "run" / "model").is_dir()
 
 
 def test_version_and_help_teach(capsys):

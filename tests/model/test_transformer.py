@@ -10,7 +10,7 @@ from regard.model.config import TINY, ModelConfig
 from regard.model.embedding import Embedding
 from regard.model.layers import FeedForward, Residual
 from regard.model.transformer import Transformer, positions
-from regard.model.visible import EVERYTHING, packed, padded
+from regard.model.visible import CAUSAL, EVERYTHING, packed, padded
 
 
 def tokens(*shape: int, vocab: int = 23) -> torch.Tensor:
@@ -214,10 +214,14 @@ def test_settings_reach_every_place_they_are_for(micro):
     assert {module.dropout.p for module in model.modules() if isinstance(module, FeedForward)} == {0.15}
 
 
-def test_logits_become_a_distribution(micro_model):
-    source = tokens(1, 3)
-    probability = micro_model(source, all_kept(source), tokens(1, 2)).softmax(-1)
-    torch.testing.assert_close(probability.sum(-1), torch.ones(1, 2))
+def test_logits_are_the_last_layer_times_the_embeddings(micro_model):
+    """Section 3.4: the output's matrix is the embeddings', so a token is likely when its vector is near."""
+    source, target = tokens(1, 3), tokens(1, 2)
+    visible = padded(all_kept(source))
+    encoded = micro_model.encode(source, positions(source), visible)
+    decoded = micro_model.decode(target, positions(target), encoded, CAUSAL, visible)
+    expected = decoded @ micro_model.source_embedding.tokens.weight.T
+    torch.testing.assert_close(micro_model(source, all_kept(source), target), expected)
 
 
 def test_selected_rows_go_on_as_if_they_had_been_alone(micro_model):

@@ -78,7 +78,7 @@ def test_pairs_longer_than_the_model_are_left_out_and_counted(small_run, tmp_pat
         target.write("nine\nnothing\n")
     task = task_for(replace(small_run, model=replace(small_run.model, max_length=50)))
     plan = " ".join(task.plan())
-    assert "left out: 1 with a blank side, 1 over 49 pieces" in plan
+    assert "left out of training: 1 with a blank side, 1 over 49 pieces" in plan
 
 
 def test_a_corpus_of_nothing_but_long_pairs_is_refused(small_run):
@@ -105,6 +105,7 @@ def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     manifest = load_model(tmp_path / "run").manifest
     files = {name: sha256(Path(name)) for name in (small_run.data.source, small_run.data.target)}
     assert manifest["trained_on"] == {"pairs": 54, "files": files}
+    assert manifest["validated_on"] == {"pairs": 6, "files": files}
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
 
 
@@ -113,6 +114,34 @@ def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, 
     with pytest.raises(RegardError, match="the loss is"):
         train_translation(replace(run, train=TrainConfig(steps=50, log_every=1)), tmp_path / "run", QUIET)
     assert not (tmp_path / "run").exists()
+
+
+def test_two_runs_cannot_have_one_folder(small_run, tmp_path, monkeypatch):
+    """Another run takes the folder while this one is still reading."""
+    out = tmp_path / "run"
+
+    def meanwhile(*arguments):
+        out.mkdir()
+        (out / "config.toml").write_text("theirs")
+        return learn_pieces(*arguments)
+
+    monkeypatch.setattr("regard.tasks.translation.learn_pieces", meanwhile)
+    with pytest.raises(RegardError, match="is not empty"):
+        train_translation(small_run, out, QUIET)
+    assert (out / "config.toml").read_text() == "theirs"
+
+
+def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_run, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+
+    def fail(*_):
+        (out / "notes.txt").write_text("mine")
+        raise RegardError("the loss is nan")
+
+    monkeypatch.setattr("regard.tasks.translation.train", fail)
+    with pytest.raises(RegardError, match="the loss is nan"):
+        train_translation(small_run, out, QUIET)
+    assert [path.name for path in out.iterdir()] == ["notes.txt"]
 
 
 def test_a_folder_that_was_there_before_stays(small_run, tmp_path):

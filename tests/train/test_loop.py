@@ -45,7 +45,7 @@ class OneParameter:
 def run(task, folder, rate=lambda _: 0.1, **settings):
     with (
         Log(folder / "metrics.jsonl", Console(quiet=True), steps=settings.get("steps", 10)) as log,
-        Interrupt(lambda: None) as interrupt,
+        Interrupt() as interrupt,
     ):
         optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
         return train(task, folder, TrainConfig(**settings), optimizer, rate, log, interrupt)
@@ -110,12 +110,11 @@ def test_ctrl_c_during_a_validation_costs_no_second_one(tmp_path):
     assert (outcome.ending, outcome.step, len(validated)) == ("interrupt", 3, 1)
 
 
-def test_the_person_is_told_at_once_that_it_will_stop():
-    told = []
-    with Interrupt(lambda: told.append(1)) as interrupt:
+def test_the_person_is_told_at_once_that_it_will_stop(capfd):
+    with Interrupt() as interrupt:
         os.kill(os.getpid(), signal.SIGINT)
         assert interrupt.asked
-    assert told == [1]
+    assert "the model is saved first" in capfd.readouterr().err
 
 
 def test_a_thread_can_train_though_it_cannot_listen_for_signals(tmp_path):
@@ -141,11 +140,38 @@ def test_a_loss_that_is_no_number_stops_with_advice(tmp_path):
         run(OneParameter(), tmp_path, rate=lambda _: float("nan"), steps=50)
 
 
-def test_a_first_validation_of_no_number_does_not_stay_the_best(tmp_path):
-    outcome = run(OneParameter([float("nan"), 2.0, 3.0]), tmp_path, steps=3, save_every=1)
-    assert outcome.step == 2
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"), [([NAN, 2.0, 3.0], 2), ([2.0, NAN, 3.0], 1), ([2.0, 3.0, NAN], 1)]
+)
+def test_a_validation_of_no_number_is_never_the_best(tmp_path, losses, best):
+    outcome = run(OneParameter(losses), tmp_path, steps=3, save_every=1, keep_last=1)
+    assert outcome.step == best
+    assert outcome.best.is_dir()
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=pytest.fail)
+
+
+def test_a_training_whose_every_validation_is_no_number_gives_no_model(tmp_path):
+    with pytest.raises(RegardError, match="the loss is nan"):
+        run(OneParameter([NAN, NAN]), tmp_path, steps=2, save_every=1)
+
+
+def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path):
+    class Gone:
+        def write(self, _):
+            raise BrokenPipeError
+
+        def flush(self):
+            pass
+
+    with Log(tmp_path / "metrics.jsonl", Console(file=Gone()), steps=3) as log, Interrupt() as interrupt:
+        task = OneParameter()
+        optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
+        outcome = train(task, tmp_path, TrainConfig(steps=3), optimizer, lambda _: 0.1, log, interrupt)
+    assert outcome.ending == "steps"
 
 
 def test_checkpoints_are_in_order_of_their_steps_and_not_of_their_names(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.program import program
+from regard.errors import require
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,13 +61,16 @@ def _train(options: argparse.Namespace, console: "Console") -> bool:
     from regard.text.phrasebook.corpus import phrasebook
     from regard.train.device import keep_freed_memory
 
-    refuse_unusable(options.out)
+    out: Path = options.out
+    text = out.parent / f"{out.resolve().name}-text"
+    require(options.pairs >= 1, "--pairs", options.pairs, "it must be at least 1")
+    run = demo_run(text, options.steps)
+    refuse_unusable(out)
     keep_freed_memory()
-    text = options.out.with_name(options.out.name + "-text")
     with console.status("writing the phrasebook"):
         write_text(phrasebook(train=options.pairs), text)
     console.print(f"Training on {options.pairs:,} pairs of the phrasebook, written to {text}")
-    return train_translation(demo_run(text, options.steps), options.out, console).ending == "steps"
+    return train_translation(run, out, console).ending == "steps"
 
 
 def demo_run(text: Path, steps: int) -> "TranslationRun":

@@ -11,7 +11,7 @@ from regard.cli import demo, train, translate
 from regard.errors import RegardError
 
 DESCRIPTION = """\
-Train a Transformer on two text files, translate with it, and look inside.
+Train a Transformer on two text files, and translate with it.
 
   regard demo                                             see it work, in a few minutes
   regard train --source en.txt --target fr.txt --out my   train on your own pairs

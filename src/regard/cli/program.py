@@ -8,6 +8,6 @@ from pathlib import Path
 def program() -> str:
     """`regard` where that is on the path, else the way to it, as after `make demo` in a fresh clone."""
     called = Path(sys.argv[0])
-    if shutil.which("regard") or called.name != "regard":
+    if shutil.which("regard"):
         return "regard"
-    return str(called)
+    return str(called) if called.name == "regard" else f"{sys.executable} -m regard"

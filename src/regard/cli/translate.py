@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,30 +76,40 @@ def _refuse_unwritable(path: Path) -> None:
     """Before the work, not after it."""
     if path.is_dir():
         raise RegardError(f"{path} cannot be written: it is a folder")
-    folder = path.absolute().parent
-    if not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+    if _is_stream(path):
+        return
+    folder = path.resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise RegardError(f"{path} cannot be written: {folder} is not a folder you may write to")
 
 
 def _write(path: Path | None, text: str) -> None:
     """A file appears whole or not at all; a pipe or a device is written as it is."""
+    content = text.encode("utf-8")
     if path is None:
-        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.write(content)
         return
-    path = path.resolve()  # what a link points to, not the link
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(text.encode("utf-8"))
+        if _is_stream(path):
+            with path.open("ab") as stream:
+                stream.write(content)
         else:
-            _replace(path, text.encode("utf-8"))
+            _replace(path.resolve(), content)  # what a link points to, not the link
     except OSError as error:
         raise RegardError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """A pipe or a device, or what /dev/stdout stands for."""
+    return (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",))
 
 
 def _replace(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
     try:
         temporary.write_bytes(content)
+        if path.exists():
+            shutil.copymode(path, temporary)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ class DataConfig:
     held_out: int = 1000
     """Pairs held out when there is no validation file; never more than a tenth of all."""
     bleu_pairs: int = 500
-    """Validation pairs that are translated for BLEU; the loss is taken over all of them."""
+    """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
     batch_tokens: int = 4096
     """Tokens of a batch on its longer side, padding counted."""
 

@@ -29,10 +29,11 @@ class EagerEngine:
         limits = torch.tensor([self._limit(len(row)) for row in sources], device=device)
         was_training = model.training
         model.eval()
-        with torch.inference_mode():
-            found = greedy(self, model.start(source, source != PAD), BOS, EOS, limits)
-        model.train(was_training)
-        return found
+        try:
+            with torch.inference_mode():
+                return greedy(self, model.start(source, source != PAD), BOS, EOS, limits)
+        finally:
+            model.train(was_training)
 
     def step(
         self, state: Decoding, token: Int[Tensor, " row"]

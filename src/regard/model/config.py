@@ -14,7 +14,7 @@ Tied = Literal["all", "target", "none"]
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The sizes and choices of one Transformer; the defaults are the paper's base model."""
+    """The sizes and choices of one Transformer; `ModelConfig()` is the paper's base model."""
 
     vocab_size: int = 37_000
     """Shared pieces; the tokenizer learns up to this many."""

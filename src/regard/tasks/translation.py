@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,14 +58,11 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
     with (
         _folder(out, to_toml(run)),
         Log(out / "metrics.jsonl", console, run.train.steps) as log,
-        Interrupt(lambda: log.note(STOPPING)) as interrupt,
+        Interrupt() as interrupt,
     ):
         outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
         publish(outcome.best, out / "model")
     return outcome
-
-
-STOPPING = "stopping after this step; the model is saved first (Ctrl-C again leaves at once, without)"
 
 
 @dataclass(frozen=True)
@@ -129,12 +126,13 @@ class TranslationTask:
         )
         how = "held out of the training files" if self._corpora.held_out else "from their own files"
         yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
-        left_out = {
-            **self._corpora.train.left_out,
-            f"over {model.max_length - 1} pieces": self._train.too_long,
-        }
-        if said := [f"{count:,} {why}" for why, count in left_out.items() if count]:
-            yield f"        left out: {', '.join(said)}"
+        for part, corpus, pairs in (
+            ("training", self._corpora.train, self._train),
+            ("validation", self._corpora.valid, self._valid),
+        ):
+            left_out = {**corpus.left_out, f"over {model.max_length - 1} pieces": pairs.too_long}
+            if said := [f"{count:,} {why}" for why, count in left_out.items() if count]:
+                yield f"        left out of {part}: {', '.join(said)}"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (
@@ -157,7 +155,7 @@ class TranslationTask:
         return learning_rate(step, run.train.steps, run.model.d_model, run.optimizer)
 
     def validate(self) -> Validation:
-        """Loss over the whole validation part, without smoothing; BLEU over its first pairs."""
+        """Loss over the validation pairs that fit the model, without smoothing; BLEU over the first pairs."""
         self.model.eval()
         loss = self._valid_loss()
         sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
@@ -167,15 +165,16 @@ class TranslationTask:
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
             details={"bleu_signature": score.signature},
-            sample=f"{sources[0]} -> {hypotheses[0]}",
+            sample=f"{_clip(sources[0])} -> {_clip(hypotheses[0])}",
         )
 
     def save(self, folder: Path, step: int, validation: Validation) -> None:
-        train, valid = self._corpora.train, self._corpora.valid
+        numbers = {name: value for name, value in validation.metrics.items() if math.isfinite(value)}
         facts = {
             "step": step,
-            "metrics": {**validation.metrics, **validation.details},
-            "trained_on": {"pairs": len(self._train), "files": {**train.files, **valid.files}},
+            "metrics": {**numbers, **validation.details},
+            "trained_on": {"pairs": len(self._train), "files": dict(self._corpora.train.files)},
+            "validated_on": {"pairs": len(self._valid), "files": dict(self._corpora.valid.files)},
         }
         save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
@@ -243,15 +242,24 @@ def _folder(out: Path, settings: str) -> Iterator[None]:
     made = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "config.toml").write_text(settings, encoding="utf-8")
+        with (out / "config.toml").open("x", encoding="utf-8") as file:  # x: only one run may have it
+            file.write(settings)
+    except FileExistsError:
+        raise RegardError(f"{out} is not empty; choose another --out, or delete it first") from None
     except OSError as error:
         raise RegardError(f"{out} cannot be written: {error.strerror}") from None
     try:
         yield
     except BaseException:
         if not checkpoints(out):
-            for name in ("config.toml", "metrics.jsonl"):
-                (out / name).unlink(missing_ok=True)
-            if made:
-                out.rmdir()
+            with suppress(OSError):  # whatever went wrong matters more than this
+                for name in ("config.toml", "metrics.jsonl"):
+                    (out / name).unlink(missing_ok=True)
+                if made:
+                    out.rmdir()
         raise
+
+
+def _clip(text: str, length: int = 45) -> str:
+    """Its beginning: a young model repeats itself without end."""
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,22 +1,24 @@
 """Ctrl-C that saves: the first asks the loop to stop, the second leaves at once."""
 
+import os
 import signal
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType, TracebackType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STANDARD_ERROR = 2
+STOPPING = b"\n  stopping after this step; the model is saved first (Ctrl-C again leaves at once, without)\n"
 
 
 class Interrupt:
-    """While entered, `asked` turns true at the first SIGINT or SIGTERM, and `on_asked` is called.
+    """While entered, `asked` turns true at the first SIGINT or SIGTERM.
 
     Python lets only the main thread listen for signals; in another one, nothing is caught.
     """
 
-    def __init__(self, on_asked: Callable[[], None]) -> None:
+    def __init__(self) -> None:
         self.asked = False
-        self._on_asked = on_asked
         self._before: list[object] = []
 
     def __enter__(self) -> "Interrupt":
@@ -31,7 +33,9 @@ class Interrupt:
             signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Raises nothing the first time: the pipe we print to may have died of the same Ctrl-C."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        self._on_asked()
+        with suppress(OSError):
+            os.write(STANDARD_ERROR, STOPPING)

@@ -13,9 +13,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 PLAIN_EVERY = 20.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
 
-SAMPLE = 90
-"""Characters of a sample that are shown: a young model repeats itself without end."""
-
 
 class Log:
     """Writes `metrics.jsonl` and keeps the screen up to date."""
@@ -57,7 +54,7 @@ class Log:
         self._progress.update(self._line, completed=step, description=said)
         if not self._console.is_terminal and time.monotonic() - self._spoken >= PLAIN_EVERY:
             self._spoken = time.monotonic()
-            self._console.print(f"  step {step:,}/{self._steps:,}  {said}")
+            self._print(f"  step {step:,}/{self._steps:,}  {said}")
         self._write("step", step=step, loss=loss, rate=rate, tokens_per_second=round(tokens_per_second, 1))
 
     def validated(
@@ -65,19 +62,21 @@ class Log:
     ) -> None:
         """A row that stays on the screen."""
         figures = "  ".join(f"{name} {value:.2f}" for name, value in metrics.items())
-        self._console.print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
+        self._print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
         if sample:
-            shown = sample if len(sample) <= SAMPLE else sample[: SAMPLE - 1] + "…"
-            self._console.print(f"               {shown}", style="dim")
+            self._print(f"               {sample}", style="dim")
         self._write("validation", step=step, **metrics, **details)
 
-    def note(self, text: str) -> None:
-        """A sentence for the person watching."""
-        self._console.print(f"  {text}")
+    def _print(self, text: str, style: str | None = None) -> None:
+        """Goes quiet where nobody can hear any more: a dead pipe must not end a training."""
+        try:
+            self._console.print(text, style=style)
+        except (OSError, SystemExit):  # the second is how rich says that the pipe is broken
+            self._console = Console(quiet=True)
 
     def _write(self, event: str, **facts: object) -> None:
         line = {"event": event, "seconds": round(self.seconds, 2)}
-        line |= {key: None if _is_nan(value) else value for key, value in facts.items()}  # JSON has none
+        line |= {key: value if _is_json(value) else None for key, value in facts.items()}
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._file.flush()
 
@@ -86,5 +85,6 @@ def _clock(seconds: float) -> str:
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _is_json(value: object) -> bool:
+    """Whether JSON has a word for it, as it has not for NaN and infinity."""
+    return not isinstance(value, float) or math.isfinite(value)

@@ -120,6 +120,7 @@ def train(
             since = time.perf_counter()
             ending = ending or _ending(step, config, log.seconds, interrupt)
             if ending:
+                _finite(best.metrics["loss"], best.step)
                 return replace(best, ending=ending)
     raise RegardError("there is nothing to train on")
 
@@ -146,7 +147,8 @@ def _checkpoint(task: Trainable[Batch], folder: Path, step: int, log: Log) -> Ou
 
 
 def _better(best: Outcome | None, new: Outcome) -> Outcome:
-    if best is None or not best.metrics["loss"] <= new.metrics["loss"]:  # so that NaN never stays
+    """The one with the lower loss; what is no number is never better than what is."""
+    if best is None or math.isnan(best.metrics["loss"]) or new.metrics["loss"] < best.metrics["loss"]:
         return new
     return best
 
