@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 
 from regard.errors import DataError
+from regard.text.lines import read_lines
+from regard.text.unpack import readable
 
 
 @dataclass(frozen=True)
@@ -28,16 +30,13 @@ class Corpus:
 
 def read_corpus(source: Path, target: Path) -> Corpus:
     """The pairs of two files that match line by line; refused if they cannot."""
-    contents = [read_bytes(path) for path in (source, target)]
-    sources, targets = (
-        split_lines(content, str(path)) for content, path in zip(contents, (source, target), strict=True)
-    )
+    (sources, source_digest), (targets, target_digest) = _read(source), _read(target)
     if len(sources) != len(targets):
         raise DataError(
             f"{source} has {len(sources)} lines and {target} {len(targets)}; "
             "the two sides must pair line by line"
         )
-    pairs = [(_clean(a), _clean(b)) for a, b in zip(sources, targets, strict=True)]
+    pairs = [(clean(a), clean(b)) for a, b in zip(sources, targets, strict=True)]
     full = [(a, b) for a, b in pairs if a and b]
     if not full:
         raise DataError(f"{source} and {target} have no pair with text on both sides")
@@ -45,25 +44,26 @@ def read_corpus(source: Path, target: Path) -> Corpus:
         [a for a, _ in full],
         [b for _, b in full],
         left_out={"with a blank side": len(pairs) - len(full)},
-        files={
-            str(path): hashlib.sha256(content).hexdigest()
-            for path, content in zip((source, target), contents, strict=True)
-        },
+        files={str(source): source_digest, str(target): target_digest},
     )
+
+
+def _read(path: Path) -> tuple[list[str], str]:
+    """The lines of a file that must have some, and the SHA-256 of the file as it lies on disk."""
+    digest = hashlib.sha256()
+    lines = enumerate(read_lines(path, digest.update), start=1)
+    texts = [_decoded(line, str(path), number) for number, line in lines]
+    if not texts:
+        raise DataError(_empty(path))
+    return texts, digest.hexdigest()
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a text file that must have some."""
-    try:
+    with readable(path):
         content = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; give the path of a text file") from None
-    except IsADirectoryError:
-        raise DataError(f"{path} is a folder; give the path of a text file") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if not content:
-        raise DataError(f"{path} is empty; it must hold one sentence per line")
+        raise DataError(_empty(path))
     return content
 
 
@@ -77,13 +77,12 @@ def split_lines(content: bytes, name: str) -> list[str]:
 
 def as_text(line: bytes, name: str, number: int) -> str:
     """One line, without the carriage return that Windows leaves at its end."""
-    try:
-        return line.decode("utf-8").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name} line {number} is not UTF-8 (byte {error.start + 1} is 0x{line[error.start]:02x}); "
-            "convert the file to UTF-8"
-        ) from None
+    return _decoded(line.removesuffix(b"\r"), name, number)
+
+
+def clean(line: str) -> str:
+    """The line as training sees it: without blanks around it, and in one spelling."""
+    return unicodedata.normalize("NFC", line.strip())
 
 
 def hold_out(corpus: Corpus, pairs: int, seed: int) -> tuple[Corpus, Corpus]:
@@ -113,5 +112,15 @@ def _take(corpus: Corpus, indexes: list[int], left_out: Mapping[str, int]) -> Co
     return Corpus(source, target, left_out, corpus.files)
 
 
-def _clean(line: str) -> str:
-    return unicodedata.normalize("NFC", line.strip())
+def _decoded(line: bytes, name: str, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name} line {number} is not UTF-8 (byte {error.start + 1} is 0x{line[error.start]:02x}); "
+            "convert the file to UTF-8"
+        ) from None
+
+
+def _empty(path: Path) -> str:
+    return f"{path} is empty; it must hold one sentence per line"

@@ -1,0 +1,59 @@
+"""The lines of a file: the bytes between newline bytes, and nothing else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from regard.errors import DataError
+from regard.text.unpack import Seen, unpacked
+
+LONGEST = 2**24  # bytes; a longer line is not text, and could fill the memory
+MARK = b"\xef\xbb\xbf"  # what some editors put before the first line of UTF-8
+
+
+def read_lines(path: Path, seen: Seen | None = None) -> Iterator[bytes]:
+    """The lines of a plain, .gz, .xz or .zst file, one in memory at a time.
+
+    U+2028, form feeds and lone carriage returns are text; a final newline starts no line; the mark
+    at the file's start and the carriage return that Windows leaves at a line's end are dropped.
+    """
+    for line in _cut(_without_mark(unpacked(path, seen)), path):
+        yield line.removesuffix(b"\r")
+
+
+def count_lines(path: Path) -> int:
+    """How many lines `read_lines` would give, without the work of cutting them."""
+    count, last = 0, b"\n"
+    for piece in filter(None, _without_mark(unpacked(path))):
+        count, last = count + piece.count(b"\n"), piece[-1:]
+    return count + (last != b"\n")
+
+
+def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= len(MARK):
+            break
+    yield head.removeprefix(MARK)
+    yield from pieces
+
+
+def _cut(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    begun: list[bytes] = []  # the parts of a line whose end has not been seen
+    size, before = 0, 0
+    for piece in filter(None, pieces):
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > LONGEST:
+            raise DataError(
+                f"{path} line {before + 1} is longer than {LONGEST >> 20} MiB; "
+                "lines must end with a newline, and hold a sentence each"
+            )
+        if others:
+            yield b"".join(begun)
+            begun = [others.pop()]
+            size, before = len(begun[0]), before + 1 + len(others)
+            yield from others
+    if size:
+        yield b"".join(begun)
