@@ -1,0 +1,134 @@
+"""What can be wrong with a corpus, and the report that says what is."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["fatal", "bad", "note"]
+
+LISTED = 10_000  # line numbers of a kind that the JSON lists; the count is always whole
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A sort of trouble: fatal (nothing can be learned), bad (should not be learned from), or a note."""
+
+    name: str
+    severity: Severity
+    meaning: str
+    remedy: str
+
+
+LINE_COUNTS = Kind(
+    "line counts differ",
+    "fatal",
+    "the two files cannot match line by line",
+    "find the line that is missing, or that was cut in two",
+)
+EMPTY = Kind(
+    "nothing to learn from",
+    "fatal",
+    "a file, or every pair, is without text that could be used",
+    "check the paths, and the findings beside this one",
+)
+SHIFT = Kind(
+    "shift",
+    "bad",
+    "from some line on, the other side fits a few lines further up or down",
+    "compare the two files around that line, and mend the one with a line too many or too few",
+)
+NOT_UTF8 = Kind("not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8")
+BLANK = Kind("blank side", "bad", "a sentence without a translation, or the reverse", "leave it out")
+NUL = Kind("NUL", "bad", "the character U+0000: binary data, or UTF-16", "convert the file, or leave it out")
+CONTROL = Kind(
+    "control characters",
+    "bad",
+    "characters that print nothing; tabs are fine",
+    "remove them: they teach noise",
+)
+LONG = Kind("long line", "bad", "far longer than a sentence", "split it into sentences on both sides")
+RATIO = Kind(
+    "length ratio", "bad", "one side is many times as long as the other", "hardly a translation: look at it"
+)
+COPY = Kind("copy", "bad", "both sides are the same text", "teaches to copy: leave it out")
+SHARED = Kind(
+    "shared", "bad", "a side of it is in the other corpus too", "leave it out, or the test measures memory"
+)
+DUPLICATE = Kind(
+    "duplicate", "note", "the same pair as an earlier one", "harmless unless there are very many"
+)
+
+PAIRWISE = (NOT_UTF8, BLANK, NUL, CONTROL, LONG, RATIO, COPY, SHARED)
+"""What makes a single pair bad; a pair that is bad in several ways counts under the first of these."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble in one corpus."""
+
+    kind: Kind
+    count: int
+    """Pairs that have it, or lines without a partner."""
+    lines: Sequence[int]
+    """Counted from 1: all of them; for a shift or a lack of lines, where it begins."""
+    detail: str = ""
+    """What is to be said about this corpus, with its names and numbers."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found in two files that should match line by line."""
+
+    source: str
+    target: str
+    source_lines: int
+    target_lines: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def pairs(self) -> int:
+        """Lines that have a partner."""
+        return min(self.source_lines, self.target_lines)
+
+    @property
+    def fatal(self) -> Finding | None:
+        """The first finding that forbids training, if there is one."""
+        return next((finding for finding in self.findings if finding.kind.severity == "fatal"), None)
+
+    @property
+    def bad(self) -> tuple[Finding, ...]:
+        """The findings that a strict reader refuses, though training could go on."""
+        return tuple(finding for finding in self.findings if finding.kind.severity == "bad")
+
+    @property
+    def bad_lines(self) -> dict[int, str]:
+        """The pairs that training leaves out, by line number, and why."""
+        found = ((line, f.kind.name) for f in self.findings if f.kind in PAIRWISE for line in f.lines)
+        return dict(sorted(found))
+
+    def to_json(self) -> str:
+        """Everything, for programs; of each kind the first LISTED line numbers."""
+        document = {
+            "source": self.source,
+            "target": self.target,
+            "source_lines": self.source_lines,
+            "target_lines": self.target_lines,
+            "pairs": self.pairs,
+            "fatal": self.fatal is not None,
+            "bad": sum(finding.count for finding in self.findings if finding.kind in PAIRWISE),
+            "findings": [_as_dict(finding) for finding in self.findings],
+        }
+        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _as_dict(finding: Finding) -> dict[str, object]:
+    return {
+        "kind": finding.kind.name,
+        "severity": finding.kind.severity,
+        "count": finding.count,
+        "lines": list(finding.lines[:LISTED]),
+        "detail": finding.detail,
+        "meaning": finding.kind.meaning,
+        "remedy": finding.kind.remedy,
+    }
