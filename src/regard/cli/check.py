@@ -1,0 +1,150 @@
+"""`regard check`: what is wrong with a corpus, before a model learns it."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from regard.text.findings import Finding, Report
+    from regard.text.unpack import Seen
+
+SHOWN = 6  # line numbers of a kind that fit on a terminal
+STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
+
+EPILOG = """\
+what it looks for
+  fatal   files of different length; nothing to learn from
+  bad     a shift (from some line on the sides no longer match), bytes that are not UTF-8, blank
+          sides, NUL and control characters, lines far too long, sides of very different length,
+          copies, pairs with a sentence of the --against files
+  note    duplicates
+
+It exits with 1 if something is fatal, and under --strict if anything is bad. Lines are counted
+from 1 and end at a newline byte, as `sed -n 17p FILE` counts them. docs/corpora.md says more.
+
+examples
+  regard check --source train.en --target train.fr
+  regard check --source train.en.gz --target train.fr.gz --json report.json
+  regard check --source train.en --target train.fr --against-source test.en --against-target test.fr
+"""
+
+
+def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "check",
+        help="find what is wrong with a corpus, line by line",
+        description="Examine two text files (plain, .gz, .xz or .zst) that should match line by line.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--source", metavar="FILE", type=Path, required=True, help="sentences, one a line")
+    parser.add_argument("--target", metavar="FILE", type=Path, required=True, help="their translations")
+    parser.add_argument(
+        "--against-source", metavar="FILE", type=Path, help="with the next: a corpus, such as the test set,"
+    )
+    parser.add_argument(
+        "--against-target", metavar="FILE", type=Path, help="that must share no sentence with this one"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write the findings there, with their line numbers"
+    )
+    parser.add_argument("--strict", action="store_true", help="fail if any pair is bad")
+    parser.set_defaults(run=run_check)
+
+
+def run_check(options: argparse.Namespace) -> None:
+    if (options.against_source is None) != (options.against_target is None):
+        raise RegardError("--against-source and --against-target go together; give both or neither")
+    if options.json is not None:
+        _refuse_unwritable(options.json)
+    from rich.console import Console
+
+    report = _examine(options)
+    if options.json is not None:
+        options.json.write_bytes(report.to_json().encode("utf-8", "backslashreplace"))
+    _show(report, Console(highlight=False, markup=False, emoji=False))
+    _judge(report, options.strict)
+
+
+def _examine(options: argparse.Namespace) -> "Report":
+    from regard.text.doctor import examine
+
+    against = None if options.against_source is None else (options.against_source, options.against_target)
+    files = [options.source, options.target, *(against or ())]
+    with _Progress(files) as seen:
+        return examine(options.source, options.target, against=against, seen=seen)
+
+
+class _Progress:
+    """A bar on the terminal, over the bytes of the files; gone when it is done."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+        total = sum(path.stat().st_size for path in files if path.is_file())
+        self._task = self._bar.add_task("checking", total=total)
+
+    def __enter__(self) -> "Seen":
+        self._bar.start()
+        return lambda piece: self._bar.advance(self._task, len(piece))
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+
+def _show(report: "Report", console: "Console") -> None:
+    from rich.table import Table
+
+    console.print(f"{report.source} and {report.target}: {report.pairs:,} pairs", soft_wrap=True)
+    if not report.findings:
+        console.print("  nothing wrong was found")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("finding")
+    table.add_column("count", justify="right")
+    table.add_column("lines")
+    table.add_column("what it means, and what to do")
+    for finding in report.findings:
+        said = finding.detail or finding.kind.meaning
+        table.add_row(
+            finding.kind.name,
+            f"{finding.count:,}",
+            _first(finding),
+            f"{said}; {finding.kind.remedy}",
+            style=STYLES[finding.kind.severity],
+        )
+    console.print(table)
+    if bad := len(report.bad_lines):
+        share = 100 * bad / report.pairs
+        console.print(f"  {bad:,} of {report.pairs:,} pairs ({share:.2g} %) should not be learned from")
+
+
+def _first(finding: "Finding") -> str:
+    lines = ", ".join(map(str, finding.lines[:SHOWN]))
+    return lines + (", ..." if len(finding.lines) > SHOWN else "")
+
+
+def _judge(report: "Report", strict: bool) -> None:
+    if report.fatal is not None:
+        raise RegardError(report.fatal.detail)
+    if strict and report.bad:
+        kinds = ", ".join(f"{finding.kind.name} ({finding.count})" for finding in report.bad)
+        raise RegardError(
+            f"{report.source} and {report.target} are not clean: {kinds}; --strict refuses them"
+        )
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Before the work, not after it."""
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise RegardError(f"{path} cannot be written; give the path of a file in a folder you may write to")

@@ -1,0 +1,125 @@
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+from regard.cli.main import main
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder with two files that match."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(300)))
+    (tmp_path / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(300)))
+    return tmp_path
+
+
+def check(*arguments):
+    main(["check", "--source", "en", "--target", "fr", *map(str, arguments)])
+
+
+def failure(*arguments) -> str:
+    with pytest.raises(SystemExit) as stop:
+        check(*arguments)
+    message = str(stop.value.code)
+    assert message.startswith("regard: ")
+    assert "\n" not in message
+    return message
+
+
+def spoil(path, line, text):
+    lines = path.read_text().split("\n")
+    lines[line - 1] = text
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.usefixtures("here")
+def test_a_sound_corpus_is_said_to_be_one(capsys):
+    check("--strict")
+    assert capsys.readouterr().out == "en and fr: 300 pairs\n  nothing wrong was found\n"
+
+
+def test_bad_pairs_are_shown_and_are_no_error(here, capsys):
+    for line in (3, 14, 15, 92, 65, 35, 89, 79):
+        spoil(here / "fr", line, "")
+    spoil(here / "en", 200, "the [bold]cat[/bold] \x1b[31m sleeps")
+    check()
+    said = capsys.readouterr().out
+    row = next(line for line in said.splitlines() if line.startswith("blank side"))
+    assert row.split()[2:9] == ["8", "3,", "14,", "15,", "35,", "65,", "79,"]
+    assert "..." in row
+    assert "control characters" in said
+    assert "9 of 300 pairs (3 %) should not be learned from" in said
+    assert "\x1b" not in said
+
+
+def test_strict_refuses_what_is_bad_but_not_what_is_noted(here, capsys):
+    spoil(here / "en", 9, "the cat 9 sleeps")
+    spoil(here / "fr", 9, "le chat 9 dort")
+    check("--strict")
+    assert "duplicate" in capsys.readouterr().out
+    spoil(here / "fr", 17, "")
+    assert "en and fr are not clean: blank side (1); --strict refuses them" in failure("--strict")
+
+
+def test_what_is_fatal_ends_with_one_line_after_the_report(here, capsys):
+    (here / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(299)))
+    assert failure("--json", "out.json") == (
+        "regard: en has 300 lines and fr 299; the two sides must pair line by line"
+    )
+    assert "line counts differ" in capsys.readouterr().out
+    assert json.loads((here / "out.json").read_text())["fatal"] is True
+
+
+def test_the_json_has_the_line_numbers(here):
+    spoil(here / "fr", 17, "")
+    check("--json", "out.json")
+    document = json.loads((here / "out.json").read_text())
+    assert (document["pairs"], document["bad"]) == (300, 1)
+    assert [(f["kind"], f["lines"]) for f in document["findings"]] == [("blank side", [17])]
+
+
+def test_packed_files_and_a_test_set_are_read(here, capsys):
+    for name in ("en", "fr"):
+        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+    (here / "test.en").write_text("the cat 41 sleeps\n")
+    (here / "test.fr").write_text("rien\n")
+    against = ["--against-source", "test.en", "--against-target", "test.fr"]
+    check("--source", "en.gz", "--target", "fr.gz", *against)
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("shared"))
+    assert row.split()[1:3] == ["1", "42"]
+
+
+def test_mistakes_are_one_line(here):
+    assert "none does not exist" in failure("--source", "none")
+    assert "go together" in failure("--against-source", "en")
+    (here / "folder").mkdir()
+    for output in ("folder", "no/where"):
+        assert f"{output} cannot be written" in failure("--json", output)
+    (here / "bad.gz").write_bytes(gzip.compress(b"text")[:-3])
+    assert "bad.gz ends too early" in failure("--source", "bad.gz")
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["check", "--help"])
+    assert stop.value.code == 0
+    said = capsys.readouterr().out
+    assert "what it looks for" in said
+    assert "regard check --source train.en --target train.fr" in said
+
+
+def test_checking_needs_no_torch(here):
+    code = (
+        "import sys; from regard.cli.main import main\n"
+        "main(['check', '--source', 'en', '--target', 'fr']); print('torch' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=here
+    )
+    assert answer.stdout.endswith("False\n")
+    assert answer.stderr == ""
