@@ -20,14 +20,6 @@ def read_lines(path: Path, seen: Seen | None = None) -> Iterator[bytes]:
         yield line.removesuffix(b"\r")
 
 
-def count_lines(path: Path) -> int:
-    """How many lines `read_lines` would give, without the work of cutting them."""
-    count, last = 0, b"\n"
-    for piece in filter(None, _without_mark(unpacked(path))):
-        count, last = count + piece.count(b"\n"), piece[-1:]
-    return count + (last != b"\n")
-
-
 def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
     head = b""
     for piece in pieces:
