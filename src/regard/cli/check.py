@@ -1,11 +1,11 @@
 """`regard check`: what is wrong with a corpus, before a model learns it."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def run_check(options: argparse.Namespace) -> None:
     if (options.against_source is None) != (options.against_target is None):
         raise RegardError("--against-source and --against-target go together; give both or neither")
     if options.json is not None:
-        _refuse_unwritable(options.json)
+        refuse_unwritable(options.json)
     from rich.console import Console
 
     report = _examine(options)
     if options.json is not None:
-        options.json.write_bytes(report.to_json().encode("utf-8", "backslashreplace"))
+        write_output(options.json, report.to_json().encode("utf-8", "backslashreplace"))
     _show(report, Console(highlight=False, markup=False, emoji=False))
     _judge(report, options.strict)
 
@@ -141,10 +141,3 @@ def _judge(report: "Report", strict: bool) -> None:
         raise RegardError(
             f"{report.source} and {report.target} are not clean: {kinds}; --strict refuses them"
         )
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Before the work, not after it."""
-    folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise RegardError(f"{path} cannot be written; give the path of a file in a folder you may write to")

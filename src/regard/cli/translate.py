@@ -1,12 +1,11 @@
 """`regard translate`: one line in, one line out."""
 
 import argparse
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 def run_translate(options: argparse.Namespace) -> None:
     if options.output is not None:
-        _refuse_unwritable(options.output)
+        refuse_unwritable(options.output)
     if options.input is None and sys.stdin is None:
         raise RegardError("there is no stdin to read; give --input FILE")
     if options.input is None and sys.stdin.isatty():
@@ -44,7 +43,11 @@ def run_translate(options: argparse.Namespace) -> None:
         return
     lines = _read(options.input)
     translations = _translate(_load(options), lines)
-    _write(options.output, "".join(line + "\n" for line in translations))
+    content = "".join(line + "\n" for line in translations).encode("utf-8")
+    if options.output is None:
+        sys.stdout.buffer.write(content)
+    else:
+        write_output(options.output, content)
 
 
 def _load(options: argparse.Namespace) -> "Translator":
@@ -70,50 +73,6 @@ def _translate(translator: "Translator", lines: list[str]) -> list[str]:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("translating", total=len(lines))
         return translator.translate(lines, lambda done: progress.advance(bar, done))
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Before the work, not after it."""
-    if path.is_dir():
-        raise RegardError(f"{path} cannot be written: it is a folder")
-    if _is_stream(path):
-        return
-    folder = path.resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise RegardError(f"{path} cannot be written: {folder} is not a folder you may write to")
-
-
-def _write(path: Path | None, text: str) -> None:
-    """A file appears whole or not at all; a pipe or a device is written as it is."""
-    content = text.encode("utf-8")
-    if path is None:
-        sys.stdout.buffer.write(content)
-        return
-    try:
-        if _is_stream(path):
-            with path.open("ab") as stream:
-                stream.write(content)
-        else:
-            _replace(path.resolve(), content)  # what a link points to, not the link
-    except OSError as error:
-        raise RegardError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _is_stream(path: Path) -> bool:
-    """A pipe or a device, or what /dev/stdout stands for."""
-    return (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",))
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    try:
-        temporary.write_bytes(content)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _converse(translator: "Translator") -> None:
