@@ -1,31 +1,65 @@
-"""How fast is one training step, next to the same model in torch.nn.Transformer and HF Marian?
+"""How fast is training, next to the same model in torch.nn.Transformer and HF Marian?
 
-    python benchmarks/train.py --preset small --vocab 8000 --threads 2
+    python benchmarks/train.py --shape small --device cpu --precision fp32 --threads 1
+    python benchmarks/train.py --shape base --device cuda --precision bf16
 
-The three take turns on the same batches, so that a busy machine slows all alike; the ratio of the
-medians is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1, fp32.
-Prints one JSON line.
+All take turns on the same sentences, so that a busy machine slows all alike; the ratio of the medians
+is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1. Sentences have
+log-normal lengths and like lengths share a batch, as every serious trainer has it; the peers get them
+padded, regard packs them. Speed is real target tokens per second, padding not counted; with one
+thread, per second of CPU time, which others on the machine hardly change. Prints one JSON line.
 """
 
 import argparse
 import json
 import math
+import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import PairBatch
+from regard.data.batch import Form, PairBatch, pad, pair_batch
+from regard.data.ids import Ids, flatten
 from regard.model import config as presets
 from regard.model.config import ModelConfig
 from regard.model.position import paper
 from regard.model.transformer import Transformer
-from regard.text.tokenizer import PAD
-from regard.train.device import keep_freed_memory
-from regard.train.loss import smoothed_cross_entropy
+from regard.tasks.pair_loss import pair_loss
+from regard.text.tokenizer import BOS, EOS, PAD
+from regard.train.captured import CapturedStep
+from regard.train.device import computing_in, keep_freed_memory
+from regard.train.optimizer import OptimizerConfig, adam
+
+
+class Shape(NamedTuple):
+    """A model, and the sentences that go with it."""
+
+    model: ModelConfig
+    mean: float
+    spread: float
+    tokens: int
+
+
+SHAPES = {
+    "tiny": Shape(replace(presets.TINY, vocab_size=10_000), 14, 0.35, 8192),
+    "small": Shape(replace(presets.SMALL, vocab_size=8_000), 14, 0.35, 4096),
+    "base": Shape(replace(presets.BASE, vocab_size=32_000), 27, 0.55, 4096),
+    "base-gpu": Shape(replace(presets.BASE, vocab_size=32_768), 27, 0.6, 25_600),
+}
+LONGEST = 128
+Pairs = tuple[Ids, Ids]
+Stepper = Callable[[Pairs], None]
+
+
+def parts(model: Transformer) -> list[nn.Module]:
+    return [model.source_embedding, model.target_embedding, *model.encoder.layers, *model.decoder.layers]
 
 
 class TorchTransformer(nn.Module):
@@ -49,15 +83,16 @@ class TorchTransformer(nn.Module):
         self.output.weight = self.embedding.weight
         self.scale = math.sqrt(config.d_model)
 
-    def forward(self, source: Tensor, source_keep: Tensor, target_in: Tensor) -> Tensor:
-        causal = torch.ones(target_in.shape[1], target_in.shape[1], dtype=torch.bool).triu(1)
+    def forward(self, source: Tensor, target_in: Tensor) -> Tensor:
+        length = target_in.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=source.device).triu(1)
         decoded = self.core(
             self._embed(source),
             self._embed(target_in),
             tgt_mask=causal,
-            src_key_padding_mask=~source_keep,
+            src_key_padding_mask=source == PAD,
             tgt_key_padding_mask=target_in == PAD,
-            memory_key_padding_mask=~source_keep,
+            memory_key_padding_mask=source == PAD,
         )
         return self.output(decoded)
 
@@ -66,9 +101,9 @@ class TorchTransformer(nn.Module):
 
 
 class Marian(nn.Module):
-    """HF's MarianMTModel of the same shape."""
+    """HF's MarianMTModel of the same shape, with torch's fused attention or its explicit one."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, attention: str = "sdpa") -> None:
         super().__init__()
         from transformers import MarianConfig, MarianMTModel
 
@@ -87,81 +122,170 @@ class Marian(nn.Module):
                 scale_embedding=True,
                 pad_token_id=PAD,
                 max_position_embeddings=config.max_length,
+                attn_implementation=attention,
             )
         )
 
-    def forward(self, source: Tensor, source_keep: Tensor, target_in: Tensor) -> Tensor:
+    def forward(self, source: Tensor, target_in: Tensor) -> Tensor:
         return self.core(
-            input_ids=source, attention_mask=source_keep.long(), decoder_input_ids=target_in, use_cache=False
+            input_ids=source,
+            attention_mask=(source != PAD).long(),
+            decoder_input_ids=target_in,
+            decoder_attention_mask=(target_in != PAD).long(),
+            use_cache=False,
         ).logits
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--preset", choices=("tiny", "small", "base"), default="small")
-    parser.add_argument("--vocab", type=int, default=8000)
-    parser.add_argument("--tokens", type=int, default=4096)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    keep_freed_memory()
-    config = replace(getattr(presets, options.preset.upper()), vocab_size=options.vocab)
-    batches = [random_batch(options.tokens, options.vocab, seed) for seed in range(options.steps)]
-    steppers = {
-        "regard": stepper(Transformer(config)),
-        "torch": stepper(TorchTransformer(config)),
-        "marian": stepper(Marian(config)),
-    }
-    times: dict[str, list[float]] = {name: [] for name in steppers}
-    for round_, batch in enumerate([batches[0], *batches]):
-        for name, step in steppers.items():
-            start = time.perf_counter()
-            step(batch)
-            if round_:  # the first is for warming up
-                times[name].append((time.perf_counter() - start) / batch.tokens)
-    speed = {name: 1 / statistics.median(seconds) for name, seconds in times.items()}
-    print(
-        json.dumps(
-            {
-                "benchmark": "train",
-                "preset": options.preset,
-                "vocab": options.vocab,
-                "threads": options.threads,
-                "torch": torch.__version__,
-                "target_tokens_per_second": {name: round(value) for name, value in speed.items()},
-                "regard_over_torch": round(speed["regard"] / speed["torch"], 2),
-                "regard_over_marian": round(speed["regard"] / speed["marian"], 2),
-            }
-        )
-    )
-
-
-def stepper(model: nn.Module) -> Callable[[PairBatch], None]:
-    """A function that takes one training step."""
-    model.train()
+def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtype) -> Stepper:
+    """One training step of a peer, the way its tutorials write it."""
+    model.to(device).train()
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    cast = nullcontext() if precision == torch.float32 else torch.autocast(device.type, precision)
+    made: dict[int, tuple[Tensor, ...]] = {}
 
-    def step(batch: PairBatch) -> None:
+    def rows(ids: Ids, before: Sequence[int], after: Sequence[int]) -> Tensor:
+        return pad([np.concatenate([before, ids[i], after]).astype(np.int64) for i in range(len(ids))]).to(
+            device
+        )
+
+    def step(pairs: Pairs) -> None:
+        source, target = pairs
+        if id(pairs) not in made:
+            made[id(pairs)] = (rows(source, [], [EOS]), rows(target, [BOS], []), rows(target, [], [EOS]))
+        sources, target_in, target_out = made[id(pairs)]
         adam.zero_grad(set_to_none=True)
-        logits = model(batch.source, batch.source_keep, batch.target_in)
-        loss = smoothed_cross_entropy(logits, batch.target_out, 0.1, PAD)
-        (loss / batch.tokens).backward()
+        with cast:
+            logits = model(sources, target_in)
+            loss = nn.functional.cross_entropy(
+                logits.flatten(0, 1), target_out.flatten(), ignore_index=PAD, label_smoothing=0.1
+            )
+        loss.backward()
         adam.step()
 
     return step
 
 
-def random_batch(tokens: int, vocab: int, seed: int) -> PairBatch:
-    """Sentences of like length, about 14 pieces, a little padding, as bucketing leaves it."""
-    torch.manual_seed(seed)
-    length = int(torch.randint(8, 21, ()))
-    rows = tokens // length
-    keep = torch.arange(length)[None] < torch.randint(length - 2, length + 1, (rows, 1))
-    source, target_in, target_out = (
-        torch.randint(3, vocab, (rows, length)).masked_fill(~keep, PAD) for _ in range(3)
+def regard_stepper(config: ModelConfig, tokens: int, device: torch.device, precision: torch.dtype) -> Stepper:
+    """One training step of regard, as `regard train` takes it."""
+    model = Transformer(config).to(device).train()
+    settings = OptimizerConfig()
+    optimizer = adam(model, settings)
+    form = Form(tokens, tokens // 8, LONGEST) if device.type == "cuda" else None
+    made: dict[int, PairBatch] = {}
+    captured: list[CapturedStep[PairBatch]] = []
+
+    def loss(batch: PairBatch) -> Tensor:
+        with computing_in(precision, device):
+            return pair_loss(model, batch, 0.1)
+
+    def step(pairs: Pairs) -> None:
+        source, target = pairs
+        if id(pairs) not in made:
+            made[id(pairs)] = pair_batch(source, target, np.arange(len(source)), form).to(device)
+        batch = made[id(pairs)]
+        if device.type == "cuda":
+            if not captured:
+                example = pair_batch(source, target, np.arange(len(source)), form).to(device)
+                captured.append(CapturedStep(model, optimizer, loss, example, None, 1, parts(model)))
+            captured[0](1, [batch], 1e-4)
+            return
+        optimizer.zero_grad(set_to_none=True)
+        (loss(batch) / batch.target_tokens).backward()
+        optimizer.step()
+
+    return step
+
+
+def sentences(shape: Shape, steps: int, sort: bool) -> list[Pairs]:
+    """Batches of about `tokens` real target tokens, lengths as translations have them."""
+    random = np.random.default_rng(1)
+    middle = math.log(shape.mean) - shape.spread**2 / 2
+    drawn = random.standard_normal((2, 40_000))
+    drawn[1] = 0.9 * drawn[0] + math.sqrt(1 - 0.81) * drawn[1]
+    lengths = np.clip(np.exp(middle + shape.spread * drawn).round().astype(int), 3, 100)
+    order = np.lexsort(lengths) if sort else np.arange(lengths.shape[1])
+    lengths = lengths[:, order]
+    batches, first = [], 0
+    while True:
+        start = np.cumsum(lengths, axis=1)[:, first - 1] if first else np.zeros(2, int)
+        longest = (np.cumsum(lengths, axis=1) - start[:, None]).max(axis=0)
+        last = int(np.searchsorted(longest[first:], shape.tokens, side="right")) + first
+        if last >= lengths.shape[1]:
+            break
+        batches.append(lengths[:, first:last])
+        first = last
+    chosen = [batches[int((i + 0.5) * len(batches) / steps)] for i in range(steps)]
+    vocab = shape.model.vocab_size
+    return [
+        tuple(flatten([random.integers(3, vocab, n - 1) for n in side]) for side in batch) for batch in chosen
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--shape", choices=SHAPES, default="small")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=8, help="batches; each is taken by all in turn")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", nargs="*", help="of regard, torch, marian, marian-explicit")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    keep_freed_memory()
+    device, precision = (
+        torch.device(options.device),
+        getattr(torch, {"fp32": "float32", "bf16": "bfloat16"}[options.precision]),
     )
-    return PairBatch(source, keep, target_in, target_out)
+    shape = SHAPES[options.shape]
+    config = shape.model
+    makers: dict[str, Callable[[], Stepper]] = {
+        "regard": lambda: regard_stepper(config, shape.tokens, device, precision),
+        "torch": lambda: padded_stepper(TorchTransformer(config), device, precision),
+        "marian": lambda: padded_stepper(Marian(config), device, precision),
+        "marian-explicit": lambda: padded_stepper(Marian(config, "eager"), device, precision),
+    }
+    torch.manual_seed(1)
+    steppers = {name: make() for name, make in makers.items() if not options.only or name in options.only}
+    batches = sentences(shape, options.steps, sort=True)
+    turns = [batches] if options.device == "cuda" else [[batch] for batch in batches]
+    times: dict[str, list[float]] = {name: [] for name in steppers}
+    for turn in [[batches[-1]] * 3, *(turns * options.rounds)]:  # the first is for warming up
+        tokens = sum(int(target.lengths.sum()) + len(target) for _, target in turn)
+        for name, step in steppers.items():
+            times[name].append(clock(step, turn, device, options.threads) / tokens)
+    speed = {name: 1 / statistics.mean(seconds[1:]) for name, seconds in times.items()}
+    ratios = {
+        f"regard_over_{name}": round(speed["regard"] / speed[name], 2)
+        for name in speed
+        if name != "regard" and "regard" in speed
+    }
+    print(
+        json.dumps(
+            {
+                "benchmark": "train",
+                "shape": options.shape,
+                "device": options.device,
+                "precision": options.precision,
+                "threads": options.threads,
+                "torch": torch.__version__,
+                "target_tokens_per_second": {name: round(value) for name, value in speed.items()},
+                **ratios,
+                "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+            }
+        )
+    )
+
+
+def clock(step: Stepper, batches: Sequence[Pairs], device: torch.device, threads: int) -> float:
+    """Seconds of CPU time with one thread, else of the wall clock."""
+    now = time.process_time if device.type == "cpu" and threads == 1 else time.perf_counter
+    start = now()
+    for batch in batches:
+        step(batch)
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return now() - start
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from regard.model.visible import Segments
+
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
     """Equation 1 for one head, a query at a time, by the notes' steps: dot, scale, softmax, weigh, sum."""
@@ -46,3 +48,10 @@ def greedy_one_by_one(model, source: list[int], bos: int, eos: int, limit: int) 
             break
         found.append(best)
     return found
+
+
+def segments(lengths: list[int]) -> Segments:
+    """Sentences of these lengths, end to end."""
+    starts = [sum(lengths[:n]) for n in range(len(lengths) + 1)]
+    at = [place for length in lengths for place in range(length)]
+    return Segments(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))

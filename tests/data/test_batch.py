@@ -1,33 +1,70 @@
+import numpy as np
+import pytest
 import torch
 
-from regard.data.batch import pair_batch, source_rows
+from regard.data.batch import Form, pair_batch, source_rows
 from regard.data.ids import flatten
 from regard.text.tokenizer import BOS, EOS, PAD
 
 SOURCE = flatten([[5, 6, 7], [8]])
 TARGET = flatten([[9], [10, 11]])
+BOTH = np.array([0, 1])
+FORM = Form(tokens=11, sentences=5, longest=4)
 
 
 def test_the_target_is_shifted_right_behind_the_begin_mark():
-    batch = pair_batch(SOURCE, TARGET, [0, 1])
-    assert batch.target_in.tolist() == [[BOS, 9, PAD], [BOS, 10, 11]]
-    assert batch.target_out.tolist() == [[9, EOS, PAD], [10, 11, EOS]]
+    batch = pair_batch(SOURCE, TARGET, BOTH)
+    assert batch.target_in.tokens.tolist() == [[BOS, 9, BOS, 10, 11]]
+    assert batch.target_out.tolist() == [[9, EOS, 10, 11, EOS]]
+    assert batch.target_in.at.tolist() == [[0, 1, 0, 1, 2]]
+    assert batch.target_in.starts.tolist() == [0, 2, 5]
 
 
-def test_the_source_ends_in_the_end_mark_and_padding_is_not_kept():
-    batch = pair_batch(SOURCE, TARGET, [0, 1])
-    assert batch.source.tolist() == [[5, 6, 7, EOS], [8, EOS, PAD, PAD]]
-    assert batch.source_keep.int().tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+def test_the_source_ends_in_the_end_mark():
+    batch = pair_batch(SOURCE, TARGET, BOTH)
+    assert batch.source.tokens.tolist() == [[5, 6, 7, EOS, 8, EOS]]
+    assert batch.source.at.tolist() == [[0, 1, 2, 3, 0, 1]]
+    assert batch.source.starts.tolist() == [0, 4, 6]
+    assert (batch.longest_source, batch.longest_target) == (4, 3)
 
 
-def test_tokens_counts_targets_and_end_marks_but_no_padding():
-    assert pair_batch(SOURCE, TARGET, [0, 1]).tokens == 5
+def test_pairs_come_in_the_order_asked_for():
+    batch = pair_batch(SOURCE, TARGET, np.array([1, 0]))
+    assert batch.source.tokens.tolist() == [[8, EOS, 5, 6, 7, EOS]]
+    assert batch.pairs.tolist() == [1, 0]
+
+
+def test_tokens_are_counted_with_end_marks_and_without_padding():
+    for form in (None, FORM):
+        batch = pair_batch(SOURCE, TARGET, BOTH, form)
+        assert (batch.source_tokens, batch.target_tokens) == (6, 5)
+
+
+def test_a_form_is_filled_up_with_sentences_of_padding_then_with_empty_ones():
+    batch = pair_batch(SOURCE, TARGET, BOTH, FORM)
+    assert batch.source.tokens.tolist() == [[5, 6, 7, EOS, 8, EOS] + [PAD] * 5]
+    assert batch.source.starts.tolist() == [0, 4, 6, 10, 11, 11]
+    assert batch.target_in.tokens.tolist() == [[BOS, 9, BOS, 10, 11] + [PAD] * 6]
+    assert batch.target_out.tolist() == [[9, EOS, 10, 11, EOS] + [PAD] * 6]
+    assert batch.target_in.starts.tolist() == [0, 2, 5, 9, 11, 11]
+    assert batch.longest_source == batch.longest_target == 4
+    assert batch.places == 22
+
+
+@pytest.mark.parametrize(
+    "form", [FORM._replace(tokens=5), FORM._replace(sentences=3), FORM._replace(longest=3)]
+)
+def test_a_batch_that_does_not_fit_its_form_is_not_made(form):
+    with pytest.raises(ValueError, match="do not fit"):
+        pair_batch(SOURCE, TARGET, BOTH, form)
 
 
 def test_a_batch_moves_whole():
-    moved = pair_batch(SOURCE, TARGET, [0]).to(torch.device("meta"))
-    assert moved.source.device == moved.source_keep.device == moved.target_out.device == torch.device("meta")
+    moved = pair_batch(SOURCE, TARGET, BOTH).to(torch.device("meta"))
+    tensors = (*moved.source, *moved.target_in, moved.target_out)
+    assert all(tensor.device == torch.device("meta") for tensor in tensors)
 
 
 def test_sources_alone_are_made_as_in_training():
-    assert torch.equal(source_rows([[5, 6, 7], [8]]), pair_batch(SOURCE, TARGET, [0, 1]).source)
+    rows = source_rows([[5, 6, 7], [8]])
+    assert rows[rows != PAD].tolist() == pair_batch(SOURCE, TARGET, BOTH).source.tokens[0].tolist()

@@ -2,26 +2,82 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional
 
 from regard.errors import ConfigError
+from regard.train import loss as module
 from regard.train.loss import LossConfig, smoothed_cross_entropy
+
+
+def drawn(tokens: int = 6, width: int = 5, vocab: int = 7) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    target = torch.randint(0, vocab, (tokens,))
+    return (
+        torch.randn(tokens, width, requires_grad=True),
+        torch.randn(vocab, width, requires_grad=True),
+        target,
+    )
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 def test_the_loss_is_the_cross_entropy_with_the_smoothed_distribution(smoothing):
-    torch.manual_seed(0)
-    logits, target = torch.randn(2, 3, 7), torch.tensor([[3, 4, 0], [6, 0, 0]])
+    hidden, output, target = drawn()
     expected = 0.0
-    for row in range(2):
-        for place in range(3):
-            if target[row, place] == 0:
-                continue
-            log_p = logits[row, place].log_softmax(-1)
-            wanted = torch.full((7,), smoothing / 7)
-            wanted[target[row, place]] += 1 - smoothing
-            expected -= float((wanted * log_p).sum())
-    found = smoothed_cross_entropy(logits, target, smoothing, pad=0)
-    assert float(found) == pytest.approx(expected, rel=1e-5)
+    for row, true in zip(hidden @ output.t(), target, strict=True):
+        if true == 0:
+            continue
+        wanted = torch.full((7,), smoothing / 7)
+        wanted[true] += 1 - smoothing
+        expected -= float((wanted * row.log_softmax(-1)).sum())
+    assert float(smoothed_cross_entropy(hidden, output, target, smoothing, 0)) == pytest.approx(
+        expected, rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 4, 6, 100])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_and_gradients_are_torchs_however_the_tokens_are_cut(monkeypatch, rows, smoothing):
+    monkeypatch.setitem(module.CHUNK, "cpu", rows * 7)
+    hidden, output, target = drawn()
+    found = smoothed_cross_entropy(hidden, output, target, smoothing, 0)
+    expected = functional.cross_entropy(
+        hidden @ output.t(), target, ignore_index=0, label_smoothing=smoothing, reduction="sum"
+    )
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(
+        *(torch.autograd.grad(loss / 3, (hidden, output)) for loss in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_fused_way_of_the_gpu_is_the_same():
+    hidden, output, target = drawn()
+    scores = (hidden @ output.t()).detach()
+    fused = module._fused.__wrapped__ if hasattr(module._fused, "__wrapped__") else module._fused
+    for one, other in zip(
+        fused(scores, target, 0.1, 0), module._in_place(scores, target, 0.1, 0), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_in_bf16_the_gradient_of_the_matrix_is_summed_in_fp32(monkeypatch):
+    monkeypatch.setitem(module.CHUNK, "cpu", 7)
+    hidden, output, target = drawn(tokens=400)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = smoothed_cross_entropy(hidden, output, target, 0.1, 0)
+    exact = smoothed_cross_entropy(hidden, output, target, 0.1, 0)
+    assert float(found) == pytest.approx(float(exact), rel=1e-2)
+    for one, other in zip(
+        *(torch.autograd.grad(loss, (hidden, output)) for loss in (found, exact)), strict=True
+    ):
+        assert one.dtype == torch.float32
+        assert (one - other).norm() < 1e-2 * other.norm()
+
+
+def test_nothing_is_computed_for_gradients_that_nobody_wants():
+    hidden, output, target = drawn()
+    with torch.no_grad():
+        assert not smoothed_cross_entropy(hidden, output, target, 0.1, 0).requires_grad
 
 
 def test_smoothing_is_the_papers_by_default_and_refused_where_it_cannot_work():
@@ -31,15 +87,18 @@ def test_smoothing_is_the_papers_by_default_and_refused_where_it_cannot_work():
 
 
 def test_padding_never_counts():
-    logits = torch.randn(1, 4, 7)
-    target = torch.tensor([[3, 4, 0, 0]])
-    other = logits.clone()
-    other[:, 2:] += 100 * torch.randn(1, 2, 7)
+    hidden, output, _ = drawn()
+    target = torch.tensor([3, 4, 0, 0, 2, 0])
+    other = hidden.detach().clone()
+    other[target == 0] += 100
     assert torch.equal(
-        smoothed_cross_entropy(logits, target, 0.1, 0), smoothed_cross_entropy(other, target, 0.1, 0)
+        smoothed_cross_entropy(hidden, output, target, 0.1, 0),
+        smoothed_cross_entropy(other, output, target, 0.1, 0),
     )
+    loss = smoothed_cross_entropy(hidden, output, target, 0.1, 0)
+    assert not torch.autograd.grad(loss, hidden)[0][target == 0].any()
 
 
 def test_a_uniform_guess_costs_the_logarithm_of_the_vocabulary():
-    loss = smoothed_cross_entropy(torch.zeros(1, 1, 8), torch.tensor([[5]]), 0.1, 0)
+    loss = smoothed_cross_entropy(torch.zeros(1, 3), torch.zeros(8, 3), torch.tensor([5]), 0.1, 0)
     assert float(loss) == pytest.approx(math.log(8))

@@ -11,7 +11,7 @@ from regard.model.decoder import Decoder
 from regard.model.embedding import Embedding
 from regard.model.encoder import Encoder
 from regard.model.layers import Past
-from regard.model.visible import CAUSAL, EVERYTHING, Visible, padded
+from regard.model.visible import CAUSAL, EVERYTHING, Segments, Visible, packed, padded
 
 
 class Decoding(NamedTuple):
@@ -54,6 +54,19 @@ class Transformer(nn.Module):
         visible = padded(source_keep)
         encoded = self.encode(source, positions(source), visible)
         return self.output(self.decode(target_in, positions(target_in), encoded, CAUSAL, visible))
+
+    def packed(
+        self,
+        source: Int[Tensor, "1 source"],
+        sources: Segments,
+        target_in: Int[Tensor, "1 target"],
+        targets: Segments,
+    ) -> Float[Tensor, "1 target d_model"]:
+        """The last decoder layer over many pairs that lie end to end: training's road, without padding."""
+        encoded = self.encode(source, sources.at, packed(sources, sources))
+        return self.decode(
+            target_in, targets.at, encoded, packed(targets, targets, causal=True), packed(targets, sources)
+        )
 
     def encode(
         self,

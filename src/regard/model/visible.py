@@ -1,4 +1,4 @@
-"""Who may look at whom: padded rows or packed segments, causal or not (section 3.2.3)."""
+"""Who may look at whom: padded rows or packed sentences, causal or not (section 3.2.3)."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,37 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
+class Segments(NamedTuple):
+    """Sentences that lie end to end in one row, without padding between them."""
+
+    starts: Int[Tensor, " sentences_and_one"]
+    """Where each sentence begins, and where the last one ends."""
+    at: Int[Tensor, "1 tokens"]
+    """The position of each token in its sentence."""
+    longest: int
+    """No sentence has more tokens."""
+
+    def owner(self) -> Int[Tensor, " tokens"]:
+        """The number of the sentence that each token belongs to."""
+        lengths = self.starts.diff()
+        each = torch.arange(len(lengths), device=lengths.device)
+        return each.repeat_interleave(lengths, output_size=self.at.shape[1])
+
+    def place(self) -> Int[Tensor, " tokens"]:
+        """Where each token stands once every sentence has a padded row of its own."""
+        return self.owner() * self.longest + self.at[0]
+
+    def keep(self) -> Bool[Tensor, "sentences longest"] | None:
+        """Which places of those rows are real; None if all are."""
+        if self.at.shape[1] == (len(self.starts) - 1) * self.longest:
+            return None
+        return torch.arange(self.longest, device=self.starts.device) < self.starts.diff()[:, None]
+
+
 class Visible(NamedTuple):
     """What each query may see; True in `keep` means *may be seen*.
 
-    A value of its own, made once per batch and used by every layer. The two fields are
+    A value of its own, made once per batch and used by every layer. `keep` and `causal` are
     alternatives because the fused kernel takes one or the other: `causal` needs no matrix.
     """
 
@@ -18,22 +45,28 @@ class Visible(NamedTuple):
     """None: every key may be seen."""
     causal: bool = False
     """Query i sees keys 0 to i; for whole sequences, never together with `keep`."""
+    segments: tuple[Segments, Segments] | None = None
+    """Of the queries and of the keys: each sentence sees only its own; never together with `keep`."""
 
     def matrix(self, queries: int, keys: int, device: torch.device) -> Bool[Tensor, "#batch #query key"]:
         """The same as one explicit matrix, for whoever wants to look."""
         self.check(queries, keys)
-        if self.causal:
-            return torch.ones(1, queries, keys, dtype=torch.bool, device=device).tril()
-        if self.keep is None:
-            return torch.ones(1, queries, keys, dtype=torch.bool, device=device)
-        return self.keep
+        if self.keep is not None:
+            return self.keep
+        seen = torch.ones(1, queries, keys, dtype=torch.bool, device=device)
+        if self.segments is not None:
+            query, key = self.segments
+            seen = (query.owner()[:, None] == key.owner())[None]
+        return seen.tril() if self.causal else seen
 
     def check(self, queries: int, keys: int) -> None:
-        """Refuses what the fused kernel would take and misread: a past before the queries, or both fields."""
+        """Refuses what the fused kernel would take and misread: a past before the queries, or two masks."""
         if self.causal and (queries != keys or self.keep is not None):
             raise ValueError(
                 f"causal is for whole sequences without keep; there are {queries} queries and {keys} keys"
             )
+        if self.segments is not None and self.keep is not None:
+            raise ValueError("packed sentences need no keep: each sees its own")
 
 
 EVERYTHING = Visible()
@@ -47,16 +80,10 @@ def padded(keep: Bool[Tensor, "batch key"], causal: bool = False) -> Visible:
     return Visible(seen & CAUSAL.matrix(keep.shape[1], keep.shape[1], keep.device) if causal else seen)
 
 
-def packed(
-    query_segment: Int[Tensor, "batch query"], key_segment: Int[Tensor, "batch key"], causal: bool = False
-) -> Visible:
-    """Sentences lie end to end in a row and see only themselves; segment 0 is padding.
+def packed(query: Segments, key: Segments, causal: bool = False) -> Visible:
+    """Sentences lie end to end in one row and see only themselves.
 
-    Causal asks for query and key to be the same sequence: within a segment, order in the row
+    Causal asks for query and key to be the same sequence: within a sentence, order in the row
     is order in the sentence.
     """
-    same = query_segment[:, :, None] == key_segment[:, None, :]
-    seen = same & (key_segment != 0)[:, None, :]
-    if causal:
-        seen = seen & CAUSAL.matrix(query_segment.shape[1], key_segment.shape[1], seen.device)
-    return Visible(seen)
+    return Visible(causal=causal, segments=(query, key))

@@ -23,14 +23,15 @@ from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.folder import save_model
+from regard.tasks.pair_loss import pair_loss
 from regard.tasks.translator import Translator
 from regard.text.corpus import Corpus, hold_out, read_corpus
-from regard.text.tokenizer import PAD, Tokenizer, learn_tokenizer
+from regard.text.tokenizer import Tokenizer, learn_tokenizer
 from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
 from regard.train.interrupt import Interrupt
 from regard.train.log import Log
 from regard.train.loop import Outcome, TrainConfig, Validation, train
-from regard.train.loss import LossConfig, smoothed_cross_entropy
+from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
 
 
@@ -144,10 +145,10 @@ class TranslationTask:
         pairs, run = self._train, self._run
         order = stream(pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed)
         for indexes in order:
-            yield pair_batch(pairs.source, pairs.target, indexes.tolist())
+            yield pair_batch(pairs.source, pairs.target, indexes)
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
-        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.tokens
+        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.target_tokens
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
@@ -181,8 +182,7 @@ class TranslationTask:
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
         batch = batch.to(self._device)
         with computing_in(self._precision, self._device):
-            logits = self.model(batch.source, batch.source_keep, batch.target_in)
-        return smoothed_cross_entropy(logits, batch.target_out, smoothing, PAD)
+            return pair_loss(self.model, batch, smoothing)
 
     @torch.no_grad()
     def _valid_loss(self) -> float:
@@ -190,9 +190,9 @@ class TranslationTask:
         lengths = np.maximum(pairs.source.lengths, pairs.target.lengths)
         total, tokens = 0.0, 0
         for indexes in by_length(lengths, self._run.data.batch_tokens):
-            batch = pair_batch(pairs.source, pairs.target, indexes.tolist())
+            batch = pair_batch(pairs.source, pairs.target, indexes)
             total += float(self._cross_entropy(batch, smoothing=0.0))
-            tokens += batch.tokens
+            tokens += batch.target_tokens
         return total / tokens
 
     def _within_limit(self, texts: list[str]) -> list[str]:

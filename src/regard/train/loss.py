@@ -1,12 +1,18 @@
 """Cross-entropy with label smoothing (section 5.4); padding never counts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from regard.errors import require
+
+CHUNK = {"cpu": 2**23, "cuda": 2**26}
+"""Scores held at once: as many tokens at a time as make about so many."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +30,107 @@ class LossConfig:
 
 
 def smoothed_cross_entropy(
-    logits: Float[Tensor, "batch target vocab"],
-    target: Int[Tensor, "batch target"],
+    hidden: Float[Tensor, "tokens width"],
+    output: Float[Tensor, "vocab width"],
+    target: Int[Tensor, " tokens"],
     smoothing: float,
     pad: int,
 ) -> Float[Tensor, ""]:
-    """The sum over real tokens, in nats: 1 - smoothing on the true token, the rest spread evenly."""
-    return functional.cross_entropy(
-        logits.flatten(0, 1).float(),
-        target.flatten(),
-        ignore_index=pad,
-        label_smoothing=smoothing,
-        reduction="sum",
-    )
+    """The sum over real tokens, in nats: 1 - smoothing on the true token, the rest spread evenly.
+
+    Takes the last layer and the matrix that makes scores of it rather than the scores, which over
+    a large vocabulary would be the largest thing in memory by far: they are made some tokens at a
+    time, and their gradient with them.
+    """
+    kind = hidden.device.type
+    computed_in = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
+    return cast(Tensor, _CrossEntropy.apply(hidden, output, target, smoothing, pad, computed_in))
+
+
+class _CrossEntropy(torch.autograd.Function):
+    """The gradient is computed on the way forward, while each chunk of scores is at hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        output: Tensor,
+        target: Tensor,
+        smoothing: float,
+        pad: int,
+        computed_in: torch.dtype,
+    ) -> Tensor:
+        rows = max(1, CHUNK[hidden.device.type] // len(output))
+        matrix = output.to(computed_in)
+        wanted = any(ctx.needs_input_grad)
+        d_hidden, d_output = [], torch.zeros_like(output, dtype=torch.float32) if wanted else None
+        loss = torch.zeros((), device=hidden.device)
+        for some, true in zip(hidden.to(computed_in).split(rows), target.split(rows), strict=True):
+            part, d_scores = _smoothed(some @ matrix.t(), true, smoothing, pad)
+            loss += part
+            if d_output is not None:
+                d_hidden.append(d_scores @ matrix)
+                _add_product(d_output, d_scores.t(), some)
+        if wanted:
+            ctx.save_for_backward(torch.cat(d_hidden).to(hidden.dtype), d_output)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        d_hidden, d_output = ctx.saved_tensors
+        return d_hidden * grads[0], d_output * grads[0], None, None, None, None
+
+
+def _smoothed(
+    scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
+) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
+    """The loss of some tokens, and its gradient with respect to their scores."""
+    by = _compiled() if scores.is_cuda else _in_place
+    return by(scores, true, smoothing, pad)
+
+
+def _in_place(
+    scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
+) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
+    log_p = scores.float().log_softmax(dim=1)
+    spread = smoothing / log_p.shape[1]
+    keep = (true != pad)[:, None]
+    true = true[:, None]
+    losses = log_p.gather(1, true) * (smoothing - 1) - log_p.sum(dim=1, keepdim=True) * spread
+    p = log_p.exp_().sub_(spread)
+    p.scatter_add_(1, true, torch.full_like(true, smoothing - 1, dtype=p.dtype))
+    if not keep.all():
+        losses, p = losses * keep, p.mul_(keep)
+    return losses.sum(), p.to(scores.dtype)
+
+
+@cache
+def _compiled() -> Callable[..., tuple[Tensor, Tensor]]:
+    """Only where it is used: torch's compiler takes a second to import."""
+    return torch.compile(_fused, dynamic=False)
+
+
+def _fused(
+    scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
+) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
+    """The same as one formula, of which the compiler makes two readings of the scores."""
+    log_p = scores.float().log_softmax(dim=1)
+    spread = smoothing / scores.shape[1]
+    keep = (true != pad)[:, None]
+    is_true = torch.arange(scores.shape[1], device=scores.device) == true[:, None]
+    wanted = is_true * (1 - smoothing) + spread
+    return -(log_p * wanted * keep).sum(), ((log_p.exp() - wanted) * keep).to(scores.dtype)
+
+
+def _add_product(
+    total: Float[Tensor, "vocab width"],
+    left: Float[Tensor, "vocab tokens"],
+    right: Float[Tensor, "tokens width"],
+) -> None:
+    """Adds left times right in fp32, whatever they are in."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    elif left.is_cuda:
+        torch.addmm(total, left, right, out_dtype=torch.float32, out=total)
+    else:
+        total.add_(left @ right)
