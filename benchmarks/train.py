@@ -165,12 +165,14 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
     return step
 
 
-def regard_stepper(config: ModelConfig, tokens: int, device: torch.device, precision: torch.dtype) -> Stepper:
+def regard_stepper(
+    config: ModelConfig, tokens: int, slots: int, device: torch.device, precision: torch.dtype
+) -> Stepper:
     """One training step of regard, as `regard train` takes it."""
     model = Transformer(config).to(device).train()
     settings = OptimizerConfig()
     optimizer = adam(model, settings)
-    form = Form(tokens, tokens // 8, LONGEST) if device.type == "cuda" else None
+    form = Form(tokens, slots, LONGEST) if device.type == "cuda" else None
     made: dict[int, PairBatch] = {}
     captured: list[CapturedStep[PairBatch]] = []
 
@@ -186,7 +188,7 @@ def regard_stepper(config: ModelConfig, tokens: int, device: torch.device, preci
         if device.type == "cuda":
             if not captured:
                 example = pair_batch(source, target, np.arange(len(source)), form).to(device)
-                captured.append(CapturedStep(model, optimizer, loss, example, None, 1, parts(model)))
+                captured.append(CapturedStep(model, optimizer, loss, example, None, 1, 1, parts(model)))
             captured[0](1, [batch], 1e-4)
             return
         optimizer.zero_grad(set_to_none=True)
@@ -239,8 +241,9 @@ def main() -> None:
     )
     shape = SHAPES[options.shape]
     config = shape.model
+    slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
     makers: dict[str, Callable[[], Stepper]] = {
-        "regard": lambda: regard_stepper(config, shape.tokens, device, precision),
+        "regard": lambda: regard_stepper(config, shape.tokens, slots, device, precision),
         "torch": lambda: padded_stepper(TorchTransformer(config), device, precision),
         "marian": lambda: padded_stepper(Marian(config), device, precision),
         "marian-explicit": lambda: padded_stepper(Marian(config, "eager"), device, precision),
@@ -248,12 +251,17 @@ def main() -> None:
     torch.manual_seed(1)
     steppers = {name: make() for name, make in makers.items() if not options.only or name in options.only}
     batches = sentences(shape, options.steps, sort=True)
-    turns = [batches] if options.device == "cuda" else [[batch] for batch in batches]
+    gpu = options.device == "cuda"
+    mixed = (
+        sentences(shape, options.steps, sort=False) if gpu else batches
+    )  # regard needs no like lengths there
+    turns = [slice(None)] if gpu else [slice(i, i + 1) for i in range(len(batches))]
     times: dict[str, list[float]] = {name: [] for name in steppers}
-    for turn in [[batches[-1]] * 3, *(turns * options.rounds)]:  # the first is for warming up
-        tokens = sum(int(target.lengths.sum()) + len(target) for _, target in turn)
+    for turn in [slice(None) if gpu else slice(0, 1), *(turns * options.rounds)]:  # the first warms up
         for name, step in steppers.items():
-            times[name].append(clock(step, turn, device, options.threads) / tokens)
+            chosen = (mixed if name == "regard" else batches)[turn]
+            tokens = sum(int(target.lengths.sum()) + len(target) for _, target in chosen)
+            times[name].append(clock(step, chosen, device, options.threads) / tokens)
     speed = {name: 1 / statistics.mean(seconds[1:]) for name, seconds in times.items()}
     ratios = {
         f"regard_over_{name}": round(speed["regard"] / speed[name], 2)

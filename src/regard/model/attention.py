@@ -1,23 +1,19 @@
 """Scaled dot-product attention and multi-head attention: section 3.2."""
 
-import inspect
 import math
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.attention.varlen import varlen_attn
 
 from regard.model.visible import Segments, Visible
 
-LOOK_BACK: dict[str, Any] = (
-    {"is_causal": True}
-    if "is_causal" in inspect.signature(varlen_attn).parameters
-    else {"window_size": (-1, 0)}
-)
-"""How this torch's kernel for packed sentences is told not to look ahead."""
+try:  # comes with torch wherever there is a GPU to compute on
+    from regard.model.packed_kernel import can_attend, packed_attention
+except ImportError:
+    can_attend = packed_attention = None
 
 
 def attention(
@@ -53,21 +49,12 @@ def _packed(
     scale: float | None,
     dropout: float,
 ) -> Float[Tensor, "1 heads query d_v"]:
-    """The same over sentences that lie end to end; a GPU has a kernel for it, if nothing is dropped."""
+    """The same over sentences that lie end to end; on a GPU by kernels of our own, which drop nothing."""
     query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))
-    if query.is_cuda and query.dtype != torch.float32 and dropout == 0.0:
-        out = varlen_attn(
-            query,
-            key,
-            value,
-            queries.starts,
-            keys.starts,
-            queries.longest,
-            keys.longest,
-            scale=scale,
-            **(LOOK_BACK if causal else {}),
-        )
-        return cast(Tensor, out).transpose(0, 1)[None]
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    if packed_attention and can_attend and query.is_cuda and can_attend(query) and dropout == 0.0:
+        out = packed_attention(query, key, value, queries.starts, keys.starts, causal, scale)
+        return out.transpose(0, 1)[None]
     place, key_place = queries.place(), keys.place()
     keep = None if causal else keys.keep()
     visible = Visible(None if keep is None else keep[:, None], causal)

@@ -42,14 +42,13 @@ class CapturedStep(Generic[Batch]):
         example: Batch,
         clip: float | None,
         seed: int,
+        accumulate: int,
         layers: Iterable[nn.Module],
     ) -> None:
         """`example` lies on the GPU; every batch is copied over it. `layers` are compiled."""
         self._place, self._seed = example.tensors(), seed
         self._loss, self._share, self._rate, self._norm, self._skip = torch.zeros(5, device="cuda").unbind()
         weights = [weight for weight in model.parameters() if weight.requires_grad]
-        for weight in weights:
-            weight.grad = torch.zeros_like(weight)
         for group in optimizer.param_groups:
             group["lr"], group["capturable"] = self._rate, True
         optimizer.found_inf = self._skip  # pyright: ignore[reportAttributeAccessIssue]
@@ -67,15 +66,17 @@ class CapturedStep(Generic[Batch]):
             if clip is not None:
                 nn.utils.clip_grads_with_norm_(weights, clip, norm)
             optimizer.step()
-            torch._foreach_zero_(grads)
 
         with _compiled(layers):
             with _aside():
                 for _ in range(WARM_UP):
+                    optimizer.zero_grad()
                     forward_and_back()
                 self._loss.fill_(torch.nan)
                 move()  # makes the optimizer's state, and moves nothing
-            self._forward = _captured(forward_and_back)
+            optimizer.zero_grad()
+            self._first = _captured(forward_and_back)  # its gradients are new, those of the others are added
+            self._others = _captured(forward_and_back) if accumulate > 1 else self._first
             self._move = _captured(move)
 
     def __call__(self, step: int, batches: Sequence[Batch], rate: float) -> Stepped:
@@ -86,7 +87,7 @@ class CapturedStep(Generic[Batch]):
             torch.manual_seed(key(self._seed, step, micro))
             for place, tensor in zip(self._place, batch.tensors(), strict=True):
                 place.copy_(tensor, non_blocking=True)
-            self._forward.replay()
+            (self._others if micro else self._first).replay()
         self._move.replay()
         return Stepped(self._loss.clone(), self._norm.clone(), self._skip.clone())
 

@@ -1,0 +1,295 @@
+"""Attention within sentences that lie end to end, as GPU kernels for sentences of ordinary length.
+
+Kernels made for long documents work in tiles of 128 rows, most of which a sentence of 27 tokens leaves
+empty. Here each program takes one sentence and one head: short sentences fit in one small tile, longer ones
+are walked through tile by tile. No two programs write to the same place, so results are the same every time.
+"""
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from jaxtyping import Float, Int
+from torch import Tensor
+
+SHORT, LONG = 32, 64
+"""Rows of a tile: a sentence of at most SHORT tokens takes one such, others one or more of LONG."""
+ANY = 2**31 - 1
+
+
+def packed_attention(
+    query: Float[Tensor, "query heads d_k"],
+    key: Float[Tensor, "key heads d_k"],
+    value: Float[Tensor, "key heads d_k"],
+    query_starts: Int[Tensor, " sentences_and_one"],
+    key_starts: Int[Tensor, " sentences_and_one"],
+    causal: bool,
+    scale: float,
+) -> Float[Tensor, "query heads d_k"]:
+    """Equation 1 within each sentence; a query whose sentence has no key gets zeros."""
+    return _attend(query, key, value, query_starts, key_starts, causal, scale)[0]
+
+
+def can_attend(query: Tensor) -> bool:
+    """Whether the kernels are made for it: half precision, and heads of a width that tiles can have."""
+    return query.dtype in (torch.bfloat16, torch.float16) and query.shape[-1] in (16, 32, 64, 128)
+
+
+@torch.library.custom_op("regard::packed_attention", mutates_args=())
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor]:
+    """The result, and the logarithm of each query's sum of exponentials, which the way back needs."""
+    query, key, value = _rows(query), _rows(key), _rows(value)
+    out = torch.empty(query.shape, dtype=query.dtype, device=query.device)
+    log_sum = torch.empty(query.shape[:2], dtype=torch.float32, device=query.device)
+    tensors = (query, key, value, out, log_sum, query_starts, key_starts)
+    rest = (query.stride(0), key.stride(0), value.stride(0), query.shape[1], scale)
+    grid = (len(query_starts) - 1, query.shape[1])
+    _forward[grid](*tensors, *rest, 0, SHORT, causal, query.shape[2], SHORT, num_warps=2)
+    _forward[grid](*tensors, *rest, SHORT, ANY, causal, query.shape[2], LONG, num_warps=4)
+    return out, log_sum
+
+
+@_attend.register_fake
+def _(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor]:
+    return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=torch.float32)
+
+
+@torch.library.custom_op("regard::packed_attention_backward", mutates_args=())
+def _attend_backward(
+    d_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    log_sum: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    query, key, value, d_out = _rows(query), _rows(key), _rows(value), d_out.contiguous()
+    d_query, d_key, d_value = (
+        torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value)
+    )
+    tensors = (query, key, value, out, log_sum, d_out, d_query, d_key, d_value, query_starts, key_starts)
+    rest = (query.stride(0), key.stride(0), value.stride(0), query.shape[1], scale)
+    grid = (len(query_starts) - 1, query.shape[1])
+    width = query.shape[2]
+    _backward_tile[grid](*tensors, *rest, 0, SHORT, causal, width, SHORT, num_warps=2)
+    _backward_tile[grid](*tensors, *rest, SHORT, LONG, causal, width, LONG, num_warps=4)
+    _backward_tiles[grid](*tensors, *rest, LONG, ANY, causal, width, LONG, num_warps=4)
+    return d_query, d_key, d_value
+
+
+@_attend_backward.register_fake
+def _(
+    d_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    log_sum: Tensor,
+    query_starts: Tensor,
+    key_starts: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    query, key, value, query_starts, key_starts, ctx.causal, ctx.scale = inputs
+    ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
+
+
+def _back(ctx: Any, d_out: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+    grads = _attend_backward(d_out, *ctx.saved_tensors, ctx.causal, ctx.scale)
+    return *grads, None, None, None, None
+
+
+_attend.register_autograd(_back, setup_context=_remember)
+
+
+def _rows(x: Tensor) -> Tensor:
+    """With the heads of a token side by side; rows may lie apart."""
+    return x if x.stride()[1:] == (x.shape[2], 1) else x.contiguous()
+
+
+@triton.jit
+def _load(base, first, rows, count, stride, head, WIDTH: tl.constexpr):
+    """The rows of one head of a sentence; beyond its end, zeros."""
+    places = (first + rows)[:, None] * stride + head * WIDTH + tl.arange(0, WIDTH)[None, :]
+    return tl.load(base + places, mask=(rows < count)[:, None], other=0.0)
+
+
+@triton.jit
+def _store(base, x, first, rows, count, stride, head, WIDTH: tl.constexpr):
+    places = (first + rows)[:, None] * stride + head * WIDTH + tl.arange(0, WIDTH)[None, :]
+    tl.store(base + places, x.to(base.dtype.element_ty), mask=(rows < count)[:, None])
+
+
+@triton.jit
+def _seen(queries, keys, query_count, key_count, CAUSAL: tl.constexpr):
+    seen = (queries < query_count)[:, None] & (keys < key_count)[None, :]
+    if CAUSAL:
+        seen = seen & (keys[None, :] <= queries[:, None])
+    return seen
+
+
+@triton.jit
+def _forward(
+    query, key, value, out, log_sum, query_starts, key_starts,
+    query_row, key_row, value_row, heads, scale, above, upto,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
+    """One head of one sentence whose longer side has more than `above` tokens and at most `upto`."""
+    sentence, head = tl.program_id(0), tl.program_id(1)
+    q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
+    q_count = tl.load(query_starts + sentence + 1) - q0
+    k_count = tl.load(key_starts + sentence + 1) - k0
+    longer = tl.maximum(q_count, k_count)
+    if (longer <= above) | (longer > upto):
+        return
+    tile = tl.arange(0, TILE)
+    for q_from in range(0, q_count, TILE):
+        rows = q_from + tile
+        q = _load(query, q0, rows, q_count, query_row, head, WIDTH)
+        top = tl.full((TILE,), float("-inf"), tl.float32)
+        total = tl.zeros((TILE,), tl.float32)
+        found = tl.zeros((TILE, WIDTH), tl.float32)
+        k_end = k_count
+        if CAUSAL:
+            k_end = tl.minimum(k_count, q_from + TILE)
+        for k_from in range(0, k_end, TILE):
+            columns = k_from + tile
+            k = _load(key, k0, columns, k_count, key_row, head, WIDTH)
+            v = _load(value, k0, columns, k_count, value_row, head, WIDTH)
+            scores = tl.dot(q, tl.trans(k)) * scale
+            scores = tl.where(_seen(rows, columns, q_count, k_count, CAUSAL), scores, float("-inf"))
+            higher = tl.maximum(top, tl.max(scores, 1))
+            base = tl.where(higher == float("-inf"), 0.0, higher)
+            p = tl.exp(scores - base[:, None])
+            fade = tl.exp(top - base)
+            total = total * fade + tl.sum(p, 1)
+            found = found * fade[:, None] + tl.dot(p.to(v.dtype), v)
+            top = higher
+        total = tl.where(total == 0.0, 1.0, total)
+        top = tl.where(top == float("-inf"), 0.0, top)
+        _store(out, found / total[:, None], q0, rows, q_count, heads * WIDTH, head, WIDTH)
+        tl.store(log_sum + (q0 + rows) * heads + head, top + tl.log(total), mask=rows < q_count)
+
+
+@triton.jit
+def _weights_and_scores_gradient(
+    q, k, v, d_o, o, log_sum, rows, columns, q_count, k_count, scale, CAUSAL: tl.constexpr
+):
+    """The attention weights again, and the gradient of the scores they came from."""
+    p = tl.exp(tl.dot(q, tl.trans(k)) * scale - log_sum[:, None])
+    p = tl.where(_seen(rows, columns, q_count, k_count, CAUSAL), p, 0.0)
+    share = tl.sum(d_o.to(tl.float32) * o.to(tl.float32), 1)
+    d_scores = p * (tl.dot(d_o, tl.trans(v)) - share[:, None]) * scale
+    return p.to(q.dtype), d_scores.to(q.dtype)
+
+
+@triton.jit
+def _backward_tile(
+    query, key, value, out, log_sum, d_out, d_query, d_key, d_value, query_starts, key_starts,
+    query_row, key_row, value_row, heads, scale, above, upto,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
+    """For a sentence that fits in one tile: everything is at hand at once."""
+    sentence, head = tl.program_id(0), tl.program_id(1)
+    q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
+    q_count = tl.load(query_starts + sentence + 1) - q0
+    k_count = tl.load(key_starts + sentence + 1) - k0
+    longer = tl.maximum(q_count, k_count)
+    if (longer <= above) | (longer > upto):
+        return
+    tile, row = tl.arange(0, TILE), heads * WIDTH
+    q = _load(query, q0, tile, q_count, query_row, head, WIDTH)
+    k = _load(key, k0, tile, k_count, key_row, head, WIDTH)
+    v = _load(value, k0, tile, k_count, value_row, head, WIDTH)
+    o = _load(out, q0, tile, q_count, row, head, WIDTH)
+    d_o = _load(d_out, q0, tile, q_count, row, head, WIDTH)
+    sums = tl.load(log_sum + (q0 + tile) * heads + head, mask=tile < q_count, other=0.0)
+    p, d_scores = _weights_and_scores_gradient(
+        q, k, v, d_o, o, sums, tile, tile, q_count, k_count, scale, CAUSAL
+    )
+    _store(d_value, tl.dot(tl.trans(p), d_o), k0, tile, k_count, row, head, WIDTH)
+    _store(d_query, tl.dot(d_scores, k), q0, tile, q_count, row, head, WIDTH)
+    _store(d_key, tl.dot(tl.trans(d_scores), q), k0, tile, k_count, row, head, WIDTH)
+
+
+@triton.jit
+def _backward_tiles(
+    query, key, value, out, log_sum, d_out, d_query, d_key, d_value, query_starts, key_starts,
+    query_row, key_row, value_row, heads, scale, above, upto,
+    CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
+    """For a longer one: once over it for the keys and values, once for the queries."""
+    sentence, head = tl.program_id(0), tl.program_id(1)
+    q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
+    q_count = tl.load(query_starts + sentence + 1) - q0
+    k_count = tl.load(key_starts + sentence + 1) - k0
+    longer = tl.maximum(q_count, k_count)
+    if (longer <= above) | (longer > upto):
+        return
+    tile, row = tl.arange(0, TILE), heads * WIDTH
+    for k_from in range(0, k_count, TILE):
+        columns = k_from + tile
+        k = _load(key, k0, columns, k_count, key_row, head, WIDTH)
+        v = _load(value, k0, columns, k_count, value_row, head, WIDTH)
+        d_k = tl.zeros((TILE, WIDTH), tl.float32)
+        d_v = tl.zeros((TILE, WIDTH), tl.float32)
+        q_first = 0
+        if CAUSAL:
+            q_first = k_from
+        for q_from in range(q_first, q_count, TILE):
+            rows = q_from + tile
+            q = _load(query, q0, rows, q_count, query_row, head, WIDTH)
+            o = _load(out, q0, rows, q_count, row, head, WIDTH)
+            d_o = _load(d_out, q0, rows, q_count, row, head, WIDTH)
+            sums = tl.load(log_sum + (q0 + rows) * heads + head, mask=rows < q_count, other=0.0)
+            p, d_scores = _weights_and_scores_gradient(
+                q, k, v, d_o, o, sums, rows, columns, q_count, k_count, scale, CAUSAL
+            )
+            d_v += tl.dot(tl.trans(p), d_o)
+            d_k += tl.dot(tl.trans(d_scores), q)
+        _store(d_key, d_k, k0, columns, k_count, row, head, WIDTH)
+        _store(d_value, d_v, k0, columns, k_count, row, head, WIDTH)
+    for q_from in range(0, q_count, TILE):
+        rows = q_from + tile
+        q = _load(query, q0, rows, q_count, query_row, head, WIDTH)
+        o = _load(out, q0, rows, q_count, row, head, WIDTH)
+        d_o = _load(d_out, q0, rows, q_count, row, head, WIDTH)
+        sums = tl.load(log_sum + (q0 + rows) * heads + head, mask=rows < q_count, other=0.0)
+        d_q = tl.zeros((TILE, WIDTH), tl.float32)
+        k_end = k_count
+        if CAUSAL:
+            k_end = tl.minimum(k_count, q_from + TILE)
+        for k_from in range(0, k_end, TILE):
+            columns = k_from + tile
+            k = _load(key, k0, columns, k_count, key_row, head, WIDTH)
+            v = _load(value, k0, columns, k_count, value_row, head, WIDTH)
+            p, d_scores = _weights_and_scores_gradient(
+                q, k, v, d_o, o, sums, rows, columns, q_count, k_count, scale, CAUSAL
+            )
+            d_q += tl.dot(d_scores, k)
+        _store(d_query, d_q, q0, rows, q_count, row, head, WIDTH)
