@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.model.attention import Memory, MultiHeadAttention
 from regard.model.config import ModelConfig, Norm
+from regard.model.dropout import Dropout
 from regard.model.visible import Visible
 
 
@@ -18,7 +19,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.activation = nn.ReLU() if config.activation == "relu" else nn.GELU()
-        self.dropout = nn.Dropout(config.activation_dropout)
+        self.dropout = Dropout(config.activation_dropout)
         self.outer = nn.Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
@@ -35,7 +36,7 @@ class Residual(nn.Module):
         super().__init__()
         self.place: Norm = config.norm
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self, x: Float[Tensor, "batch length d_model"], sublayer: Callable[[Tensor], Tensor]
