@@ -391,6 +391,7 @@ def test_version_and_help_teach(capsys):
         (["--help"], "regard train --source"),
         (["train", "--help"], "the paper's base model"),
         (["translate", "--help"], "regard translate runs/demo --input"),
+        (["score", "--help"], "regard score --hypotheses"),
         (["demo", "--help"], "phrasebook"),
     ):
         with pytest.raises(SystemExit) as stop:
