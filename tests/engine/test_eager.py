@@ -56,3 +56,11 @@ def test_the_model_is_left_as_it_was_found(micro_model):
     micro_model.train()
     EagerEngine(micro_model).translate(sources(2))
     assert micro_model.training
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("config", [GREEDY, PAPER])
+def test_a_gpu_finds_the_same(micro_model, config):
+    rows = sources(20)
+    expected = EagerEngine(micro_model).translate(rows, config)
+    assert EagerEngine(micro_model.cuda()).translate(rows, config) == expected
