@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import pty
@@ -83,6 +84,13 @@ def test_lines_go_in_and_come_out_in_order(model):
     assert lines[1] == lines[3] == ""
     expected = regard.Translator.load(model).translate(["the cat 3 sleeps", "", "the cat"])
     assert lines[:3] == expected
+
+
+def test_packed_input_and_the_beam_are_taken(model):
+    (model.parent / "new.gz").write_bytes(gzip.compress(b"the cat 3 sleeps\n\nthe cat\n"))
+    run("translate", "run", "--input", "new.gz", "--output", "out", "--beam", "2", "--alpha", "1")
+    expected = regard.Translator.load(model).translate(["the cat 3 sleeps", "", "the cat"], beam=2, alpha=1.0)
+    assert (model.parent / "out").read_text().split("\n")[:3] == expected
 
 
 def test_stdin_goes_to_stdout_and_nothing_else_does(model):
@@ -383,6 +391,7 @@ def test_version_and_help_teach(capsys):
         (["--help"], "regard train --source"),
         (["train", "--help"], "the paper's base model"),
         (["translate", "--help"], "regard translate runs/demo --input"),
+        (["score", "--help"], "regard score --hypotheses"),
         (["demo", "--help"], "phrasebook"),
     ):
         with pytest.raises(SystemExit) as stop:

@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from regard.errors import DataError
-from regard.text.corpus import Corpus, hold_out, read_bytes, read_corpus, split_lines
+from regard.text.corpus import Corpus, hold_out, read_corpus, read_texts, split_lines
 
 
 def written(path, content):
@@ -38,11 +38,11 @@ def test_invalid_utf8_is_named_by_file_line_and_byte(tmp_path):
 
 def test_missing_empty_and_folder_are_told_apart(tmp_path):
     with pytest.raises(DataError, match="none.en does not exist"):
-        read_bytes(tmp_path / "none.en")
+        read_texts(tmp_path / "none.en")
     with pytest.raises(DataError, match="is empty"):
-        read_bytes(written(tmp_path / "empty.en", b""))
+        read_texts(written(tmp_path / "empty.en", b""))
     with pytest.raises(DataError, match="is a folder"):
-        read_bytes(tmp_path)
+        read_texts(tmp_path)
 
 
 def test_files_of_different_length_are_refused_with_both_counts(tmp_path):

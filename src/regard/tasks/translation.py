@@ -161,7 +161,7 @@ class TranslationTask:
         loss = self._valid_loss()
         sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
         references = self._corpora.valid.target[: len(sources)]
-        hypotheses = self._translator.translate(self._within_limit(sources))
+        hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
         score = bleu(hypotheses, references)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},

@@ -10,7 +10,6 @@ from random import Random
 
 from regard.errors import DataError
 from regard.text.lines import read_lines
-from regard.text.unpack import readable
 
 
 @dataclass(frozen=True)
@@ -48,23 +47,19 @@ def read_corpus(source: Path, target: Path) -> Corpus:
     )
 
 
+def read_texts(path: Path) -> list[str]:
+    """The lines of a file, packed or not, that must have some; blank ones too, and none mended."""
+    return _read(path)[0]
+
+
 def _read(path: Path) -> tuple[list[str], str]:
-    """The lines of a file that must have some, and the SHA-256 of the file as it lies on disk."""
+    """Those lines, and the SHA-256 of the file as it lies on disk."""
     digest = hashlib.sha256()
     lines = enumerate(read_lines(path, digest.update), start=1)
     texts = [_decoded(line, str(path), number) for number, line in lines]
     if not texts:
-        raise DataError(_empty(path))
+        raise DataError(f"{path} is empty; it must hold one sentence per line")
     return texts, digest.hexdigest()
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a text file that must have some."""
-    with readable(path):
-        content = path.read_bytes()
-    if not content:
-        raise DataError(_empty(path))
-    return content
 
 
 def split_lines(content: bytes, name: str) -> list[str]:
@@ -120,7 +115,3 @@ def _decoded(line: bytes, name: str, number: int) -> str:
             f"{name} line {number} is not UTF-8 (byte {error.start + 1} is 0x{line[error.start]:02x}); "
             "convert the file to UTF-8"
         ) from None
-
-
-def _empty(path: Path) -> str:
-    return f"{path} is empty; it must hold one sentence per line"
