@@ -63,7 +63,7 @@ def test_strict_refuses_what_is_bad_but_not_what_is_noted(here, capsys):
     check("--strict")
     assert "duplicate" in capsys.readouterr().out
     spoil(here / "fr", 17, "")
-    assert "en and fr are not clean: blank side (1); --strict refuses them" in failure("--strict")
+    assert "en and fr: not clean: blank side (1); --strict refuses them" in failure("--strict")
 
 
 def test_what_is_fatal_ends_with_one_line_after_the_report(here, capsys):

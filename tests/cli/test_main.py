@@ -104,7 +104,7 @@ def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
     assert settings["train"]["steps"] == 2
     assert settings["train"]["seed"] == 4
     assert settings["model"]["d_ff"] == 8
-    assert settings["data"]["source"] == "en"
+    assert settings["data"]["source"] == ["en"]
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,13 @@ def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
         (["--source", "none", "--target", "fr"], "none does not exist"),
         (["--source", "empty", "--target", "fr"], "empty is empty"),
         (["--source", "short", "--target", "fr"], "short has 1 lines and fr 30; the two sides must pair"),
-        (["--source", "latin", "--target", "fr"], "latin line 1 is not UTF-8"),
-        (["--source", "en"], "there is nothing to train on; give --source FILE and --target FILE"),
+        (
+            ["--source", "latin", "--target", "fr"],
+            "latin and fr have no pair that could be used; most: not UTF-8",
+        ),
+        ([], "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE"),
+        (["--source", "en"], "data.source has 1 file and data.target 0 files; each source goes with"),
+        (["--pairs", "fr"], "fr does not say how a line holds a pair; its name must end in .tsv or .jsonl"),
         (["--source", "en", "--target", "fr", "--valid-source", "en"], "go together"),
         (["--source", "en", "--target", "fr", "--set", "train.step=3"], "did you mean train.steps?"),
         (
@@ -261,7 +266,9 @@ def test_a_person_who_types_is_answered_line_by_line(model):
 
 def test_files_and_flags_are_judged_together(here):
     (here / "run.toml").write_text("[model]\nheads = 6\n")
-    options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=en"]
+    (here / "new.en").write_text("the dog sleeps\n")
+    (here / "new.fr").write_text("le chien dort\n")
+    options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=new.en"]
     run(
         "train",
         "--source",
@@ -269,7 +276,7 @@ def test_files_and_flags_are_judged_together(here):
         "--target",
         "fr",
         "--valid-target",
-        "fr",
+        "new.fr",
         "--out",
         "run",
         *SMALL[2:],
