@@ -10,6 +10,8 @@ from regard.data.permutation import permuted
 from regard.text.hashes import NONE, Hashes, Known, PairHashes, among, slabs
 
 Indexes = Int64[np.ndarray, " chosen"]
+Chosen = Int64[np.ndarray, "chosen 2"]
+Hashed = Sequence[Int64[np.ndarray, "_ 2"]]  # corpora of any size
 
 WIDE = 16
 """Candidates for each place; those that share fewest sentences with others are taken."""
@@ -29,7 +31,7 @@ class HeldOut:
         return among(self.source, hashes[:, 0]) | among(self.target, hashes[:, 1])
 
 
-def hold_out(corpora: Sequence[PairHashes], pairs: int, seed: int) -> HeldOut:
+def hold_out(corpora: Hashed, pairs: int, seed: int) -> HeldOut:
     """A random part, the same for the same seed, in flat memory.
 
     Repeats are common in real corpora, and a pair that shares a side with a held-out one must be
@@ -49,7 +51,7 @@ def hold_out(corpora: Sequence[PairHashes], pairs: int, seed: int) -> HeldOut:
     )
 
 
-def _candidates(corpora: Sequence[PairHashes], most: int, seed: int) -> tuple[Indexes, PairHashes]:
+def _candidates(corpora: Hashed, most: int, seed: int) -> tuple[Indexes, Chosen]:
     """Good pairs in random order, counted through all corpora, and their hashes."""
     total = sum(map(len, corpora))
     found, hashes, count = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)], 0
@@ -65,7 +67,7 @@ def _candidates(corpora: Sequence[PairHashes], most: int, seed: int) -> tuple[In
     return np.concatenate(found)[:most], np.concatenate(hashes)[:most]
 
 
-def _at(corpora: Sequence[PairHashes], indexes: Indexes) -> PairHashes:
+def _at(corpora: Hashed, indexes: Indexes) -> Chosen:
     found, first = np.zeros((len(indexes), 2), np.int64), 0
     for corpus in corpora:
         here = (indexes >= first) & (indexes < first + len(corpus))
@@ -74,7 +76,7 @@ def _at(corpora: Sequence[PairHashes], indexes: Indexes) -> PairHashes:
     return found
 
 
-def _occurrences(hashes: Hashes, side: int, corpora: Sequence[PairHashes]) -> Int64[np.ndarray, " hashes"]:
+def _occurrences(hashes: Hashes, side: int, corpora: Hashed) -> Int64[np.ndarray, " hashes"]:
     """How often each of the sentences stands on that side."""
     known, inverse = np.unique(hashes, return_inverse=True)
     counts = np.zeros(len(known), np.int64)
@@ -84,7 +86,7 @@ def _occurrences(hashes: Hashes, side: int, corpora: Sequence[PairHashes]) -> In
     return counts[inverse]
 
 
-def _all_slabs(corpora: Sequence[PairHashes]) -> Iterator[PairHashes]:
+def _all_slabs(corpora: Hashed) -> Iterator[PairHashes]:
     for corpus in corpora:
         for _, slab in slabs(corpus):
             yield slab
