@@ -89,7 +89,7 @@ def test_order_depends_on_seed_and_epoch_alone():
     assert orders[0] != orders[2]
 
 
-def test_sorting_puts_like_lengths_together_and_not_sorting_leaves_none_out(monkeypatch):
+def test_like_lengths_come_together_when_sorted(monkeypatch):
     monkeypatch.setattr(stream_module, "POOL", 2**16)
 
     def padding(sort):
