@@ -107,6 +107,24 @@ def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
     assert settings["data"]["source"] == ["en"]
 
 
+def test_several_corpora_are_trained_on_with_their_weights(here, capsys):
+    (here / "more.tsv").write_text("".join(f"the dog {i} eats\tle chien {i} mange\n" for i in range(20)))
+    files = ["--source", "en", "--target", "fr", "--pairs", "more.tsv", "--set", "data.weights=[1, 2.5]"]
+    run("train", *files, "--out", "run", *SMALL)
+    assert "45 pairs to learn from, 5 to validate on" in capsys.readouterr().out
+    report = json.loads((here / "run" / "data.json").read_text())
+    assert list(report["files"]) == ["en", "fr", "more.tsv"]
+
+
+def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
+    (here / "fr").write_text("".join(f"le chat {i} dort\n" if i != 3 else "\n" for i in range(30)))
+    files = ["--source", "en", "--target", "fr", "--out", "run", *SMALL]
+    assert "en and fr line 4: blank side; in all" in failure(capsys, "train", *files, "--strict")
+    assert not (here / "run").exists()
+    run("train", *files)
+    assert "left out of training: blank side (1)" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
