@@ -23,6 +23,7 @@ Settings come from the preset, then --config, then --set; config.toml in the fol
 all, and can be given to --config again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
+  data.json      what was found in the files, by line number, and left out
   metrics.jsonl  loss, speed and validation scores
   step-NNNNNN/   the last checkpoints, each a model folder too
 
@@ -39,10 +40,20 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--source", metavar="FILE", help="sentences to translate from, one a line")
-    parser.add_argument("--target", metavar="FILE", help="their translations, line by line")
+    parser.add_argument(
+        "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
+    )
+    parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        action="append",
+        help="both in one file, .tsv or .jsonl; all three may be repeated",
+    )
     parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-target", metavar="FILE")
+    parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
+    parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="a new folder for the run")
     parser.add_argument("--preset", choices=PRESETS, default="small", help="size of the model")
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
@@ -77,6 +88,6 @@ def settings(options: argparse.Namespace) -> "TranslationRun":
 
     run = TranslationRun(model=getattr(presets, options.preset.upper()))
     written = {} if options.config is None else read_settings(options.config)
-    names = ("source", "target", "valid_source", "valid_target")
+    names = ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict")
     flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return apply(run, merge(written, parse_assignments(options.set), {"data": flags}))

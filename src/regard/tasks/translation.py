@@ -15,18 +15,17 @@ from torch import Tensor
 from regard.checkpoint import checkpoints, publish
 from regard.config import to_toml
 from regard.data.batch import PairBatch, pair_batch
-from regard.data.bucketing import by_length, stream
+from regard.data.bucketing import by_length
 from regard.data.config import DataConfig
-from regard.data.ids import Ids, flatten
-from regard.errors import ConfigError, DataError, RegardError
+from regard.data.stream import BatchPlan, stream
+from regard.errors import RegardError
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
+from regard.tasks.corpora import Corpora, prepare, write_report
 from regard.tasks.folder import save_model
 from regard.tasks.pair_loss import pair_loss
 from regard.tasks.translator import Translator
-from regard.text.corpus import Corpus, hold_out, read_corpus
-from regard.text.tokenizer import Tokenizer, learn_tokenizer
 from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
 from regard.train.interrupt import Interrupt
 from regard.train.log import Log
@@ -50,10 +49,9 @@ class TranslationRun:
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
     """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model."""
     refuse_unusable(out)
-    corpora = read_corpora(run)
-    with console.status("learning the pieces"):
-        task = TranslationTask(run, corpora, learn_pieces(run, corpora))
-        optimizer = adam(task.model, run.optimizer)
+    corpora = prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console)
+    task = TranslationTask(run, corpora)
+    optimizer = adam(task.model, run.optimizer)
     for line in task.plan():
         console.print(f"  {line}")
     with (
@@ -61,50 +59,18 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
         Log(out / "metrics.jsonl", console, run.train.steps) as log,
         Interrupt() as interrupt,
     ):
+        write_report(out, corpora)
         outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
         publish(outcome.best, out / "model")
     return outcome
 
 
-@dataclass(frozen=True)
-class Corpora:
-    """What a run learns from, and what it is judged on."""
-
-    train: Corpus
-    valid: Corpus
-    held_out: bool
-    """Whether the second was taken out of the first."""
-
-
-def read_corpora(run: TranslationRun) -> Corpora:
-    """The files of the run; without validation files, a part of the training pairs is held out."""
-    data = run.data
-    if data.source is None or data.target is None:
-        raise ConfigError(
-            "there is nothing to train on; give --source FILE and --target FILE, or set them under [data]"
-        )
-    corpus = read_corpus(Path(data.source), Path(data.target))
-    if data.valid_source is not None and data.valid_target is not None:
-        valid = read_corpus(Path(data.valid_source), Path(data.valid_target))
-        return Corpora(corpus, valid, held_out=False)
-    train, valid = hold_out(corpus, max(1, min(data.held_out, len(corpus) // 10)), run.train.seed)
-    if not len(train):
-        raise DataError(
-            f"{data.source} has too few different sentences to hold some out; give --valid-source"
-        )
-    return Corpora(train, valid, held_out=True)
-
-
-def learn_pieces(run: TranslationRun, corpora: Corpora) -> Tokenizer:
-    """Joint pieces of both sides, from what the run learns from and nothing else."""
-    return learn_tokenizer([*corpora.train.source, *corpora.train.target], run.model.vocab_size)
-
-
 class TranslationTask:
     """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
 
-    def __init__(self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer) -> None:
+    def __init__(self, run: TranslationRun, corpora: Corpora) -> None:
         """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
+        tokenizer = corpora.tokenizer
         run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
         self._corpora = corpora
@@ -113,8 +79,6 @@ class TranslationTask:
         self._precision = choose_precision(run.compute.precision, self._device)
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
-        self._train = _Pairs.of(corpora.train, tokenizer, run.model.max_length)
-        self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
         self._translator = Translator(self.model, tokenizer)
 
     def plan(self) -> Iterator[str]:
@@ -125,15 +89,7 @@ class TranslationTask:
             f"model   {model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, "
             f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
         )
-        how = "held out of the training files" if self._corpora.held_out else "from their own files"
-        yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
-        for part, corpus, pairs in (
-            ("training", self._corpora.train, self._train),
-            ("validation", self._corpora.valid, self._valid),
-        ):
-            left_out = {**corpus.left_out, f"over {model.max_length - 1} pieces": pairs.too_long}
-            if said := [f"{count:,} {why}" for why, count in left_out.items() if count]:
-                yield f"        left out of {part}: {', '.join(said)}"
+        yield from self._corpora.plan()
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (
@@ -142,9 +98,8 @@ class TranslationTask:
         )
 
     def batches(self) -> Iterator[PairBatch]:
-        pairs, run = self._train, self._run
-        order = stream(pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed)
-        for indexes in order:
+        pairs, plan = self._corpora.train, BatchPlan(self._run.data.batch_tokens)
+        for indexes, _ in stream(pairs, plan, self._run.train.seed):
             yield pair_batch(pairs.source, pairs.target, indexes)
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
@@ -159,8 +114,8 @@ class TranslationTask:
         """Loss over the validation pairs that fit the model, without smoothing; BLEU over the first pairs."""
         self.model.eval()
         loss = self._valid_loss()
-        sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
-        references = self._corpora.valid.target[: len(sources)]
+        texts = self._corpora.valid_texts[: self._run.data.bleu_pairs]
+        sources, references = ([pair[side] for pair in texts] for side in (0, 1))
         hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
         score = bleu(hypotheses, references)
         return Validation(
@@ -170,12 +125,13 @@ class TranslationTask:
         )
 
     def save(self, folder: Path, step: int, validation: Validation) -> None:
+        corpora = self._corpora
         numbers = {name: value for name, value in validation.metrics.items() if math.isfinite(value)}
         facts = {
             "step": step,
             "metrics": {**numbers, **validation.details},
-            "trained_on": {"pairs": len(self._train), "files": dict(self._corpora.train.files)},
-            "validated_on": {"pairs": len(self._valid), "files": dict(self._corpora.valid.files)},
+            "trained_on": {"pairs": len(corpora.train), "files": dict(corpora.fingerprint)},
+            "validated_on": {"pairs": len(corpora.valid), "files": dict(corpora.valid_fingerprint)},
         }
         save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
@@ -186,7 +142,7 @@ class TranslationTask:
 
     @torch.no_grad()
     def _valid_loss(self) -> float:
-        pairs = self._valid
+        pairs = self._corpora.valid
         lengths = np.maximum(pairs.source.lengths, pairs.target.lengths)
         total, tokens = 0.0, 0
         for indexes in by_length(lengths, self._run.data.batch_tokens):
@@ -200,31 +156,6 @@ class TranslationTask:
         longest = self._run.model.max_length - 1
         rows = self._tokenizer.tokenize(texts)
         return [text if len(row) <= longest else "" for text, row in zip(texts, rows, strict=True)]
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """A corpus as ids, without the pairs that are too long for the model."""
-
-    source: Ids
-    target: Ids
-    too_long: int
-
-    @classmethod
-    def of(cls, corpus: Corpus, tokenizer: Tokenizer, max_length: int) -> "_Pairs":
-        source, target = (flatten(tokenizer.tokenize(side)) for side in (corpus.source, corpus.target))
-        fits = (source.lengths < max_length) & (target.lengths < max_length)
-        if not fits.any():
-            raise DataError(
-                f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
-            )
-        if fits.all():
-            return cls(source, target, 0)
-        chosen = np.flatnonzero(fits)
-        return cls(source.take(chosen), target.take(chosen), int((~fits).sum()))
-
-    def __len__(self) -> int:
-        return len(self.source)
 
 
 def refuse_unusable(out: Path) -> None:
@@ -253,7 +184,7 @@ def _folder(out: Path, settings: str) -> Iterator[None]:
     except BaseException:
         if not checkpoints(out):
             with suppress(OSError):  # whatever went wrong matters more than this
-                for name in ("config.toml", "metrics.jsonl"):
+                for name in ("config.toml", "data.json", "metrics.jsonl"):
                     (out / name).unlink(missing_ok=True)
                 if made:
                     out.rmdir()

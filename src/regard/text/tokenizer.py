@@ -1,9 +1,10 @@
 """Joint byte-pair encoding on the `tokenizers` library: any text to ids and back, nothing lost."""
 
+import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -52,14 +53,20 @@ class Tokenizer:
             raise IndexError(f"there is no piece {id}; ids run from 0 to {self.vocab_size - 1}")
         return piece
 
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of all that decides how text becomes ids."""
+        return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
+
     def save(self, path: Path) -> None:
         path.write_text(self._backend.to_str(pretty=True), encoding="utf-8")
 
 
-def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
+def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
     """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
 
-    A character too rare for a piece of its own is written as its bytes, so nothing is unknown.
+    A character too rare for a piece of its own is written as its bytes, so nothing is unknown. The
+    texts are gone through twice.
     """
     if vocab_size <= SMALLEST:
         raise ConfigError(
@@ -76,7 +83,7 @@ def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    backend.train_from_iterator(texts, trainer)
+    backend.train_from_iterator(iter(texts), trainer)
     return Tokenizer(_backend(_with_marks_and_bytes(backend)))
 
 
@@ -89,7 +96,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return Tokenizer(backend)
 
 
-def _alphabet(texts: Sequence[str], limit: int) -> list[str]:
+def _alphabet(texts: Iterable[str], limit: int) -> list[str]:
     """The most frequent characters; the library, left to choose, breaks ties differently each time."""
     counts = Counter(" ")
     for text in texts:
