@@ -4,11 +4,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, SaveError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -28,23 +28,46 @@ def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
         temporary.mkdir(parents=True)
         _seal(temporary, fill(temporary))
         temporary.rename(folder)
+        _sync(folder.parent)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         if isinstance(error, OSError):
-            raise CheckpointError(f"{folder} cannot be written: {error.strerror or error}") from error
+            raise SaveError(f"{folder} cannot be written: {error.strerror or error}") from error
         raise
-    _sync(folder.parent)
 
 
-def publish(checkpoint: Path, folder: Path) -> None:
-    """Another whole folder with the same files, one that no later step will delete."""
+def remove_whole(folder: Path) -> None:
+    """Takes a folder away under another name first, so that no half of it is ever found under its own."""
+    leaving = folder.with_name(f".{folder.name}.deleting-{os.getpid()}")
+    folder.rename(leaving)
+    shutil.rmtree(leaving)
+
+
+def clean(run: Path) -> None:
+    """Deletes what a process that was killed had begun to write or to delete."""
+    for path in run.glob(".*"):
+        if ".writing-" in path.name or ".deleting-" in path.name:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def publish(
+    checkpoint: Path, folder: Path, without: Collection[str] = (), facts: Mapping[str, Any] | None = None
+) -> None:
+    """Another whole folder with the same files but those, one that no later step will delete.
+
+    `facts` are put into its manifest; a folder that was published before is replaced.
+    """
 
     def fill(place: Path) -> dict[str, Any]:
         manifest = read_manifest(checkpoint)
         for name in manifest["files"]:
-            shutil.copyfile(checkpoint / name, place / name)
-        return {key: value for key, value in manifest.items() if key not in ("format", "files")}
+            if name not in without:
+                shutil.copyfile(checkpoint / name, place / name)
+        kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
+        return kept | dict(facts or {})
 
+    if folder.exists():
+        remove_whole(folder)
     write_whole(folder, fill)
 
 

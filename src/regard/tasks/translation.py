@@ -1,37 +1,46 @@
 """Translation, from two text files to a model folder."""
 
 import math
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor
 
-from regard.checkpoint import checkpoints, publish
+from regard.checkpoint import publish, read_manifest
 from regard.config import to_toml
 from regard.data.batch import PairBatch, pair_batch
-from regard.data.bucketing import by_length, stream
+from regard.data.bucketing import by_length, shuffled
 from regard.data.config import DataConfig
 from regard.data.ids import Ids, flatten
-from regard.errors import ConfigError, DataError, RegardError
+from regard.errors import ConfigError, DataError
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
-from regard.tasks.folder import save_model
+from regard.tasks.folder import TOKENIZER, fill_model
 from regard.tasks.translator import Translator
 from regard.text.corpus import Corpus, hold_out, read_corpus
-from regard.text.tokenizer import PAD, Tokenizer, learn_tokenizer
+from regard.text.tokenizer import PAD, Tokenizer, learn_tokenizer, load_tokenizer
+from regard.train.average import Ema
 from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
 from regard.train.interrupt import Interrupt
+from regard.train.learner import Learner
 from regard.train.log import Log
-from regard.train.loop import Outcome, TrainConfig, Validation, train
+from regard.train.loop import Outcome, TrainConfig, ending, train
 from regard.train.loss import LossConfig, smoothed_cross_entropy
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
+from regard.train.run import METRICS, open_run
+from regard.train.state import TRAINING, State, newest_whole, read_state, resume
+from regard.train.step import EagerStep
+from regard.train.trainable import Counts, Position
+from regard.train.validation import Sample, Validation
+
+SAMPLES = 3
+"""Sentences that are watched through the whole training."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +56,59 @@ class TranslationRun:
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
-    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model."""
-    refuse_unusable(out)
-    corpora = read_corpora(run)
-    with console.status("learning the pieces"):
-        task = TranslationTask(run, corpora, learn_pieces(run, corpora))
-        optimizer = adam(task.model, run.optimizer)
-    for line in task.plan():
-        console.print(f"  {line}")
-    with (
-        _folder(out, to_toml(run)),
-        Log(out / "metrics.jsonl", console, run.train.steps) as log,
-        Interrupt() as interrupt,
-    ):
-        outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
-        publish(outcome.best, out / "model")
+    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
+
+    A run that was cut short goes on from its last whole checkpoint, as if it had never stopped.
+    """
+    with open_run(out, to_toml(run), _free_settings(run)):
+        begun = newest_whole(out, lambda said: console.print(f"  {said}"))
+        if begun is not None and (finished := _finished(run, out, read_state(begun))):
+            console.print(f"  {out} is finished; {_longer(run)}")
+            return finished
+        corpora = read_corpora(run)
+        with console.status("learning the pieces"):
+            pieces = load_tokenizer(begun / TOKENIZER) if begun else learn_pieces(run, corpora)
+            task = TranslationTask(run, corpora, pieces)
+        learner = task.learner()
+        state = State() if begun is None else resume(begun, task, learner)
+        for line in task.plan():
+            console.print(f"  {line}")
+        if state.step:
+            console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
+        return _train(task, learner, state, run, out, console)
+
+
+def _train(
+    task: "TranslationTask", learner: Learner, state: State, run: TranslationRun, out: Path, console: Console
+) -> Outcome:
+    step = EagerStep(task, learner, run.train.seed, run.train.clip)
+    log = Log(out / METRICS, console, run.train.steps, after=state.step, seconds=state.seconds)
+    with log, Interrupt() as interrupt:
+        outcome = train(task, out, run.train, learner, step, task.rate, log, interrupt, state)
+        if outcome.ending != "interrupt":
+            facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
+            publish(outcome.best, out / "model", without=TRAINING, facts=facts)
     return outcome
+
+
+def _free_settings(run: TranslationRun) -> list[str]:
+    """What may differ from one start to the next, since no step depends on it."""
+    length = ["train.steps"] if run.optimizer.cooldown is None else []
+    return [*length, "train.minutes", "train.patience"]
+
+
+def _finished(run: TranslationRun, out: Path, state: State) -> Outcome | None:
+    over = ending(state, run.train, state.seconds)
+    if over is None or not (out / "model").is_dir():
+        return None
+    manifest = read_manifest(out / "model")
+    return Outcome(out / "model", manifest["step"], manifest["metrics"], over)
+
+
+def _longer(run: TranslationRun) -> str:
+    if run.optimizer.cooldown is None:
+        return "to train longer, give the same command with a larger train.steps"
+    return "its cooldown is over: to train longer, start another run with a larger train.steps"
 
 
 @dataclass(frozen=True)
@@ -140,14 +186,41 @@ class TranslationTask:
             f"on {self._device.type} in {precision}; Ctrl-C stops and saves"
         )
 
-    def batches(self) -> Iterator[PairBatch]:
-        pairs, run = self._train, self._run
-        order = stream(pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed)
-        for indexes in order:
-            yield pair_batch(pairs.source, pairs.target, indexes.tolist())
+    def learner(self) -> Learner:
+        """The model, and what will move it."""
+        decay = self._run.train.ema
+        ema = None if decay is None else Ema(self.model, decay)
+        return Learner(self.model, adam(self.model, self._run.optimizer), ema)
 
-    def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
-        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.tokens
+    def batches(self, start: Position) -> Iterator[tuple[PairBatch, Position]]:
+        pairs, run = self._train, self._run
+        epoch, first = start.get("epoch", 0), start.get("batch", 0)
+        while True:
+            order = shuffled(
+                pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed, epoch
+            )
+            for number in range(first, len(order)):
+                batch = pair_batch(pairs.source, pairs.target, order[number].tolist())
+                last = number + 1 == len(order)
+                after = {"epoch": epoch + 1, "batch": 0} if last else {"epoch": epoch, "batch": number + 1}
+                yield batch, after
+            epoch, first = epoch + 1, 0
+
+    def counts(self, batch: PairBatch) -> Counts:
+        source = int(batch.source_keep.sum())
+        return Counts(
+            source, batch.tokens, batch.source.numel() + batch.target_out.numel() - source - batch.tokens
+        )
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        return self._cross_entropy(batch, self._run.loss.label_smoothing)
+
+    def where(self, batch: PairBatch) -> str:
+        (first,) = self._tokenizer.detokenize([batch.source[0].tolist()])
+        return f'{len(batch.source)} pairs, the first is "{first}"'
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {**self._corpora.train.files, **self._corpora.valid.files}
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
@@ -162,21 +235,19 @@ class TranslationTask:
         references = self._corpora.valid.target[: len(sources)]
         hypotheses = self._translator.translate(self._within_limit(sources))
         score = bleu(hypotheses, references)
+        watched = zip(sources[:SAMPLES], references[:SAMPLES], hypotheses[:SAMPLES], strict=True)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
             details={"bleu_signature": score.signature},
-            sample=f"{_clip(sources[0])} -> {_clip(hypotheses[0])}",
+            samples=[Sample(*texts) for texts in watched],
         )
 
-    def save(self, folder: Path, step: int, validation: Validation) -> None:
-        numbers = {name: value for name, value in validation.metrics.items() if math.isfinite(value)}
+    def save(self, folder: Path) -> dict[str, Any]:
         facts = {
-            "step": step,
-            "metrics": {**numbers, **validation.details},
             "trained_on": {"pairs": len(self._train), "files": dict(self._corpora.train.files)},
             "validated_on": {"pairs": len(self._valid), "files": dict(self._corpora.valid.files)},
         }
-        save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
+        return fill_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
         batch = batch.to(self._device)
@@ -225,41 +296,3 @@ class _Pairs:
 
     def __len__(self) -> int:
         return len(self.source)
-
-
-def refuse_unusable(out: Path) -> None:
-    """Says at once what would otherwise be found out after the training."""
-    if out.is_dir() and any(out.iterdir()):
-        raise RegardError(f"{out} is not empty; choose another --out, or delete it first")
-    parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
-
-
-@contextmanager
-def _folder(out: Path, settings: str) -> Iterator[None]:
-    """The run's folder with its settings; as it was before if the run fails before its first checkpoint."""
-    made = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with (out / "config.toml").open("x", encoding="utf-8") as file:  # x: only one run may have it
-            file.write(settings)
-    except FileExistsError:
-        raise RegardError(f"{out} is not empty; choose another --out, or delete it first") from None
-    except OSError as error:
-        raise RegardError(f"{out} cannot be written: {error.strerror}") from None
-    try:
-        yield
-    except BaseException:
-        if not checkpoints(out):
-            with suppress(OSError):  # whatever went wrong matters more than this
-                for name in ("config.toml", "metrics.jsonl"):
-                    (out / name).unlink(missing_ok=True)
-                if made:
-                    out.rmdir()
-        raise
-
-
-def _clip(text: str, length: int = 45) -> str:
-    """Its beginning: a young model repeats itself without end."""
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -59,3 +59,15 @@ def keep_freed_memory() -> None:
         if hasattr(libc, "mallopt"):  # musl has none
             libc.mallopt(threshold_of_mmap, largest)
             libc.mallopt(threshold_of_trim, largest)
+
+
+def memory_mb() -> float:
+    """The most that the training has held so far: of the GPU's memory, or else of the machine's."""
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() / 2**20
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
