@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from regard.checkpoint import write_file
 from regard.train.validation import Validation
 
 PLAIN_EVERY = 20.0
@@ -138,9 +138,7 @@ def _keep(path: Path, after: int) -> None:
         line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")
     ]
     kept = [line for line in lines if json.loads(line)["step"] <= after]
-    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    temporary.write_text("".join(kept), encoding="utf-8")
-    temporary.replace(path)
+    write_file(path, "".join(kept))
 
 
 def _clip(text: str, length: int = 45) -> str:

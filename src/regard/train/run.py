@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from regard.checkpoint import checkpoints, clean
+from regard.checkpoint import checkpoints, clean, write_file
 from regard.config import read_settings
 from regard.errors import ConfigError, RegardError
 
@@ -30,7 +30,7 @@ def open_run(out: Path, settings: str, free: Collection[str]) -> Iterator[None]:
         try:
             with _saying(out):
                 clean(out)
-                _write(out / SETTINGS, settings)
+                write_file(out / SETTINGS, settings)
             yield
         except BaseException:
             if not begun and not checkpoints(out):
@@ -95,12 +95,6 @@ def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> N
 
 def _flat(sections: dict[str, dict[str, object]]) -> dict[str, object]:
     return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
-
-
-def _write(path: Path, content: str) -> None:
-    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    temporary.write_text(content, encoding="utf-8")
-    temporary.replace(path)
 
 
 def _take_back(out: Path, made: bool) -> None:
