@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test clean
+.PHONY: demo test faults clean
 
 demo: .venv/run
 	$(BIN)/regard demo
@@ -12,8 +12,11 @@ test: .venv/test
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not compiled" --jaxtyping-packages=regard,beartype.beartype
+	$(BIN)/pytest -m "not compiled and not slow" --jaxtyping-packages=regard,beartype.beartype
 	$(BIN)/pytest -m compiled
+
+faults: .venv/test
+	$(BIN)/pytest -m "fault" --durations=10
 
 .venv/run: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

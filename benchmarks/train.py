@@ -4,10 +4,10 @@
     python benchmarks/train.py --shape base --device cuda --precision bf16
 
 All take turns, each in a process of its own as its users run it: a busy machine slows all alike, and
-the ratio is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1. Sentences have
-log-normal lengths and like lengths share a batch, as every serious trainer has it; the peers get them
-padded, regard packs them. Speed is real target tokens per second, padding not counted; with one
-thread, per second of CPU time, which others on the machine hardly change. Prints one JSON line.
+the ratio is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1.
+Sentences have log-normal lengths and like lengths share a batch, as every serious trainer has it; the
+peers get them padded, regard packs them. Speed is real target tokens per second, padding not counted;
+with one thread, per second of CPU time, which others on the machine hardly change. Prints one JSON line.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,10 @@ from regard.tasks.pair_loss import pair_loss
 from regard.text.tokenizer import BOS, EOS, PAD
 from regard.train.captured import CapturedStep
 from regard.train.device import computing_in, keep_freed_memory
+from regard.train.learner import Learner
 from regard.train.optimizer import OptimizerConfig, adam
+from regard.train.step import EagerStep, Step
+from regard.train.trainable import Counts
 
 
 class Shape(NamedTuple):
@@ -168,34 +171,42 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
     return step
 
 
+@dataclass(frozen=True)
+class Task:
+    """As much of a task as a step asks for."""
+
+    model: Transformer
+    device: torch.device
+    precision: torch.dtype
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        with computing_in(self.precision, self.device):
+            return pair_loss(self.model, batch, 0.1)
+
+    def counts(self, batch: PairBatch) -> Counts:
+        return Counts(batch.source_tokens, batch.target_tokens)
+
+
 def regard_stepper(shape: Shape, device: torch.device, precision: torch.dtype) -> Stepper:
     """One training step of regard, as `regard train` takes it."""
-    model = Transformer(shape.model).to(device).train()
+    task = Task(Transformer(shape.model).to(device).train(), device, precision)
+    learner = Learner(task.model, adam(task.model, OptimizerConfig()))
     slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
-    settings = OptimizerConfig()
-    optimizer = adam(model, settings)
     form = Form(shape.tokens, slots, LONGEST) if device.type == "cuda" else None
     made: dict[int, PairBatch] = {}
-    captured: list[CapturedStep[PairBatch]] = []
-
-    def loss(batch: PairBatch) -> Tensor:
-        with computing_in(precision, device):
-            return pair_loss(model, batch, 0.1)
+    steps: list[Step[PairBatch]] = []
 
     def step(pairs: Pairs) -> None:
         source, target = pairs
         if id(pairs) not in made:
             made[id(pairs)] = pair_batch(source, target, np.arange(len(source)), form).to(device)
         batch = made[id(pairs)]
-        if device.type == "cuda":
-            if not captured:
-                example = pair_batch(source, target, np.arange(len(source)), form).to(device)
-                captured.append(CapturedStep(model, optimizer, loss, example, None, 1, 1, parts(model)))
-            captured[0](1, [batch], 1e-4)
-            return
-        optimizer.zero_grad(set_to_none=True)
-        (loss(batch) / batch.target_tokens).backward()
-        optimizer.step()
+        if not steps and form is not None:
+            example = pair_batch(source, target, np.arange(len(source)), form).to(device)
+            steps.append(CapturedStep(task, learner, 1, None, example, 1, parts(task.model)))
+        elif not steps:
+            steps.append(EagerStep(task, learner, 1, None))
+        steps[0](1, [batch], 1e-4)
 
     return step
 

@@ -79,7 +79,18 @@ def test_a_cut_or_missing_file_is_named(folder):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "[" * 100_000, '{"format": 1}', '{"format": "1", "files": {}}', "3"]
+    "content",
+    [
+        '{"format": 2, "files": {}, "x": NaN}',
+        '{"format": 2, "files": {}, "x": "\\ud800"}',
+        "",
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"format": 1}',
+        '{"format": "1", "files": {}}',
+        "3",
+    ],
 )
 def test_a_manifest_that_is_none_is_refused(folder, content):
     (folder / MANIFEST).write_text(content)
@@ -89,16 +100,31 @@ def test_a_manifest_that_is_none_is_refused(folder, content):
 
 def test_a_manifest_cannot_point_outside_its_folder(folder):
     manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["files"] = {"../../secret": {"bytes": 1, "sha256": ""}}
+    manifest |= {"format": 1, "files": {"../../secret": {"bytes": 1, "sha256": ""}}}
     (folder / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(CheckpointError, match="names a file"):
         read_manifest(folder)
 
 
+@pytest.mark.parametrize(("before", "after"), [('"test"', '"tent"'), ("  ", " "), ('"seal"', '"soal"')])
+def test_a_manifest_is_sealed_itself(folder, before, after):
+    text = (folder / MANIFEST).read_text()
+    (folder / MANIFEST).write_text(text.replace(before, after, 1))
+    with pytest.raises(CheckpointError, match="manifest.json is not what was written"):
+        read_manifest(folder)
+
+
+def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
+    manifest = {**json.loads((folder / MANIFEST).read_text()), "format": 1}
+    del manifest["seal"]
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert read_manifest(folder)["task"] == "test"
+
+
 def test_a_later_format_asks_for_an_upgrade(folder):
     manifest = json.loads((folder / MANIFEST).read_text())
     (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 3}))
-    with pytest.raises(CheckpointError, match="has format 3, this regard reads up to 1; upgrade regard"):
+    with pytest.raises(CheckpointError, match="has format 3, this regard reads up to 2; upgrade regard"):
         read_manifest(folder)
 
 

@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, SaveError
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it."""
 MANIFEST = "manifest.json"
 
 
@@ -28,33 +29,61 @@ def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
         temporary.mkdir(parents=True)
         _seal(temporary, fill(temporary))
         temporary.rename(folder)
+        _sync(folder.parent)
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         if isinstance(error, OSError):
-            raise CheckpointError(f"{folder} cannot be written: {error.strerror or error}") from error
+            raise SaveError(f"{folder} cannot be written: {error.strerror or error}") from error
         raise
-    _sync(folder.parent)
 
 
-def publish(checkpoint: Path, folder: Path) -> None:
-    """Another whole folder with the same files, one that no later step will delete."""
+def write_file(path: Path, content: str) -> None:
+    """One file, whole or as it was before."""
+    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
+    temporary.write_text(content, encoding="utf-8")
+    _sync(temporary)
+    temporary.replace(path)
+    _sync(path.parent)
+
+
+def remove_whole(folder: Path) -> None:
+    """Takes a folder away under another name first, so that no half of it is ever found under its own."""
+    leaving = folder.with_name(f".{folder.name}.deleting-{os.getpid()}")
+    folder.rename(leaving)
+    shutil.rmtree(leaving)
+
+
+def clean(run: Path) -> None:
+    """Deletes what a process that was killed had begun to write or to delete."""
+    for path in run.glob(".*"):
+        if ".writing-" in path.name or ".deleting-" in path.name:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def publish(
+    checkpoint: Path, folder: Path, without: Collection[str] = (), facts: Mapping[str, Any] | None = None
+) -> None:
+    """Another whole folder with the same files but those, one that no later step will delete.
+
+    `facts` are put into its manifest; a folder that was published before is replaced.
+    """
 
     def fill(place: Path) -> dict[str, Any]:
         manifest = read_manifest(checkpoint)
         for name in manifest["files"]:
-            shutil.copyfile(checkpoint / name, place / name)
-        return {key: value for key, value in manifest.items() if key not in ("format", "files")}
+            if name not in without:
+                shutil.copyfile(checkpoint / name, place / name)
+        kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
+        return kept | dict(facts or {})
 
+    if folder.exists():
+        remove_whole(folder)
     write_whole(folder, fill)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the folder says of itself, after checking that every file is what it was when written."""
     manifest = _parse(folder)
-    if manifest["format"] > FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
-        )
     for name, expected in manifest["files"].items():
         _check(folder, name, expected)
     return manifest
@@ -89,22 +118,46 @@ def _seal(folder: Path, facts: dict[str, Any]) -> None:
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
     }
     manifest = {"format": FORMAT, **facts, "files": files}
-    (folder / MANIFEST).write_text(
-        json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8"
-    )
+    (folder / MANIFEST).write_text(_sealed(manifest), "utf-8")
     for path in (*folder.iterdir(), folder):
         _sync(path)
 
 
+def _sealed(manifest: dict[str, Any]) -> str:
+    seal = hashlib.sha256(_json(manifest).encode()).hexdigest()
+    return _json({**manifest, "seal": seal})
+
+
+def _is_sealed(manifest: dict[str, Any], content: bytes) -> bool:
+    try:
+        return _sealed(manifest).encode() == content
+    except (ValueError, RecursionError):  # what we never write
+        return False
+
+
+def _json(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def _parse(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        content = (folder / MANIFEST).read_bytes()
+        manifest = json.loads(content)
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / MANIFEST} cannot be read: {error}") from None
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
         raise CheckpointError(f"{folder / MANIFEST} is not a model's manifest")
-    return manifest
+    if manifest["format"] > FORMAT:
+        raise CheckpointError(
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
+        )
+    rest = {key: value for key, value in manifest.items() if key != "seal"}
+    if manifest["format"] != 1 and not _is_sealed(rest, content):
+        raise CheckpointError(
+            f"{folder} is damaged: {MANIFEST} is not what was written (seal differs); copy the folder again"
+        )
+    return rest
 
 
 def _check(folder: Path, name: str, expected: Any) -> None:

@@ -1,8 +1,10 @@
-"""Mistakes that a user can put right; the command line prints them as one line and exits 1."""
+"""Mistakes that a user can put right; the command line prints them as one line and exits 1 (or as said)."""
 
 
 class RegardError(Exception):
     """Says which thing, what is wrong with it, and what would be right."""
+
+    exit_code = 1
 
 
 class ConfigError(RegardError):
@@ -21,3 +23,9 @@ class DataError(RegardError):
 
 class CheckpointError(RegardError):
     """A model folder that is missing, damaged, or not one."""
+
+
+class SaveError(CheckpointError):
+    """A folder that could not be written: the disk is full, or may not be written to."""
+
+    exit_code = 3

@@ -51,13 +51,14 @@ def run(*arguments):
 
 def failure(capsys, *arguments) -> str:
     """The one line that a command ends with when it cannot go on."""
+    capsys.readouterr()
     with pytest.raises(SystemExit) as stop:
         run(*arguments)
-    message = str(stop.value.code)  # what sys.exit prints on stderr before it exits with 1
+    assert stop.value.code == 1
+    message = capsys.readouterr().err
     assert message.startswith("regard: ")
-    assert "\n" not in message
-    assert "Traceback" not in capsys.readouterr().err
-    return message
+    assert message.index("\n") == len(message) - 1
+    return message.removesuffix("\n")
 
 
 def shell(*arguments, **options):
@@ -175,11 +176,37 @@ def test_an_output_folder_that_cannot_be_is_refused(capsys):
     )
 
 
-def test_a_second_training_does_not_overwrite_the_first(model, capsys):
+def test_a_second_training_finds_the_first_finished(model, capsys):
     before = (model / "model" / "manifest.json").read_bytes()
-    message = failure(capsys, "train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
-    assert "run is not empty" in message
+    run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
+    said = capsys.readouterr().out
+    assert "run is finished; to train longer, give the same command with a larger train.steps" in said
+    assert "done: the best model, of step 3" in said
     assert (model / "model" / "manifest.json").read_bytes() == before
+
+
+def test_a_finished_run_trains_longer_when_asked(model, capsys):
+    run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL, "--set", "train.steps=5")
+    assert "goes on from step 3 of 5" in capsys.readouterr().out
+    assert (model / "step-000005").is_dir()
+    assert json.loads((model / "model" / "manifest.json").read_text())["step"] in (3, 5)
+
+
+@pytest.mark.usefixtures("model")
+def test_other_settings_than_the_runs_are_refused_by_name(capsys):
+    changed = ["--set", "train.seed=2", "--set", "model.d_ff=24"]
+    message = failure(capsys, "train", "--source", "en", "--target", "fr", "--out", "run", *SMALL, *changed)
+    assert (
+        "run was begun with other settings: model.d_ff was 16 and is 24, train.seed was 1 and is 2" in message
+    )
+
+
+@pytest.mark.usefixtures("model")
+def test_a_cooldown_ties_a_run_to_its_steps(capsys):
+    files = ["--source", "en", "--target", "fr", "--out", "cool", "--set", "optimizer.cooldown=2"]
+    run("train", *files, *SMALL)
+    message = failure(capsys, "train", *files, *SMALL, "--set", "train.steps=5")
+    assert "train.steps was 3 and is 5" in message
 
 
 def test_translate_refuses_what_is_no_model(here, capsys):
@@ -386,7 +413,8 @@ def test_ctrl_c_saves_a_model_that_translates(here):
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
-    assert b"interrupted: the best model" in said
+    assert b"interrupted after step" in said
+    assert b"the same command goes on from there" in said
     assert len(regard.Translator.load(here / "run").translate(["the cat"])) == 1
 
 
@@ -407,7 +435,7 @@ def test_ctrl_c_saves_even_when_it_kills_the_pipe_we_print_to(here):
     os.close(pipe_out)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=60)
-    assert (here / "run" / "model").is_dir()
+    assert list((here / "run").glob("step-*"))
 
 
 def test_version_and_help_teach(capsys):
@@ -441,5 +469,5 @@ def test_an_unknown_public_name_is_an_attribute_error():
 
 
 def test_metrics_of_a_run_are_json(model):
-    events = [json.loads(line)["event"] for line in (model / "metrics.jsonl").read_text().splitlines()]
-    assert events == ["step", "validation"]
+    events = [json.loads(line)["kind"] for line in (model / "metrics.jsonl").read_text().splitlines()]
+    assert events == ["train", "valid"]

@@ -3,7 +3,7 @@ import os
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from itertools import count
 
 import pytest
 import torch
@@ -11,9 +11,16 @@ from rich.console import Console
 
 from regard.checkpoint import checkpoints
 from regard.errors import ConfigError, RegardError
+from regard.train.average import Ema
 from regard.train.interrupt import Interrupt
+from regard.train.learner import Learner
 from regard.train.log import Log
-from regard.train.loop import TrainConfig, Validation, train
+from regard.train.loop import TrainConfig, train
+from regard.train.state import State, read_state
+from regard.train.step import EagerStep
+from regard.train.trainable import Counts
+from regard.train.validation import Validation
+from regard.train.weights import load_tensors, save_weights
 
 
 class OneParameter:
@@ -24,31 +31,47 @@ class OneParameter:
         self.validations = iter(validations) if validations else None
         self.on_loss = lambda: None
 
-    def batches(self):
-        return repeat(torch.ones(4, 1))
+    def batches(self, start):
+        for number in count(start.get("batch", 0)):
+            yield torch.ones(4, 1), {"batch": number + 1}
+
+    def counts(self, batch):
+        return Counts(len(batch), len(batch))
 
     def loss(self, batch):
         self.on_loss()
-        return (self.model(batch) - 3).square().sum(), len(batch)
+        return (self.model(batch) - 3).square().sum()
+
+    def where(self, batch):
+        return f"{len(batch)} ones"
+
+    def fingerprint(self):
+        return {"ones": "1" * 64}
 
     def validate(self):
         self.model.eval()
         value = next(self.validations) if self.validations else (self.model.weight.item() - 3) ** 2
-        return Validation({"loss": value}, {"signature": "squares"})
+        metrics = value if isinstance(value, dict) else {"loss": value}
+        return Validation(metrics, {"signature": "squares"})
 
-    def save(self, folder, step, validation):
-        assert step >= 1
-        assert "loss" in validation.metrics
-        folder.mkdir()
+    def save(self, folder):
+        save_weights(folder, self.model)
+        return {"task": "three"}
 
 
-def run(task, folder, rate=lambda _: 0.1, **settings):
+BEGIN = State()
+
+
+def run(task, folder, rate=lambda _: 0.1, state=BEGIN, **settings):
+    config = TrainConfig(**settings)
+    sgd = torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True)
+    learner = Learner(task.model, sgd, None if config.ema is None else Ema(task.model, config.ema))
     with (
-        Log(folder / "metrics.jsonl", Console(quiet=True), steps=settings.get("steps", 10)) as log,
+        Log(folder / "metrics.jsonl", Console(quiet=True), config.steps, state.step, state.seconds) as log,
         Interrupt() as interrupt,
     ):
-        optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
-        return train(task, folder, TrainConfig(**settings), optimizer, rate, log, interrupt)
+        step = EagerStep(task, learner, config.seed, config.clip)
+        return train(task, folder, config, learner, step, rate, log, interrupt, state)
 
 
 def steps_kept(folder):
@@ -76,8 +99,8 @@ def test_the_rate_of_each_step_is_the_schedules(tmp_path):
 
 
 def test_the_last_step_is_always_saved_and_the_best_is_kept(tmp_path):
-    outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2, keep_last=1)
-    assert steps_kept(tmp_path) == ["step-000004", "step-000009"]
+    outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2)
+    assert steps_kept(tmp_path) == ["step-000004", "step-000008", "step-000009"]
     assert (outcome.best.name, outcome.step, outcome.metrics["loss"]) == ("step-000004", 4, 1.0)
 
 
@@ -85,7 +108,7 @@ def test_minutes_end_a_training(tmp_path):
     assert run(OneParameter(), tmp_path, steps=10**6, minutes=0.001).ending == "minutes"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_ctrl_c_saves_and_leaves(tmp_path, number):
     task = OneParameter()
     task.on_loss = lambda: os.kill(os.getpid(), number)
@@ -96,18 +119,27 @@ def test_ctrl_c_saves_and_leaves(tmp_path, number):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_during_a_validation_costs_no_second_one(tmp_path):
+def test_ctrl_c_during_a_validation_abandons_it_and_saves(tmp_path):
     task = OneParameter()
-    validate, validated = task.validate, []
 
     def interrupted():
-        validated.append(1)
         os.kill(os.getpid(), signal.SIGINT)
-        return validate()
+        pytest.fail("the validation went on")
 
     task.validate = interrupted
     outcome = run(task, tmp_path, steps=1000, save_every=3)
-    assert (outcome.ending, outcome.step, len(validated)) == ("interrupt", 3, 1)
+    assert (outcome.ending, outcome.step, steps_kept(tmp_path)) == ("interrupt", 3, ["step-000003"])
+    assert task.model.training
+
+
+def test_a_validation_that_was_abandoned_is_done_after_the_resume(tmp_path):
+    task = OneParameter()
+    task.on_loss = lambda: os.kill(os.getpid(), signal.SIGINT)
+    run(task, tmp_path, steps=3, save_every=1)
+    state = read_state(tmp_path / "step-000001")
+    assert (state.step, state.validated, state.best) == (1, 0, None)
+    outcome = run(OneParameter([1.0, 2.0, 3.0]), tmp_path, steps=3, save_every=1, state=state)
+    assert (outcome.step, outcome.metrics) == (1, {"loss": 1.0, "signature": "squares"})
 
 
 def test_the_person_is_told_at_once_that_it_will_stop(capfd):
@@ -135,9 +167,14 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     assert steps_kept(tmp_path) == []
 
 
-def test_a_loss_that_is_no_number_stops_with_advice(tmp_path):
-    with pytest.raises(RegardError, match="the loss is nan at step .*; a lower optimizer.peak"):
-        run(OneParameter(), tmp_path, rate=lambda _: float("nan"), steps=50)
+def test_a_loss_that_is_never_a_number_stops_with_advice(tmp_path):
+    task = OneParameter()
+    task.loss = lambda batch: task.model(batch).sum() * NAN
+    with pytest.raises(
+        RegardError, match="not finite, 10 steps in a row up to step 10; a lower optimizer.peak"
+    ):
+        run(task, tmp_path, steps=50)
+    assert task.model.weight.isfinite()
 
 
 NAN = float("nan")
@@ -147,7 +184,7 @@ NAN = float("nan")
     ("losses", "best"), [([NAN, 2.0, 3.0], 2), ([2.0, NAN, 3.0], 1), ([2.0, 3.0, NAN], 1)]
 )
 def test_a_validation_of_no_number_is_never_the_best(tmp_path, losses, best):
-    outcome = run(OneParameter(losses), tmp_path, steps=3, save_every=1, keep_last=1)
+    outcome = run(OneParameter(losses), tmp_path, steps=3, save_every=1)
     assert outcome.step == best
     assert outcome.best.is_dir()
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
@@ -155,7 +192,7 @@ def test_a_validation_of_no_number_is_never_the_best(tmp_path, losses, best):
 
 
 def test_a_training_whose_every_validation_is_no_number_gives_no_model(tmp_path):
-    with pytest.raises(RegardError, match="the loss is nan"):
+    with pytest.raises(RegardError, match="train.judge = loss was no finite number at any validation"):
         run(OneParameter([NAN, NAN]), tmp_path, steps=2, save_every=1)
 
 
@@ -169,8 +206,10 @@ def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path):
 
     with Log(tmp_path / "metrics.jsonl", Console(file=Gone()), steps=3) as log, Interrupt() as interrupt:
         task = OneParameter()
-        optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
-        outcome = train(task, tmp_path, TrainConfig(steps=3), optimizer, lambda _: 0.1, log, interrupt)
+        learner = Learner(task.model, torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True))
+        step = EagerStep(task, learner, 1, None)
+        config = TrainConfig(steps=3)
+        outcome = train(task, tmp_path, config, learner, step, lambda _: 0.1, log, interrupt, BEGIN)
     assert outcome.ending == "steps"
 
 
@@ -200,7 +239,7 @@ def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
     task.on_loss = lambda: time.sleep(0.01)
     run(task, tmp_path, steps=12, save_every=5, log_every=6)
     events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert all(event["tokens_per_second"] <= 4 / 0.01 for event in events if event["event"] == "step")
+    assert all(event["tokens_per_s"] <= 4 / 0.01 for event in events if event["kind"] == "train")
 
 
 def test_clipping_bounds_the_step(tmp_path):
@@ -213,10 +252,71 @@ def test_clipping_bounds_the_step(tmp_path):
 def test_metrics_are_written_as_json_lines(tmp_path):
     run(OneParameter(), tmp_path, steps=10, save_every=5, log_every=2)
     events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert [e["step"] for e in events if e["event"] == "step"] == [2, 4, 5, 6, 8, 10]
-    assert [e["step"] for e in events if e["event"] == "validation"] == [5, 10]
-    assert all(e["loss"] >= 0 and e["seconds"] >= 0 for e in events)
-    assert {e["signature"] for e in events if e["event"] == "validation"} == {"squares"}
+    assert [e["step"] for e in events if e["kind"] == "train"] == [2, 4, 5, 6, 8, 10]
+    assert [e["step"] for e in events if e["kind"] == "valid"] == [5, 10]
+    assert all(e["loss"] >= 0 and e["time_s"] >= 0 for e in events)
+    assert {e["signature"] for e in events if e["kind"] == "valid"} == {"squares"}
+
+
+def test_batches_make_one_step_as_one_batch_would(tmp_path):
+    """Two of four ones give the gradient of one of eight, and count as much."""
+    task = OneParameter()
+    torch.nn.init.zeros_(task.model.weight)
+    run(task, tmp_path, lambda _: 0.05, steps=1, accumulate=2)
+    assert task.model.weight.item() == pytest.approx(0.05 * 6)
+    assert read_state(tmp_path / "step-000001").position == {"batch": 2}
+    (event, _) = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert (event["target_tokens"], event["loss"]) == (8, 9.0)
+
+
+def test_patience_ends_a_training_that_gets_no_better(tmp_path):
+    outcome = run(OneParameter([5.0, 4.0, 4.0, 4.5, 1.0]), tmp_path, steps=10, save_every=1, patience=2)
+    assert (outcome.ending, outcome.step, outcome.metrics["loss"]) == ("patience", 2, 4.0)
+    assert read_state(tmp_path / "step-000004").waited == 2
+
+
+def test_bleu_can_be_the_judge_and_more_of_it_is_better(tmp_path):
+    validations = [{"loss": 1.0, "bleu": 3.0}, {"loss": 2.0, "bleu": 9.0}, {"loss": 0.5, "bleu": 4.0}]
+    assert run(OneParameter(validations), tmp_path, steps=3, save_every=1, judge="bleu").step == 2
+
+
+def test_a_judge_that_the_task_does_not_have_is_refused(tmp_path):
+    with pytest.raises(RegardError, match="train.judge = bleu cannot work here; there are loss"):
+        run(OneParameter(), tmp_path, steps=1, judge="bleu")
+
+
+def test_the_mean_of_the_last_checkpoints_is_taken_if_it_is_better(tmp_path):
+    """The last validation is the mean's: what it is worth decides."""
+    outcome = run(OneParameter([3.0, 2.0, 1.5, 1.0]), tmp_path, steps=3, save_every=1, average=2)
+    last = [load_tensors(tmp_path / f"step-00000{n}" / "model.safetensors")["weight"] for n in (2, 3)]
+    assert outcome.best.name == "mean"
+    assert outcome.metrics["loss"] == 1.0
+    assert torch.equal(load_tensors(outcome.best / "model.safetensors")["weight"], (last[0] + last[1]) / 2)
+    worse = tmp_path / "worse"
+    worse.mkdir()
+    assert run(OneParameter([3.0, 2.0, 1.5, 9.0]), worse, steps=3, save_every=1, average=2).step == 3
+
+
+def test_as_many_checkpoints_are_kept_as_the_mean_needs(tmp_path):
+    run(OneParameter([6.0, 5.0, 4.0, 3.0, 2.0, 9.0]), tmp_path, steps=5, save_every=1, average=4)
+    assert steps_kept(tmp_path) == ["step-000002", "step-000003", "step-000004", "step-000005"]
+
+
+def test_the_moving_mean_is_what_is_judged_and_saved_while_the_raw_weights_go_on(tmp_path):
+    task, seen = OneParameter(), []
+    torch.nn.init.zeros_(task.model.weight)
+    validate = task.validate
+    task.validate = lambda: seen.append(task.model.weight.item()) or validate()
+    run(task, tmp_path, steps=3, save_every=3, ema=0.5)
+    raw, mean = 0.0, 0.0
+    for step in (1, 2, 3):
+        raw += 0.1 * 2 * (3 - raw)
+        mean += (1 - min(0.5, (1 + step) / (10 + step))) * (raw - mean)
+    assert task.model.weight.item() == pytest.approx(raw)
+    assert seen == [pytest.approx(mean)]
+    assert load_tensors(tmp_path / "step-000003/model.safetensors")["weight"].item() == seen[0]
+    kept = load_tensors(tmp_path / "step-000003/optimizer.safetensors")["weight.raw"].item()
+    assert kept == task.model.weight.item()
 
 
 @pytest.mark.parametrize(
@@ -227,6 +327,11 @@ def test_metrics_are_written_as_json_lines(tmp_path):
         {"minutes": 0.0},
         {"seed": -1},
         {"clip": 0.0},
+        {"keep_last": 1},
+        {"accumulate": 0},
+        {"ema": 1.0},
+        {"average": 1},
+        {"patience": 0},
     ],
 )
 def test_settings_that_cannot_work_are_refused(wrong):

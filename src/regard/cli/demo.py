@@ -50,16 +50,17 @@ def run_demo(options: argparse.Namespace) -> None:
     if (options.out / "model").is_dir():
         console.print(f"{options.out / 'model'} is there already; delete {options.out} to train again")
     elif not _train(options, console):
-        console.print(f"Stopped early. Delete {options.out} and run the demo again to see the whole of it.")
+        console.print("Stopped early. Run the demo again to go on from there and see the whole of it.")
         return
     _show(options.out, console)
 
 
 def _train(options: argparse.Namespace, console: "Console") -> bool:
     """Whether the training came to its end."""
-    from regard.tasks.translation import refuse_unusable, train_translation
+    from regard.tasks.translation import train_translation
     from regard.text.phrasebook.corpus import phrasebook
     from regard.train.device import keep_freed_memory
+    from regard.train.run import refuse_unusable
 
     out: Path = options.out
     text = out.parent / f"{out.resolve().name}-text"

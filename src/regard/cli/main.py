@@ -22,7 +22,10 @@ Train a Transformer on two text files, and translate with it.
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command and exits: 0 if it worked, 1 if the user can put something right, 130 on Ctrl-C."""
+    """Runs the command and exits: 0 if it worked, 1 if the user can put something right, 130 on Ctrl-C.
+
+    A training that stops because it cannot save exits with 3, for whoever starts it again by itself.
+    """
     options = _parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a sentence may hold what the terminal cannot show
@@ -38,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if options.debug:
             raise
-        sys.exit(_one_line(error))
+        sys.stderr.write(_one_line(error) + "\n")
+        sys.exit(error.exit_code if isinstance(error, RegardError) else 1)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,7 +59,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one_line(error: Exception) -> str:
-    """sys.exit prints it on stderr and exits 1."""
     if isinstance(error, RegardError):
         said = str(error)
     elif isinstance(error, OSError):

@@ -9,6 +9,7 @@ from regard.cli.program import program
 
 if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
+    from regard.train.loop import Outcome
 
 PRESETS = ("tiny", "small", "base", "big")
 
@@ -25,7 +26,9 @@ all, and can be given to --config again. In DIR you find
   config.toml    every setting that was in effect
   data.json      what was found in the files, by line number, and left out
   metrics.jsonl  loss, speed and validation scores
-  step-NNNNNN/   the last checkpoints, each a model folder too
+  step-NNNNNN/   the last checkpoints, each a model folder and all it takes to go on from it
+
+A run that was cut short, by whatever, goes on when the same command is given again.
 
 example
   regard train --source train.en --target train.fr --out runs/en-fr --set train.steps=5000
@@ -41,6 +44,15 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
+        "--out", metavar="DIR", required=True, type=Path, help="a folder for the run: new, or to go on with"
+    )
+    add_settings(parser)
+    parser.set_defaults(run=run_train)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """What `settings` reads: every verb that trains takes the same."""
+    parser.add_argument(
         "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
     )
     parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
@@ -54,13 +66,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("--valid-target", metavar="FILE")
     parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
     parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
-    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="a new folder for the run")
     parser.add_argument("--preset", choices=PRESETS, default="small", help="size of the model")
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
     )
-    parser.set_defaults(run=run_train)
 
 
 def run_train(options: argparse.Namespace) -> None:
@@ -73,11 +83,17 @@ def run_train(options: argparse.Namespace) -> None:
     keep_freed_memory()
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console)
-    why = {"steps": "done", "minutes": "time is up", "interrupt": "interrupted"}[outcome.ending]
     console.print(
-        f"  {why}: the best model, of step {outcome.step:,}, is in {options.out / 'model'}\n"
+        f"  {_ended(outcome, options.out)}\n"
         f"  translate with: {program()} translate {shlex.quote(str(options.out))} < FILE"
     )
+
+
+def _ended(outcome: "Outcome", out: Path) -> str:
+    if outcome.ending == "interrupt":
+        return f"interrupted after step {outcome.step:,}; the same command goes on from there"
+    why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.ending]
+    return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"
 
 
 def settings(options: argparse.Namespace) -> "TranslationRun":

@@ -35,6 +35,11 @@ class Form(NamedTuple):
     sentences: int
     longest: int
 
+    @property
+    def room(self) -> int:
+        """Pairs that surely fit, whatever padding comes after them."""
+        return self.sentences - (-(-self.tokens // self.longest))
+
 
 @dataclass(frozen=True)
 class PairBatch:

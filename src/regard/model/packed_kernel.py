@@ -5,6 +5,7 @@ empty. Here each program takes one sentence and one head: short sentences fit in
 are walked through tile by tile. No two programs write to the same place, so results are the same every time.
 """
 
+# pyright: reportMissingImports=false, reportIndexIssue=false
 from typing import Any
 
 import torch

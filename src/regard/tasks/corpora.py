@@ -24,6 +24,7 @@ from regard.text.doctor import differing, empty
 from regard.text.findings import Kind
 from regard.text.pairs import PairFiles
 from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
+from regard.train.run import REPORT
 
 Text = tuple[str, str]
 SAMPLE = 2_000_000
@@ -126,9 +127,7 @@ def write_report(run: Path, corpora: Corpora) -> None:
         "held_out": corpora.held_out,
         **corpora.report,
     }
-    (run / "data.json").write_text(
-        json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace"
-    )
+    (run / REPORT).write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace")
 
 
 def refuse_changed(known: Mapping[str, str], corpora: Corpora) -> None:

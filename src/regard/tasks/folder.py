@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from regard import __version__
 from regard.checkpoint import find_model, read_manifest, write_whole
@@ -15,9 +13,10 @@ from regard.errors import CheckpointError, ConfigError
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import Tokenizer, load_tokenizer
+from regard.train.weights import WEIGHTS, load_weights, save_weights
 
 TASK = "translation"
-CONFIG, TOKENIZER, WEIGHTS = "config.toml", "tokenizer.json", "model.safetensors"
+CONFIG, TOKENIZER = "config.toml", "tokenizer.json"
 
 
 class Model(NamedTuple):
@@ -32,15 +31,17 @@ def save_model(
     folder: Path, model: Transformer, tokenizer: Tokenizer, settings: str, facts: Mapping[str, Any]
 ) -> None:
     """Writes the folder whole: weights, tokenizer, settings as TOML, and the facts in its manifest."""
+    write_whole(folder, lambda place: fill_model(place, model, tokenizer, settings, facts))
 
-    def fill(place: Path) -> dict[str, Any]:
-        (place / CONFIG).write_text(settings, encoding="utf-8")
-        tokenizer.save(place / TOKENIZER)
-        weights = {name: weight.detach().cpu().contiguous() for name, weight in model.named_parameters()}
-        save_file(weights, place / WEIGHTS)
-        return {"regard": __version__, "task": TASK, **facts}
 
-    write_whole(folder, fill)
+def fill_model(
+    place: Path, model: Transformer, tokenizer: Tokenizer, settings: str, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Writes the files into a folder that somebody else seals; gives back what its manifest should say."""
+    (place / CONFIG).write_text(settings, encoding="utf-8")
+    tokenizer.save(place / TOKENIZER)
+    save_weights(place, model)
+    return {"regard": __version__, "task": TASK, **facts}
 
 
 def load_model(path: Path) -> Model:
@@ -62,24 +63,5 @@ def load_model(path: Path) -> Model:
         )
     with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
         transformer = Transformer(config)
-    _load_weights(transformer, folder / WEIGHTS)
+    load_weights(folder, transformer)
     return Model(transformer.eval(), tokenizer, manifest)
-
-
-def _load_weights(model: Transformer, path: Path) -> None:
-    try:
-        weights = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}") from None
-    wanted = dict(model.named_parameters())
-    if weights.keys() != wanted.keys():
-        odd = sorted(weights.keys() ^ wanted.keys())
-        raise CheckpointError(f"{path} does not fit its config.toml: {odd[0]} is on one side only")
-    with torch.no_grad():
-        for name, parameter in wanted.items():
-            if parameter.shape != weights[name].shape:
-                raise CheckpointError(
-                    f"{path} does not fit its config.toml: {name} is {list(weights[name].shape)}, "
-                    f"not {list(parameter.shape)}"
-                )
-            parameter.copy_(weights[name])

@@ -1,37 +1,51 @@
 """Translation, from two text files to a model folder."""
 
 import math
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.checkpoint import checkpoints, publish
+from regard.checkpoint import publish, read_manifest
 from regard.config import to_toml
-from regard.data.batch import PairBatch, pair_batch
+from regard.data.ahead import ahead
+from regard.data.batch import Form, PairBatch, pair_batch
 from regard.data.bucketing import by_length
 from regard.data.config import DataConfig
 from regard.data.stream import BatchPlan, stream
-from regard.errors import RegardError
+from regard.data.stream import Position as Place
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.corpora import Corpora, prepare, write_report
-from regard.tasks.folder import save_model
+from regard.tasks.folder import TOKENIZER, fill_model
 from regard.tasks.pair_loss import pair_loss
 from regard.tasks.translator import Translator
-from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
+from regard.text.tokenizer import load_tokenizer
+from regard.train.average import Ema
+from regard.train.captured import CapturedStep
+from regard.train.device import ComputeConfig, can_capture, choose_device, choose_precision, computing_in
 from regard.train.interrupt import Interrupt
+from regard.train.learner import Learner
 from regard.train.log import Log
-from regard.train.loop import Outcome, TrainConfig, Validation, train
+from regard.train.loop import Outcome, TrainConfig, ending, train
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
+from regard.train.run import METRICS, open_run
+from regard.train.state import TRAINING, State, newest_whole, read_state, resume
+from regard.train.step import EagerStep, Step
+from regard.train.trainable import Counts, Position
+from regard.train.validation import Sample, Validation
+
+AHEAD = 8
+"""Batches that lie ready for a GPU, so that it never waits for one."""
+SAMPLES = 3
+"""Sentences that are watched through the whole training."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +61,61 @@ class TranslationRun:
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
-    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model."""
-    refuse_unusable(out)
-    corpora = prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console)
-    task = TranslationTask(run, corpora)
-    optimizer = adam(task.model, run.optimizer)
-    for line in task.plan():
-        console.print(f"  {line}")
-    with (
-        _folder(out, to_toml(run)),
-        Log(out / "metrics.jsonl", console, run.train.steps) as log,
-        Interrupt() as interrupt,
-    ):
+    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
+
+    A run that was cut short goes on from its last whole checkpoint, as if it had never stopped.
+    """
+    with open_run(out, to_toml(run), _free_settings(run)):
+        begun = newest_whole(out, lambda said: console.print(f"  {said}"))
+        if begun is not None and (finished := _finished(run, out, read_state(begun))):
+            console.print(f"  {out} is finished; {_longer(run)}")
+            return finished
+        pieces = load_tokenizer(begun / TOKENIZER) if begun else None
+        corpora = prepare(
+            run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console, pieces
+        )
+        task = TranslationTask(run, corpora)
+        learner = task.learner()
+        state = State() if begun is None else resume(begun, task, learner)
         write_report(out, corpora)
-        outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
-        publish(outcome.best, out / "model")
+        for line in task.plan():
+            console.print(f"  {line}")
+        if state.step:
+            console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
+        return _train(task, learner, state, run, out, console)
+
+
+def _train(
+    task: "TranslationTask", learner: Learner, state: State, run: TranslationRun, out: Path, console: Console
+) -> Outcome:
+    step = task.step(learner)
+    log = Log(out / METRICS, console, run.train.steps, after=state.step, seconds=state.seconds)
+    with log, Interrupt() as interrupt:
+        outcome = train(task, out, run.train, learner, step, task.rate, log, interrupt, state)
+        if outcome.ending != "interrupt":
+            facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
+            publish(outcome.best, out / "model", without=TRAINING, facts=facts)
     return outcome
+
+
+def _free_settings(run: TranslationRun) -> list[str]:
+    """What may differ from one start to the next, since no step depends on it."""
+    length = ["train.steps"] if run.optimizer.cooldown is None else []
+    return [*length, "train.minutes", "train.patience"]
+
+
+def _finished(run: TranslationRun, out: Path, state: State) -> Outcome | None:
+    over = ending(state, run.train, state.seconds)
+    if over is None or not (out / "model").is_dir():
+        return None
+    manifest = read_manifest(out / "model")
+    return Outcome(out / "model", manifest["step"], manifest["metrics"], over)
+
+
+def _longer(run: TranslationRun) -> str:
+    if run.optimizer.cooldown is None:
+        return "to train longer, give the same command with a larger train.steps"
+    return "its cooldown is over: to train longer, start another run with a larger train.steps"
 
 
 class TranslationTask:
@@ -80,6 +133,8 @@ class TranslationTask:
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
         self._translator = Translator(self.model, tokenizer)
+        captured = can_capture(run.compute.capture, self._device, self._precision, run.train.steps)
+        self._form = self._one_form() if captured else None
 
     def plan(self) -> Iterator[str]:
         """What is about to happen, for the person who asked for it."""
@@ -97,13 +152,56 @@ class TranslationTask:
             f"on {self._device.type} in {precision}; Ctrl-C stops and saves"
         )
 
-    def batches(self) -> Iterator[PairBatch]:
-        pairs, plan = self._corpora.train, BatchPlan(self._run.data.batch_tokens)
-        for indexes, _ in stream(pairs, plan, self._run.train.seed):
-            yield pair_batch(pairs.source, pairs.target, indexes)
+    def learner(self) -> Learner:
+        """The model, and what will move it."""
+        decay = self._run.train.ema
+        ema = None if decay is None else Ema(self.model, decay)
+        return Learner(self.model, adam(self.model, self._run.optimizer), ema)
 
-    def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
-        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.target_tokens
+    def step(self, learner: Learner) -> Step[PairBatch]:
+        """The way to take a step: recorded and played back where that can be, else one by one."""
+        run = self._run.train
+        if self._form is None:
+            return EagerStep(self, learner, run.seed, run.clip)
+        example = next(self.batches({}))[0].to(self._device)
+        return CapturedStep(self, learner, run.seed, run.clip, example, run.accumulate, self._compiled())
+
+    def batches(self, start: Position) -> Iterator[tuple[PairBatch, Position]]:
+        batches = self._batches(start)
+        return ahead(batches, AHEAD) if self._device.type == "cuda" else batches
+
+    def _batches(self, start: Position) -> Iterator[tuple[PairBatch, Position]]:
+        pairs, form, tokens = self._corpora.train, self._form, self._run.data.batch_tokens
+        plan = BatchPlan(tokens) if form is None else BatchPlan(form.tokens, form.room, sort=False)
+        for indexes, after in stream(pairs, plan, self._run.train.seed, Place(**start)):
+            batch = pair_batch(pairs.source, pairs.target, indexes, form)
+            yield batch.pinned() if self._device.type == "cuda" else batch, asdict(after)
+
+    def _one_form(self) -> Form:
+        """Of every batch: room for its tokens, and for as many sentences as are likely to come with them."""
+        pairs, longest = self._corpora.train, self._run.model.max_length
+        tokens = max(self._run.data.batch_tokens, longest)
+        mean = max(len(side.flat) / len(side) + 1 for side in (pairs.source, pairs.target))
+        return Form(tokens, int(1.2 * tokens / mean) + -(-tokens // longest) + 1, longest)
+
+    def _compiled(self) -> list[nn.Module]:
+        """The parts of the model that are worth compiling, each kind once."""
+        model = self.model
+        return [model.source_embedding, model.target_embedding, *model.encoder.layers, *model.decoder.layers]
+
+    def counts(self, batch: PairBatch) -> Counts:
+        real = batch.source_tokens + batch.target_tokens
+        return Counts(batch.source_tokens, batch.target_tokens, batch.places - real)
+
+    def loss(self, batch: PairBatch) -> Tensor:
+        return self._cross_entropy(batch, self._run.loss.label_smoothing)
+
+    def where(self, batch: PairBatch) -> str:
+        first = self._corpora.train.source[int(batch.pairs[0])].tolist()
+        return f'{len(batch.pairs)} pairs, the first is "{self._tokenizer.detokenize([first])[0]}"'
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {**self._corpora.fingerprint, **self._corpora.valid_fingerprint}
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
@@ -118,22 +216,20 @@ class TranslationTask:
         sources, references = ([pair[side] for pair in texts] for side in (0, 1))
         hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
         score = bleu(hypotheses, references)
+        watched = zip(sources[:SAMPLES], references[:SAMPLES], hypotheses[:SAMPLES], strict=True)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
             details={"bleu_signature": score.signature},
-            sample=f"{_clip(sources[0])} -> {_clip(hypotheses[0])}",
+            samples=[Sample(*texts) for texts in watched],
         )
 
-    def save(self, folder: Path, step: int, validation: Validation) -> None:
+    def save(self, folder: Path) -> dict[str, Any]:
         corpora = self._corpora
-        numbers = {name: value for name, value in validation.metrics.items() if math.isfinite(value)}
         facts = {
-            "step": step,
-            "metrics": {**numbers, **validation.details},
             "trained_on": {"pairs": len(corpora.train), "files": dict(corpora.fingerprint)},
             "validated_on": {"pairs": len(corpora.valid), "files": dict(corpora.valid_fingerprint)},
         }
-        save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
+        return fill_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
         batch = batch.to(self._device)
@@ -156,41 +252,3 @@ class TranslationTask:
         longest = self._run.model.max_length - 1
         rows = self._tokenizer.tokenize(texts)
         return [text if len(row) <= longest else "" for text, row in zip(texts, rows, strict=True)]
-
-
-def refuse_unusable(out: Path) -> None:
-    """Says at once what would otherwise be found out after the training."""
-    if out.is_dir() and any(out.iterdir()):
-        raise RegardError(f"{out} is not empty; choose another --out, or delete it first")
-    parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
-
-
-@contextmanager
-def _folder(out: Path, settings: str) -> Iterator[None]:
-    """The run's folder with its settings; as it was before if the run fails before its first checkpoint."""
-    made = not out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with (out / "config.toml").open("x", encoding="utf-8") as file:  # x: only one run may have it
-            file.write(settings)
-    except FileExistsError:
-        raise RegardError(f"{out} is not empty; choose another --out, or delete it first") from None
-    except OSError as error:
-        raise RegardError(f"{out} cannot be written: {error.strerror}") from None
-    try:
-        yield
-    except BaseException:
-        if not checkpoints(out):
-            with suppress(OSError):  # whatever went wrong matters more than this
-                for name in ("config.toml", "data.json", "metrics.jsonl"):
-                    (out / name).unlink(missing_ok=True)
-                if made:
-                    out.rmdir()
-        raise
-
-
-def _clip(text: str, length: int = 45) -> str:
-    """Its beginning: a young model repeats itself without end."""
-    return text if len(text) <= length else text[: length - 1] + "…"

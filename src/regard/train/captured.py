@@ -12,7 +12,9 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from regard.train.learner import Learner
 from regard.train.step import Stepped, key
+from regard.train.trainable import Trainable
 
 WARM_UP = 3
 """Runs before the capture, in which kernels are chosen and compiled."""
@@ -21,9 +23,6 @@ WARM_UP = 3
 @runtime_checkable
 class OneForm(Protocol):
     """A batch whose tensors have the same shapes as every other's."""
-
-    @property
-    def target_tokens(self) -> int: ...
 
     def tensors(self) -> tuple[Tensor, ...]: ...
 
@@ -36,25 +35,25 @@ class CapturedStep(Generic[Batch]):
 
     def __init__(
         self,
-        model: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        loss: Callable[[Batch], Tensor],
-        example: Batch,
-        clip: float | None,
+        task: Trainable[Batch],
+        learner: Learner,
         seed: int,
+        clip: float | None,
+        example: Batch,
         accumulate: int,
         layers: Iterable[nn.Module],
     ) -> None:
         """`example` lies on the GPU; every batch is copied over it. `layers` are compiled."""
-        self._place, self._seed = example.tensors(), seed
+        self._task, self._seed, self._ema = task, seed, learner.ema
+        self._place, optimizer = example.tensors(), learner.optimizer
         self._loss, self._share, self._rate, self._norm, self._skip = torch.zeros(5, device="cuda").unbind()
-        weights = [weight for weight in model.parameters() if weight.requires_grad]
+        weights = [weight for weight in learner.model.parameters() if weight.requires_grad]
         for group in optimizer.param_groups:
             group["lr"], group["capturable"] = self._rate, True
         optimizer.found_inf = self._skip  # pyright: ignore[reportAttributeAccessIssue]
 
         def forward_and_back() -> None:
-            part = loss(example)
+            part = task.loss(example)
             (part * self._share).backward()
             self._loss.add_(part.detach())
 
@@ -82,14 +81,16 @@ class CapturedStep(Generic[Batch]):
     def __call__(self, step: int, batches: Sequence[Batch], rate: float) -> Stepped:
         self._loss.zero_()
         self._rate.fill_(rate)
-        self._share.fill_(1 / sum(batch.target_tokens for batch in batches))
+        self._share.fill_(1 / sum(self._task.counts(batch).target_tokens for batch in batches))
         for micro, batch in enumerate(batches):
             torch.manual_seed(key(self._seed, step, micro))
             for place, tensor in zip(self._place, batch.tensors(), strict=True):
                 place.copy_(tensor, non_blocking=True)
             (self._others if micro else self._first).replay()
         self._move.replay()
-        return Stepped(self._loss.clone(), self._norm.clone(), self._skip.clone())
+        if self._ema is not None:
+            self._ema.update(step)
+        return Stepped(self._loss.clone(), self._norm.clone(), self._skip.bool())
 
 
 @contextmanager

@@ -12,6 +12,10 @@ from regard.errors import ConfigError
 
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
+Capture = Literal["auto", "yes", "no"]
+
+WORTH_CAPTURING = 500
+"""Steps from which on the half minute that compiling takes is won back."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class ComputeConfig:
     """auto: a GPU if there is one."""
     precision: Precision = "auto"
     """auto: bf16 on a GPU, fp32 on a CPU."""
+    capture: Capture = "auto"
+    """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16, if the run is worth it."""
 
 
 def choose_device(wanted: Device) -> torch.device:
@@ -59,3 +65,23 @@ def keep_freed_memory() -> None:
         if hasattr(libc, "mallopt"):  # musl has none
             libc.mallopt(threshold_of_mmap, largest)
             libc.mallopt(threshold_of_trim, largest)
+
+
+def memory_mb() -> float:
+    """The most that the training has held so far: of the GPU's memory, or else of the machine's."""
+    if torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated() / 2**20
+    if sys.platform == "win32":
+        return 0.0
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def can_capture(wanted: Capture, device: torch.device, precision: torch.dtype, steps: int) -> bool:
+    """Whether steps will be recorded and played back, which is many times faster for small models."""
+    possible = device.type == "cuda" and precision != torch.float32
+    if wanted == "yes" and not possible:
+        raise ConfigError("compute.capture = yes cannot work; it takes a GPU and bf16")
+    return possible and (wanted == "yes" or (wanted == "auto" and steps >= WORTH_CAPTURING))

@@ -1,24 +1,31 @@
-"""Ctrl-C that saves: the first asks the loop to stop, the second leaves at once."""
+"""Signals that save: the first asks the loop to stop, the second leaves at once."""
 
 import os
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGUSR1") if hasattr(signal, name))
+"""Ctrl-C; what a system that shuts down sends; what a queue sends some time before it takes the machine."""
 STANDARD_ERROR = 2
 STOPPING = b"\n  stopping after this step; the model is saved first (Ctrl-C again leaves at once, without)\n"
 
 
+class Abandoned(BaseException):
+    """Raised at the first signal in what may be abandoned; not an Exception, so that nothing swallows it."""
+
+
 class Interrupt:
-    """While entered, `asked` turns true at the first SIGINT or SIGTERM.
+    """While entered, `asked` turns true at the first of the signals.
 
     Python lets only the main thread listen for signals; in another one, nothing is caught.
     """
 
     def __init__(self) -> None:
         self.asked = False
+        self._abandoning = False
         self._before: list[object] = []
 
     def __enter__(self) -> "Interrupt":
@@ -32,10 +39,23 @@ class Interrupt:
         for number, handler in zip(SIGNALS, self._before, strict=False):
             signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
 
+    @contextmanager
+    def abandoning(self) -> Iterator[None]:
+        """While entered, the first signal raises `Abandoned`: for work that can be thrown away."""
+        self._abandoning = True
+        try:
+            if self.asked:
+                raise Abandoned
+            yield
+        finally:
+            self._abandoning = False
+
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Raises nothing the first time: the pipe we print to may have died of the same Ctrl-C."""
+        """Prints by the shortest road: the pipe we print to may have died of the same Ctrl-C."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
         with suppress(OSError):
             os.write(STANDARD_ERROR, STOPPING)
+        if self._abandoning:
+            raise Abandoned

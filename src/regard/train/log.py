@@ -3,25 +3,56 @@
 import json
 import math
 import time
-from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from regard.checkpoint import write_file
+from regard.train.validation import Validation
+
 PLAIN_EVERY = 20.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
 
 
-class Log:
-    """Writes `metrics.jsonl` and keeps the screen up to date."""
+@dataclass(frozen=True)
+class Stretch:
+    """Some steps, up to `step`; what was skipped counts in neither the loss nor the norm."""
 
-    def __init__(self, path: Path, console: Console, steps: int) -> None:
+    step: int
+    epoch: int
+    loss: float
+    """Mean over the target tokens."""
+    rate: float
+    norm: float
+    source_tokens: int
+    target_tokens: int
+    padding: float
+    """Its share of all places in the batches."""
+    seconds: float
+    skipped: int
+    memory_mb: float
+
+
+class Log:
+    """Writes `metrics.jsonl` and keeps the screen up to date.
+
+    `after` is the step that a training goes on from: what was recorded later happens again and is
+    dropped. `seconds` is what it has taken so far.
+    """
+
+    def __init__(
+        self, path: Path, console: Console, steps: int, after: int = 0, seconds: float = 0.0
+    ) -> None:
+        _keep(path, after)
         self._file = path.open("a", encoding="utf-8")
         self._console = console
         self._steps = steps
-        self._started = self._spoken = time.monotonic()
+        self._spoken = time.monotonic()
+        self._started = self._spoken - seconds
         self._progress = Progress(
             TextColumn("  step {task.completed:,.0f}/{task.total:,.0f}"),
             BarColumn(bar_width=20),
@@ -41,31 +72,48 @@ class Log:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
-        self._file.close()
+        with suppress(OSError):
+            self._file.close()
 
     @property
     def seconds(self) -> float:
-        """Since the log was opened."""
+        """Spent on this training, before a resume too."""
         return time.monotonic() - self._started
 
-    def stepped(self, step: int, loss: float, rate: float, tokens_per_second: float) -> None:
-        """After some steps: the mean loss over them, and how fast they went."""
-        said = f"loss {loss:.3f}  rate {rate:.1e}  {tokens_per_second:,.0f} tokens/s"
-        self._progress.update(self._line, completed=step, description=said)
+    def stepped(self, stretch: Stretch) -> None:
+        """After some steps."""
+        speed = stretch.target_tokens / max(stretch.seconds, 1e-9)
+        said = f"loss {stretch.loss:.3f}  rate {stretch.rate:.1e}  {speed:,.0f} tokens/s"
+        self._progress.update(self._line, completed=stretch.step, description=said)
         if not self._console.is_terminal and time.monotonic() - self._spoken >= PLAIN_EVERY:
             self._spoken = time.monotonic()
-            self._print(f"  step {step:,}/{self._steps:,}  {said}")
-        self._write("step", step=step, loss=loss, rate=rate, tokens_per_second=round(tokens_per_second, 1))
+            self._print(f"  step {stretch.step:,}/{self._steps:,}  {said}")
+        self._write(
+            "train",
+            step=stretch.step,
+            epoch=stretch.epoch,
+            loss=stretch.loss,
+            lr=stretch.rate,
+            grad_norm=stretch.norm,
+            source_tokens=stretch.source_tokens,
+            target_tokens=stretch.target_tokens,
+            tokens_per_s=round(speed, 1),
+            pad_fraction=round(stretch.padding, 4),
+            skipped=stretch.skipped,
+            memory_mb=round(stretch.memory_mb, 1),
+        )
 
-    def validated(
-        self, step: int, metrics: Mapping[str, float], details: Mapping[str, str], sample: str
-    ) -> None:
+    def validated(self, step: int, validation: Validation) -> None:
         """A row that stays on the screen."""
-        figures = "  ".join(f"{name} {value:.2f}" for name, value in metrics.items())
+        figures = "  ".join(f"{name} {value:.2f}" for name, value in validation.metrics.items())
         self._print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
-        if sample:
-            self._print(f"               {sample}", style="dim")
-        self._write("validation", step=step, **metrics, **details)
+        for sample in validation.samples[:1]:
+            self._print(f"               {_clip(sample.source)} -> {_clip(sample.hypothesis)}", style="dim")
+        self._write("valid", step=step, **validation.metrics, **validation.details)
+
+    def said(self, text: str) -> None:
+        """A line that stays."""
+        self._print(f"  {text}")
 
     def _print(self, text: str, style: str | None = None) -> None:
         """Goes quiet where nobody can hear any more: a dead pipe must not end a training."""
@@ -74,11 +122,28 @@ class Log:
         except (OSError, SystemExit):  # the second is how rich says that the pipe is broken
             self._console = Console(quiet=True)
 
-    def _write(self, event: str, **facts: object) -> None:
-        line = {"event": event, "seconds": round(self.seconds, 2)}
+    def _write(self, kind: str, **facts: object) -> None:
+        line = {"kind": kind, "time_s": round(self.seconds, 2)}
         line |= {key: value if _is_json(value) else None for key, value in facts.items()}
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._file.flush()
+        with suppress(OSError):  # a full disk must not end a training
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._file.flush()
+
+
+def _keep(path: Path, after: int) -> None:
+    """Leaves the whole lines up to a step, in a file that is replaced at once."""
+    if not path.exists():
+        return
+    lines = [
+        line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")
+    ]
+    kept = [line for line in lines if json.loads(line)["step"] <= after]
+    write_file(path, "".join(kept))
+
+
+def _clip(text: str, length: int = 45) -> str:
+    """Its beginning: a young model repeats itself without end."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _clock(seconds: float) -> str:

@@ -107,7 +107,7 @@ def _in_place(
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor]]:
     """Only where it is used: torch's compiler takes a second to import."""
-    return torch.compile(_fused, dynamic=False)
+    return torch.compile(_fused)
 
 
 def _fused(

@@ -22,6 +22,8 @@ class OptimizerConfig:
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9
+    weight_decay: float = 0.0
+    """AdamW's, on matrices and embeddings alone; 0, as in the paper, is none."""
 
     def __post_init__(self) -> None:
         require(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
@@ -35,6 +37,8 @@ class OptimizerConfig:
             value = getattr(self, name)
             require(0 <= value < 1, f"optimizer.{name}", value, "it must be at least 0 and less than 1")
         require(0 < self.epsilon < math.inf, "optimizer.epsilon", self.epsilon, "it must be a number above 0")
+        decay = self.weight_decay
+        require(0 <= decay < math.inf, "optimizer.weight_decay", decay, "it must be a number, 0 or above")
 
 
 def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) -> float:
@@ -48,7 +52,14 @@ def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) 
 
 
 def adam(model: nn.Module, config: OptimizerConfig) -> torch.optim.Adam:
-    """The paper's Adam; the loop sets the rate before each step."""
-    return torch.optim.Adam(
-        model.parameters(), lr=0.0, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True
-    )
+    """The paper's Adam, or AdamW where weights are to decay; the loop sets the rate before each step."""
+    betas = (config.beta1, config.beta2)
+    if not config.weight_decay:
+        return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=config.epsilon, fused=True)
+    matrices = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+    others = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": 0.0},  # biases and norms
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=config.epsilon, fused=True)

@@ -1,0 +1,105 @@
+"""A run's folder: one process at a time, one set of settings, nothing half written left in it."""
+
+import os
+import tomllib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from regard.checkpoint import checkpoints, clean, write_file
+from regard.config import read_settings
+from regard.errors import ConfigError, RegardError
+
+SETTINGS, METRICS, REPORT, LOCK = "config.toml", "metrics.jsonl", "data.json", ".lock"
+
+
+@contextmanager
+def open_run(out: Path, settings: str, free: Collection[str]) -> Iterator[None]:
+    """The folder of a new run, or of one that was begun with these settings; those in `free` may differ.
+
+    A run that fails before its first checkpoint leaves things as they were.
+    """
+    refuse_unusable(out)
+    made = not out.exists()
+    with _saying(out):
+        out.mkdir(parents=True, exist_ok=True)
+    with _locked(out):
+        begun = (out / SETTINGS).exists()
+        if begun:
+            _refuse_other_settings(out, settings, free)
+        try:
+            with _saying(out):
+                clean(out)
+                write_file(out / SETTINGS, settings)
+            yield
+        except BaseException:
+            if not begun and not checkpoints(out):
+                _take_back(out, made)
+            raise
+
+
+def refuse_unusable(out: Path) -> None:
+    """Says at once what would otherwise be found out after the training."""
+    strange = out.is_dir() and any(path.name != LOCK for path in out.iterdir())
+    if strange and not (out / SETTINGS).is_file():
+        raise RegardError(f"{out} is not empty and holds no run; choose another --out, or delete it first")
+    parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """Holds a lock that dies with the process, whatever it dies of.
+
+    It is the process's own: workers that were forked do not hold it when they outlive their parent.
+    """
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    with _saying(out):
+        file = (out / LOCK).open("a")
+    with file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RegardError(
+                f"{out} is in use by another process; wait until it has ended, or choose another --out"
+            ) from None
+        yield
+
+
+@contextmanager
+def _saying(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RegardError(f"{out} cannot be written: {error.strerror}") from None
+
+
+def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> None:
+    before, now = _flat(read_settings(out / SETTINGS)), _flat(tomllib.loads(settings))
+    differ = [
+        f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'not there')}"
+        for name in sorted(before.keys() | now.keys())
+        if before.get(name) != now.get(name) and name not in free
+    ]
+    if differ:
+        raise ConfigError(
+            f"{out} was begun with other settings: {', '.join(differ)}; "
+            "give the same ones to go on, or choose another --out"
+        )
+
+
+def _flat(sections: dict[str, dict[str, object]]) -> dict[str, object]:
+    return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
+
+
+def _take_back(out: Path, made: bool) -> None:
+    with suppress(OSError):  # whatever went wrong matters more than this
+        for name in (SETTINGS, METRICS, REPORT, LOCK):
+            (out / name).unlink(missing_ok=True)
+        if made:
+            out.rmdir()

@@ -1,0 +1,24 @@
+"""Validation: how good the model is now, in figures and in sentences a person can read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sentence that is watched through the whole training."""
+
+    source: str
+    reference: str
+    hypothesis: str
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good the model is now: `metrics` has at least `loss`."""
+
+    metrics: Mapping[str, float]
+    details: Mapping[str, str] = field(default_factory=dict)
+    """What the metrics need beside them to be compared with others."""
+    samples: Sequence[Sample] = ()
+    """For a person to read; the same sentences each time."""

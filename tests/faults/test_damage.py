@@ -1,0 +1,127 @@
+"""T4: a damaged checkpoint is named and skipped, never loaded. D7: a changed corpus is refused."""
+
+import shutil
+from random import Random
+
+import pytest
+
+from faults.disk import copy_of
+from faults.toy import Toy, digests, losses, run_toy
+from regard.checkpoint import checkpoints
+from regard.errors import DataError
+from regard.train.state import newest_whole
+
+pytestmark = pytest.mark.fault
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run with three checkpoints, of steps 6, 9 and 12."""
+    folder = tmp_path_factory.mktemp("damage") / "run"
+    run_toy(folder, keep_last=3)
+    return folder
+
+
+def found(folder):
+    """The checkpoint that would be taken, and what was said."""
+    said = []
+    taken = newest_whole(folder, said.append)
+    return (taken and taken.name), " ".join(said)
+
+
+def damaged(run, place, spoil, expected):
+    folder = copy_of(run, place)
+    spoil(folder / "step-000012")
+    taken, said = found(folder)
+    assert taken == "step-000009"
+    assert f"{folder / 'step-000012'}" in said
+    assert expected in said
+    assert "put aside as step-000012.damaged and the one before is taken" in said
+
+
+def files(run):
+    return sorted(path.name for path in (run / "step-000012").iterdir())
+
+
+@pytest.mark.parametrize("flips", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_any_flipped_bit_is_found_and_its_file_named(run, tmp_path, flips):
+    random = Random(flips)
+    for _ in range(flips):
+        name = random.choice(files(run))
+
+        def flip(folder, name=name):
+            content = bytearray((folder / name).read_bytes())
+            bit = random.randrange(8 * len(content))
+            content[bit // 8] ^= 1 << bit % 8
+            (folder / name).write_bytes(content)
+
+        folder = copy_of(run / "step-000012", tmp_path / "run" / "step-000012")
+        flip(folder)
+        taken, said = found(tmp_path / "run")
+        assert taken is None
+        assert name in said
+        shutil.rmtree(tmp_path / "run")
+
+
+def test_a_file_cut_short_is_found_and_named(run, tmp_path):
+    random = Random(0)
+    for _ in range(20):
+        name = random.choice(files(run))
+
+        def cut(folder, name=name):
+            content = (folder / name).read_bytes()
+            (folder / name).write_bytes(content[: random.randrange(len(content))])
+
+        damaged(run, tmp_path / "run", cut, name)
+
+
+def test_a_missing_file_is_found_and_named(run, tmp_path):
+    for name in files(run):
+        damaged(run, tmp_path / "run", lambda folder, name=name: (folder / name).unlink(), name)
+
+
+def test_files_of_two_checkpoints_that_changed_places_are_found(run, tmp_path):
+    for name in files(run):
+        folder = copy_of(run, tmp_path / "run")
+        first, second = folder / "step-000009" / name, folder / "step-000012" / name
+        held = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(held)
+        taken, said = found(folder)
+        assert taken == "step-000006"
+        for step in ("step-000009", "step-000012"):  # a manifest is whole, and names other files
+            assert f"{step} is damaged: " in said
+            assert name in said or name == "manifest.json"
+
+
+def test_a_whole_checkpoint_under_another_steps_name_is_found(run, tmp_path):
+    def swap(folder):
+        shutil.rmtree(folder)
+        shutil.copytree(folder.with_name("step-000009"), folder)
+
+    damaged(run, tmp_path / "run", swap, "is of another step")
+
+
+def test_a_run_whose_newest_checkpoint_is_damaged_ends_as_if_it_were_not(run, tmp_path):
+    folder = copy_of(run, tmp_path / "run")
+    (folder / "step-000012" / "state.json").write_text("{}")
+    run_toy(folder, keep_last=3)
+    assert (folder / "step-000012.damaged").is_dir()
+    assert losses(folder) == losses(run)
+    assert digests(folder, 12) == digests(run, 12)
+
+
+def test_a_run_of_nothing_but_damaged_checkpoints_begins_again(run, tmp_path):
+    folder = copy_of(run, tmp_path / "run")
+    for path in checkpoints(folder):
+        (path / "model.safetensors").write_bytes(b"")
+    run_toy(folder, keep_last=3)
+    assert digests(folder, 12) == digests(run, 12)
+
+
+def test_data_that_changed_is_refused_and_named(run, tmp_path):
+    folder = copy_of(run, tmp_path / "run")
+    task = Toy()
+    task.data = "1" * 64
+    with pytest.raises(DataError, match="points changed since .*run was begun"):
+        run_toy(folder, task, keep_last=3)

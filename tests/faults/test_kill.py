@@ -1,0 +1,85 @@
+"""T1: kill it anywhere, start it again, get the same bits. T1m: and this test would see if not."""
+
+import time
+from random import Random
+
+import pytest
+
+from faults.child import MUTANTS, start, translate, write_book
+from faults.toy import digests, losses
+
+pytestmark = pytest.mark.fault
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    start(write_book, folder).join(120)
+    return folder
+
+
+def finish(text, out, *arguments):
+    process = start(translate, text, out, *arguments)
+    process.join(120)
+    assert process.exitcode == 0
+
+
+def is_saving(out):
+    return any(out.glob(".step-*.writing-*"))
+
+
+def kill(process, out, random, mid_save):
+    """Whether a kill hit the training at all, and whether it hit a save."""
+    ends = time.monotonic() + random.uniform(0.1, 0.6)
+    while process.is_alive():
+        if is_saving(out) if mid_save else time.monotonic() > ends:
+            process.kill()
+            break
+        time.sleep(0.0005)
+    process.join(120)
+    return process.exitcode == -9, is_saving(out)
+
+
+def killed_again_and_again(text, out, steps, save_every, kills, mid_save):
+    random, hits, in_saves = Random(1), 0, 0
+    while hits < kills:
+        process = start(translate, text, out, steps, save_every, "none", 0.004)
+        hit, saving = kill(process, out, random, in_saves < mid_save)
+        assert hit, f"the run was over after {hits} kills"
+        hits, in_saves = hits + 1, in_saves + saving
+    assert in_saves >= mid_save
+    finish(text, out, steps, save_every)
+    assert not is_saving(out)
+
+
+def compare(text, tmp_path, steps, save_every, kills, mid_save):
+    finish(text, tmp_path / "whole", steps, save_every)
+    killed_again_and_again(text, tmp_path / "killed", steps, save_every, kills, mid_save)
+    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
+    assert len(losses(tmp_path / "whole")) == steps
+    assert digests(tmp_path / "killed", steps) == digests(tmp_path / "whole", steps)
+
+
+def test_a_run_that_was_killed_a_few_times_has_the_same_bits(text, tmp_path):
+    compare(text, tmp_path, steps=40, save_every=4, kills=4, mid_save=2)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_25_times_has_the_same_bits(text, tmp_path):
+    compare(text, tmp_path, steps=400, save_every=10, kills=28, mid_save=14)
+
+
+@pytest.mark.parametrize("mutant", sorted(MUTANTS))
+def test_what_a_resume_forgets_is_seen(text, tmp_path, mutant):
+    """Killed once, in the middle; only the run that forgets nothing ends with the same bits."""
+    for name in ("whole", "killed"):
+        process = start(translate, text, tmp_path / name, 16, 4, mutant, 0.004)
+        if name == "killed":
+            while not (tmp_path / name / "step-000008").exists():
+                time.sleep(0.0005)
+            process.kill()
+        process.join(120)
+    finish(text, tmp_path / "killed", 16, 4, mutant)
+    same = losses(tmp_path / "whole") == losses(tmp_path / "killed")
+    assert same == (mutant == "none")
+    assert (digests(tmp_path / "whole", 16) == digests(tmp_path / "killed", 16)) == same

@@ -1,0 +1,112 @@
+"""T8: a value that is not finite never reaches the weights."""
+
+import pytest
+import torch
+
+from faults.toy import Toy, run_toy
+from regard.checkpoint import checkpoints
+from regard.errors import RegardError
+from regard.train.weights import load_tensors
+
+pytestmark = pytest.mark.fault
+VALUES = [float("nan"), float("inf"), -float("inf")]
+
+
+class Spoilt(Toy):
+    """Something is not finite in the batches `numbers`."""
+
+    def __init__(self, value, where, numbers):
+        super().__init__()
+        self.value, self.numbers, self.now = value, numbers, None
+        if where == "loss":
+            self.hook = lambda loss: loss * self.value if self.bad() else loss
+        if where == "gradient":
+            self.model[0].bias.register_hook(
+                lambda gradient: gradient + self.value if self.bad() else gradient
+            )
+        if where == "input":
+            self.model[1].register_forward_hook(lambda _, __, out: out + self.value if self.bad() else out)
+        self.where_ = where
+
+    def bad(self):
+        return self.now in self.numbers
+
+    def loss(self, batch):
+        number, x, y = batch
+        self.now = number
+        if self.where_ == "batch" and self.bad():
+            x = x.clone()
+            x[2, 1] = self.value
+        return super().loss((number, x, y))
+
+    def validate(self):
+        self.now = None
+        return super().validate()
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("where", ["loss", "gradient", "batch", "input"])
+def test_one_bad_step_is_skipped_counted_and_named(tmp_path, value, where):
+    task, said = Spoilt(value, where, {4}), []
+    moves = []
+    task.hook = _watched(task, moves)
+    outcome = run_toy(tmp_path / "run", task, said)
+    assert outcome.ending == "steps"
+    assert said == ["step 5 skipped: the loss or its gradient is not finite (batch 4)"]
+    assert torch.equal(moves[4], moves[5])  # before step 5 and after it
+    assert not torch.equal(moves[5], moves[6])
+    for path in checkpoints(tmp_path / "run"):
+        for name in ("model.safetensors", "optimizer.safetensors"):
+            assert all(tensor.isfinite().all() for tensor in load_tensors(path / name).values())
+    assert load_tensors(path / "optimizer.safetensors")["0.weight.step"] == 11
+
+
+def _watched(task, moves):
+    hook = task.hook
+
+    def watch(loss):
+        moves.append(task.model[0].weight.detach().clone())
+        return hook(loss)
+
+    return watch
+
+
+@pytest.mark.parametrize("where", ["loss", "gradient", "batch", "input"])
+def test_nothing_but_bad_steps_end_it_with_the_last_good_checkpoint(tmp_path, where):
+    task, said = Spoilt(float("nan"), where, range(7, 1000)), []
+    with pytest.raises(
+        RegardError, match="10 steps in a row up to step 17; .*last good checkpoint is .*step-"
+    ) as end:
+        run_toy(tmp_path / "run", task, said, steps=100)
+    assert "\n" not in str(end.value)
+    assert [line.split()[1] for line in said] == [str(step) for step in range(8, 18)]
+    for path in checkpoints(tmp_path / "run"):
+        assert all(tensor.isfinite().all() for tensor in load_tensors(path / "model.safetensors").values())
+    assert all(weight.isfinite().all() for weight in task.model.parameters())
+
+
+def test_nine_in_a_row_are_forgiven_and_a_resume_does_not_forget_them(tmp_path):
+    """Eight before the checkpoint that is resumed from, and two after it, are ten."""
+    assert run_toy(tmp_path / "nine", Spoilt(float("nan"), "loss", range(2, 11)), steps=15).ending == "steps"
+    with pytest.raises(KeyboardInterrupt):
+        run_toy(tmp_path / "run", Stopped(range(1, 1000), after=10), steps=30)
+    assert checkpoints(tmp_path / "run")[-1].name == "step-000009"
+    with pytest.raises(RegardError, match="10 steps in a row up to step 11"):
+        run_toy(tmp_path / "run", Spoilt(float("nan"), "loss", range(1, 1000)), steps=30)
+
+
+class Stopped(Spoilt):
+    def __init__(self, numbers, after):
+        super().__init__(float("nan"), "loss", numbers)
+        self.after = after
+
+    def loss(self, batch):
+        if batch[0] >= self.after:
+            raise KeyboardInterrupt
+        return super().loss(batch)
+
+
+def test_a_bad_batch_spoils_the_whole_step_of_several(tmp_path):
+    said = []
+    run_toy(tmp_path / "run", Spoilt(float("nan"), "batch", {5}), said, accumulate=2)
+    assert said == ["step 3 skipped: the loss or its gradient is not finite (batch 4; batch 5)"]
