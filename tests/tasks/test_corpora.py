@@ -81,6 +81,19 @@ def test_a_damaged_store_is_made_again_and_said(files, tmp_path, capsys):
         assert f"{name} is not what was written" in capsys.readouterr().out
 
 
+def test_files_that_change_while_they_are_read_are_refused_and_nothing_is_kept(files, tmp_path, monkeypatch):
+    def changing(*arguments):
+        write(tmp_path / "t", ["other text"] * 60)
+        return real(*arguments)
+
+    real = corpora_module.write_pairs
+    monkeypatch.setattr(corpora_module, "write_pairs", changing)
+    data = replace(files, cache=str(tmp_path / "cache"))
+    with pytest.raises(DataError, match="t has changed while it was read; start again"):
+        ready(data)
+    assert list((tmp_path / "cache" / "ids").iterdir()) == []
+
+
 def test_a_tokenizer_that_is_given_is_used(files):
     tokenizer = ready(files, vocab_size=280).tokenizer
     corpora = prepare(files, 999, 50, 5, QUIET, tokenizer)
@@ -101,6 +114,9 @@ def test_several_corpora_and_shapes_of_files_are_one(tmp_path):
     corpora = ready(data)
     assert list(zip(texts(corpora), texts(corpora, "target"), strict=True)) == PAIRS
     assert corpora.train.turns == 20 + 50 + 10
+    assert any(
+        "an epoch shows 80 pairs: the corpora have the weights 1, 2.5, 0.5" in line for line in corpora.plan()
+    )
     assert corpora.fingerprint == {path: sha256(Path(path)) for path in (*two, str(tsv), jsonl)}
     assert corpora.valid_fingerprint == {valid: sha256(Path(valid))}
 

@@ -71,6 +71,12 @@ class Cache:
             _write_note(note, {"path": str(path.resolve()), "identity": identity, **asdict(facts)})
         return facts
 
+    def confirm(self, files: Mapping[Path, FileFacts]) -> None:
+        """Refuses what was made of files that have changed meanwhile: it would be kept under a wrong name."""
+        for path, facts in files.items():
+            if self.file(path) != facts:
+                raise DataError(f"{path} has changed while it was read; start again")
+
     def _read(self, path: Path) -> dict[str, Any] | None:
         """The manifest of a folder that is there and sound."""
         if not path.exists():
@@ -78,7 +84,7 @@ class Cache:
         try:
             manifest = _quickly_checked(path) or read_manifest(path)
         except CheckpointError as error:
-            self._say(f"{error}: it is made again")
+            self._say(f"{str(error).partition(';')[0]}; it is made again")
             shutil.rmtree(path, ignore_errors=True)
             return None
         return manifest

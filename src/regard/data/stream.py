@@ -50,11 +50,11 @@ class Position:
     batch: int = 0
 
 
+START = Position()
+
+
 def stream(
-    pairs: Shown,
-    plan: BatchPlan,
-    seed: int,
-    start: Position = Position(),  # noqa: B008
+    pairs: Shown, plan: BatchPlan, seed: int, start: Position = START
 ) -> Iterator[tuple[Indexes, Position]]:
     """The indexes of each batch and the position after it, epoch after epoch without end, from `start` on.
 

@@ -20,7 +20,7 @@ from regard.text.corpus import clean
 from regard.text.doctor import DEFAULT, examine
 from regard.text.findings import PAIRWISE, Report
 from regard.text.hashes import SLAB, HashFile, slabs
-from regard.text.pairs import PairFiles
+from regard.text.pairs import PairFiles, Row
 from regard.text.unpack import Seen
 
 Text = tuple[str, str]
@@ -42,6 +42,7 @@ class Checked:
     key: str
     """The same for the same text, checked in the same way."""
     corpora: tuple[PairFiles, ...]
+    files: Mapping[Path, FileFacts]
     keep: UInt8[np.ndarray, " lines"]
     """1 for each line, through all corpora, that is learned from; mapped, not read."""
     kept: int
@@ -53,9 +54,9 @@ class Checked:
         """The pairs of one corpus that are learned from, as training sees them."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
-        for (source, target), kept in zip(self.corpora[corpus].rows(seen), _each(keep), strict=True):
-            if kept and source is not None and target is not None:
-                yield clean(source.decode("utf-8")), clean(target.decode("utf-8"))
+        for row, kept in zip(self.corpora[corpus].rows(seen), _each(keep), strict=False):
+            if kept:
+                yield _as_text(row)
 
     def refuse_bad(self) -> None:
         """What `strict` asks for: the first pair that would be left out ends it."""
@@ -90,7 +91,9 @@ def check(
     }
 
     def fill(place: Path) -> dict[str, Any]:
-        return _examine(place, corpora, valid, part, cache.scratch(), console)
+        facts = _examine(place, corpora, valid, part, cache.scratch(), console)
+        cache.confirm(files)
+        return facts
 
     path, known = cache.folder("checked", made_from, fill)
     reports = json.loads((path / "reports.json").read_bytes())
@@ -98,7 +101,9 @@ def check(
         report["files"] = [str(file) for file in corpus.files]  # the same text may have moved
     held = tuple((a, b) for a, b in json.loads((path / "held.json").read_bytes()))
     keep = np.asarray(np.memmap(path / "keep", np.uint8, "r"))
-    return Checked(path.name, tuple(corpora), keep, known["kept"], tuple(reports), known["left_out"], held)
+    return Checked(
+        path.name, tuple(corpora), files, keep, known["kept"], tuple(reports), known["left_out"], held
+    )
 
 
 def _examine(
@@ -164,10 +169,14 @@ def _texts_at(corpora: Sequence[PairFiles], chosen: Sequence[Sequence[int]]) -> 
     found = []
     for corpus, indexes in zip(corpora, chosen, strict=True):
         wanted = set(indexes)
-        for index, (source, target) in enumerate(corpus.rows()):
-            if index in wanted and source is not None and target is not None:
-                found.append((clean(source.decode("utf-8")), clean(target.decode("utf-8"))))
+        found += [_as_text(row) for index, row in enumerate(corpus.rows()) if index in wanted]
     return found
+
+
+def _as_text(row: Row) -> Text:
+    """A good pair as training sees it; what is not UTF-8 can only come from a file that is changing."""
+    source, target = ((side or b"").decode("utf-8", "replace") for side in row)
+    return clean(source), clean(target)
 
 
 def _as_read(corpus: PairFiles, files: Mapping[Path, FileFacts]) -> list[list[str]]:

@@ -58,6 +58,9 @@ class Corpora:
         for part, name in ((train, "training"), (valid, "validation")):
             if said := [f"{why} ({count:,})" for why, count in part["left_out"].items()]:
                 yield f"        left out of {name}: {', '.join(said)}"
+        if self.train.turns != len(self.train):
+            weights = ", ".join(f"{weight:g}" for weight in self.train.weights)
+            yield f"        an epoch shows {self.train.turns:,} pairs: the corpora have the weights {weights}"
         long = train["long"]
         if long.get("cut"):
             yield f"        cut to {train['longest']} pieces: {long['cut']:,} pairs"
@@ -92,6 +95,7 @@ def prepare(
     checked = check(corpora, valid, files, Part(data.held_out, seed), cache, console)
     if data.strict:
         checked.refuse_bad()
+    sampled = SAMPLE if tokenizer is None and checked.kept > SAMPLE else 0
     if tokenizer is None:
         tokenizer = _pieces(checked, vocab_size, cache, console)
     train, long = _ids(checked, tokenizer, data, max_length, cache, console)
@@ -114,7 +118,7 @@ def prepare(
                 "corpora": list(checked.reports),
             },
             "valid": {"pairs": len(valid_pairs), "left_out": _with_long(unusable, too_long, max_length)},
-            "sampled": SAMPLE if checked.kept > SAMPLE else 0,
+            "sampled": sampled,
         },
     )
 
@@ -182,6 +186,7 @@ def _pieces(checked: Checked, vocab_size: int, cache: Cache, console: Console) -
     def fill(place: Path) -> dict[str, Any]:
         with console.status("learning the pieces"):
             learn_tokenizer(_Sample(checked), vocab_size).save(place / "tokenizer.json")
+        cache.confirm(checked.files)
         return {}
 
     path, _ = cache.folder("pieces", {"format": 1, "text": checked.key, "pieces": vocab_size}, fill)
@@ -213,6 +218,7 @@ def _ids(
         with Bar("tokenizing", [file for each in checked.corpora for file in each.files], console) as seen:
             corpora = [checked.texts(corpus, seen) for corpus in range(len(checked.corpora))]
             facts = write_pairs(place, corpora, tokenizer, longest, data.long)
+        cache.confirm(checked.files)
         if not any(facts["sizes"]):
             raise DataError(
                 f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
