@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from regard.checkpoint import sha256
@@ -165,6 +166,24 @@ def test_training_smooths_as_asked(small_run):
         return task.loss(next(task.batches()))[0].item()
 
     assert loss(0.0) != loss(0.3)
+
+
+def test_rdrop_passes_twice_with_different_dropout(small_run):
+    def loss(rdrop, dropout):
+        model = replace(small_run.model, dropout=dropout)
+        task = task_for(replace(small_run, model=model, loss=LossConfig(rdrop=rdrop)))
+        batch = next(task.batches())
+        torch.manual_seed(1)
+        return task.loss(batch)[0].item() / batch.target_tokens
+
+    nothing_dropped = loss(0.0, 0.0)
+    assert loss(5.0, 1e-7) == pytest.approx(nothing_dropped, rel=1e-4)
+    assert loss(5.0, 0.5) > loss(1e-9, 0.5) + 0.01
+
+
+def test_rdrop_without_dropout_is_refused(small_run):
+    with pytest.raises(ConfigError, match="loss.rdrop = 5.0 cannot work; without model.dropout"):
+        replace(small_run, model=replace(small_run.model, dropout=0.0), loss=LossConfig(rdrop=5.0))
 
 
 def test_validation_drops_nothing(small_run):

@@ -18,12 +18,12 @@ from regard.data.batch import PairBatch, pair_batch
 from regard.data.bucketing import by_length, stream
 from regard.data.config import DataConfig
 from regard.data.ids import Ids, flatten
-from regard.errors import ConfigError, DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError, require
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.folder import save_model
-from regard.tasks.pair_loss import pair_loss
+from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
 from regard.tasks.translator import Translator
 from regard.text.corpus import Corpus, hold_out, read_corpus
 from regard.text.tokenizer import Tokenizer, learn_tokenizer
@@ -45,6 +45,11 @@ class TranslationRun:
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     compute: ComputeConfig = field(default_factory=ComputeConfig)
+
+    def __post_init__(self) -> None:
+        model, rdrop = self.model, self.loss.rdrop
+        drops = model.dropout or model.attention_dropout or model.activation_dropout
+        require(not rdrop or drops > 0, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
@@ -148,7 +153,13 @@ class TranslationTask:
             yield pair_batch(pairs.source, pairs.target, indexes)
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
-        return self._cross_entropy(batch, self._run.loss.label_smoothing), batch.target_tokens
+        config = self._run.loss
+        if not config.rdrop:
+            return self._cross_entropy(batch, config.label_smoothing), batch.target_tokens
+        with computing_in(self._precision, self._device):
+            on_device = batch.to(self._device)
+            loss = agreeing_pair_loss(self.model, on_device, config.label_smoothing, config.rdrop)
+        return loss, batch.target_tokens
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
