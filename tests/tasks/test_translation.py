@@ -168,6 +168,39 @@ def test_training_smooths_as_asked(small_run):
     assert loss(0.0) != loss(0.3)
 
 
+def test_epochs_take_the_tokenizations_in_turn(small_run):
+    data = replace(small_run.data, bpe_dropout=0.3, bpe_variants=2)
+    task = task_for(replace(small_run, data=data))
+    assert "cut into pieces 2 ways, with dropout 0.3" in " ".join(task.plan())
+    batches = task.batches()
+
+    def epoch():
+        """The target side of all pairs, in an order of their own."""
+        rows = []
+        while len(rows) < len(task._train):
+            batch = next(batches)
+            rows += batch.target_out[0].split(batch.target_in.starts.diff().tolist())
+        return sorted(row.tolist() for row in rows)
+
+    first, second, third, fourth = (epoch() for _ in range(4))
+    assert first == third
+    assert second == fourth
+    assert first != second
+    texts = [sorted(task._tokenizer.detokenize(rows)) for rows in (first, second)]
+    assert texts[0] == texts[1] == sorted(task._corpora.train.target)
+
+
+def test_a_pair_that_is_too_long_in_one_tokenization_is_left_out_of_all(small_run):
+    data = replace(small_run.data, bpe_dropout=0.5, bpe_variants=3)
+    run = replace(small_run, data=data, model=replace(small_run.model, max_length=10))
+    task = task_for(run)
+    assert task._train.too_long > 0
+    assert len({len(pairs) for pairs in task._variants}) == 1
+    assert (
+        max(int(side.lengths.max()) for pairs in task._variants for side in (pairs.source, pairs.target)) < 10
+    )
+
+
 def test_rdrop_passes_twice_with_different_dropout(small_run):
     def loss(rdrop, dropout):
         model = replace(small_run.model, dropout=dropout)

@@ -20,10 +20,16 @@ class DataConfig:
     """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
     batch_tokens: int = 4096
     """Tokens of a batch on its longer side, padding counted."""
+    bpe_dropout: float = 0.0
+    """How often a merge is passed over when training text is cut into pieces (BPE dropout); 0 is never."""
+    bpe_variants: int = 8
+    """Tokenizations that are drawn with it; epochs take them in turn."""
 
     def __post_init__(self) -> None:
-        for name in ("held_out", "bleu_pairs", "batch_tokens"):
+        for name in ("held_out", "bleu_pairs", "batch_tokens", "bpe_variants"):
             require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+        dropout = self.bpe_dropout
+        require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("source", "target", "valid_source", "valid_target"):
             path = getattr(self, name)
             require(path is None or _is_path(path), f"data.{name}", repr(path), "it must be a file's path")

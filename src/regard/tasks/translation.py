@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from torch import Tensor
 from regard.checkpoint import checkpoints, publish
 from regard.config import to_toml
 from regard.data.batch import PairBatch, pair_batch
-from regard.data.bucketing import by_length, stream
+from regard.data.bucketing import by_length, shuffled
 from regard.data.config import DataConfig
 from regard.data.ids import Ids, flatten
+from regard.data.variants import variants
 from regard.errors import ConfigError, DataError, RegardError, require
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
@@ -118,7 +120,8 @@ class TranslationTask:
         self._precision = choose_precision(run.compute.precision, self._device)
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
-        self._train = _Pairs.of(corpora.train, tokenizer, run.model.max_length)
+        self._variants = _train_pairs(run, corpora.train, tokenizer)
+        self._train = self._variants[0]
         self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
         self._translator = Translator(self.model, tokenizer)
 
@@ -132,12 +135,14 @@ class TranslationTask:
         )
         how = "held out of the training files" if self._corpora.held_out else "from their own files"
         yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
+        if len(self._variants) > 1:
+            yield f"        cut into pieces {len(self._variants)} ways, with dropout {run.data.bpe_dropout:g}"
         for part, corpus, pairs in (
             ("training", self._corpora.train, self._train),
             ("validation", self._corpora.valid, self._valid),
         ):
             left_out = {**corpus.left_out, f"over {model.max_length - 1} pieces": pairs.too_long}
-            if said := [f"{count:,} {why}" for why, count in left_out.items() if count]:
+            if said := [f"{number:,} {why}" for why, number in left_out.items() if number]:
                 yield f"        left out of {part}: {', '.join(said)}"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
@@ -147,10 +152,12 @@ class TranslationTask:
         )
 
     def batches(self) -> Iterator[PairBatch]:
-        pairs, run = self._train, self._run
-        order = stream(pairs.source.lengths, pairs.target.lengths, run.data.batch_tokens, run.train.seed)
-        for indexes in order:
-            yield pair_batch(pairs.source, pairs.target, indexes)
+        run = self._run
+        for epoch in count():
+            pairs = self._variants[epoch % len(self._variants)]
+            lengths = pairs.source.lengths, pairs.target.lengths
+            for indexes in shuffled(*lengths, run.data.batch_tokens, run.train.seed, epoch):
+                yield pair_batch(pairs.source, pairs.target, indexes)
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
         config = self._run.loss
@@ -224,18 +231,34 @@ class _Pairs:
     @classmethod
     def of(cls, corpus: Corpus, tokenizer: Tokenizer, max_length: int) -> "_Pairs":
         source, target = (flatten(tokenizer.tokenize(side)) for side in (corpus.source, corpus.target))
-        fits = (source.lengths < max_length) & (target.lengths < max_length)
-        if not fits.any():
+        return cls.fitting([(source, target)], max_length)[0]
+
+    @classmethod
+    def fitting(cls, variants: list[tuple[Ids, Ids]], max_length: int) -> list["_Pairs"]:
+        """The pairs that fit the model in every variant, so that all variants have the same pairs."""
+        lengths = np.maximum.reduce([side.lengths for pair in variants for side in pair])
+        chosen = np.flatnonzero(lengths < max_length)
+        if not len(chosen):
             raise DataError(
                 f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
             )
-        if fits.all():
-            return cls(source, target, 0)
-        chosen = np.flatnonzero(fits)
-        return cls(source.take(chosen), target.take(chosen), int((~fits).sum()))
+        left_out = len(lengths) - len(chosen)
+        if not left_out:
+            return [cls(*pair, 0) for pair in variants]
+        return [cls(source.take(chosen), target.take(chosen), left_out) for source, target in variants]
 
     def __len__(self) -> int:
         return len(self.source)
+
+
+def _train_pairs(run: TranslationRun, corpus: Corpus, tokenizer: Tokenizer) -> list[_Pairs]:
+    """What is learnt from, once for each way it is cut into pieces; epoch after epoch takes the next."""
+    data, seed = run.data, run.train.seed
+    source, target = (
+        variants(tokenizer, side, data.bpe_dropout, data.bpe_variants, seed)
+        for side in (corpus.source, corpus.target)
+    )
+    return _Pairs.fitting(list(zip(source, target, strict=True)), run.model.max_length)
 
 
 def refuse_unusable(out: Path) -> None:

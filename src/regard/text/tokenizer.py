@@ -52,8 +52,12 @@ class Tokenizer:
             raise IndexError(f"there is no piece {id}; ids run from 0 to {self.vocab_size - 1}")
         return piece
 
+    def to_json(self) -> str:
+        """The whole tokenizer, in the library's format."""
+        return self._backend.to_str(pretty=True)
+
     def save(self, path: Path) -> None:
-        path.write_text(self._backend.to_str(pretty=True), encoding="utf-8")
+        path.write_text(self.to_json(), encoding="utf-8")
 
 
 def learn_tokenizer(texts: Sequence[str], vocab_size: int) -> Tokenizer:
