@@ -19,6 +19,7 @@ from regard.tasks.translation import (
     read_corpora,
     train_translation,
 )
+from regard.tasks.translator import Translator
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
@@ -217,6 +218,16 @@ def test_rdrop_passes_twice_with_different_dropout(small_run):
 def test_rdrop_without_dropout_is_refused(small_run):
     with pytest.raises(ConfigError, match="loss.rdrop = 5.0 cannot work; without model.dropout"):
         replace(small_run, model=replace(small_run.model, dropout=0.0), loss=LossConfig(rdrop=5.0))
+
+
+def test_a_lower_case_model_lower_cases_by_itself_and_is_judged_so(small_run, tmp_path):
+    for name in ("source", "target"):
+        (tmp_path / name).write_text((tmp_path / name).read_text().title())
+    run = replace(small_run, data=replace(small_run.data, lowercase=True))
+    train_translation(run, tmp_path / "run", QUIET)
+    translator = Translator.load(tmp_path / "run")
+    assert translator.translate(["1 AND 2", "3 and 4"]) == translator.translate(["1 and 2", "3 And 4"])
+    assert "case:lc" in load_model(tmp_path / "run").manifest["metrics"]["bleu_signature"]
 
 
 def test_validation_drops_nothing(small_run):

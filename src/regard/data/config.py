@@ -20,6 +20,8 @@ class DataConfig:
     """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
     batch_tokens: int = 4096
     """Tokens of a batch on its longer side, padding counted."""
+    lowercase: bool = False
+    """Whether the model reads and writes lower-case text only; it lower-cases what it is given by itself."""
     bpe_dropout: float = 0.0
     """How often a merge is passed over when training text is cut into pieces (BPE dropout); 0 is never."""
     bpe_variants: int = 8

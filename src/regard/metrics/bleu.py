@@ -14,8 +14,8 @@ class Bleu:
     signature: str
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
-    """Corpus BLEU of detokenised, cased text against one reference each."""
-    metric = BLEU()
+def bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Bleu:
+    """Corpus BLEU of detokenised text against one reference each; capitals count unless `lowercase`."""
+    metric = BLEU(lowercase=lowercase)
     result = metric.corpus_score(list(hypotheses), [list(references)])
     return Bleu(result.score, str(metric.get_signature()))

@@ -104,7 +104,8 @@ def read_corpora(run: TranslationRun) -> Corpora:
 
 def learn_pieces(run: TranslationRun, corpora: Corpora) -> Tokenizer:
     """Joint pieces of both sides, from what the run learns from and nothing else."""
-    return learn_tokenizer([*corpora.train.source, *corpora.train.target], run.model.vocab_size)
+    texts = [*corpora.train.source, *corpora.train.target]
+    return learn_tokenizer(texts, run.model.vocab_size, run.data.lowercase)
 
 
 class TranslationTask:
@@ -180,7 +181,7 @@ class TranslationTask:
         sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
         references = self._corpora.valid.target[: len(sources)]
         hypotheses = self._translator.translate(self._within_limit(sources))
-        score = bleu(hypotheses, references)
+        score = bleu(hypotheses, references, self._run.data.lowercase)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
             details={"bleu_signature": score.signature},
