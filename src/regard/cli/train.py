@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.program import program
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
@@ -19,15 +20,16 @@ presets (layers, width, heads, feed-forward)
   base   6+6  512   8  2048   the paper's base model
   big    6+6 1024  16  4096   the paper's big model
 
-Settings come from the preset, then --config, then --set; config.toml in the folder shows them
-all, and can be given to --config again. In DIR you find
+Settings come from the preset (or from the model of --from), then --config, then --set; config.toml
+in the folder shows them all, and can be given to --config again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
   metrics.jsonl  loss, speed and validation scores
   step-NNNNNN/   the last checkpoints, each a model folder too
 
-example
+examples
   regard train --source train.en --target train.fr --out runs/en-fr --set train.steps=5000
+  regard train --from runs/en-fr --source law.en --target law.fr --out runs/en-fr-law
 """
 
 
@@ -44,7 +46,13 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-target", metavar="FILE")
     parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="a new folder for the run")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="size of the model")
+    parser.add_argument("--preset", choices=PRESETS, help="size of the model (default: small)")
+    parser.add_argument(
+        "--from", dest="start", metavar="MODEL", help="go on from this model's weights and pieces"
+    )
+    parser.add_argument(
+        "--extend-vocabulary", metavar="N", type=int, help="with --from: learn up to N new pieces besides"
+    )
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
@@ -70,13 +78,30 @@ def run_train(options: argparse.Namespace) -> None:
 
 
 def settings(options: argparse.Namespace) -> "TranslationRun":
-    """Preset, then run file, then --set, then the file flags: what is nearer to hand wins."""
+    """Preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
     from regard.config import apply, merge, parse_assignments, read_settings
     from regard.model import config as presets
+    from regard.tasks.start import inherited
     from regard.tasks.translation import TranslationRun
 
-    run = TranslationRun(model=getattr(presets, options.preset.upper()))
     written = {} if options.config is None else read_settings(options.config)
-    names = ("source", "target", "valid_source", "valid_target")
-    flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return apply(run, merge(written, parse_assignments(options.set), {"data": flags}))
+    asked = merge(written, parse_assignments(options.set), _flags(options))
+    if parent := asked.get("start", {}).get("model"):
+        if options.preset is not None:
+            raise ConfigError(f"--preset {options.preset} cannot work; the sizes are those of {parent}")
+        return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
+    return apply(TranslationRun(model=getattr(presets, (options.preset or "small").upper())), asked)
+
+
+def _flags(options: argparse.Namespace) -> dict[str, dict[str, object]]:
+    """The settings that have a flag of their own."""
+    given = {
+        "data": {
+            name: getattr(options, name) for name in ("source", "target", "valid_source", "valid_target")
+        },
+        "start": {"model": options.start, "extend_vocabulary": options.extend_vocabulary},
+    }
+    return {
+        section: {name: value for name, value in values.items() if value is not None}
+        for section, values in given.items()
+    }

@@ -26,6 +26,7 @@ from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.folder import save_model
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
+from regard.tasks.start import Start, StartConfig, start_from
 from regard.tasks.translator import Translator
 from regard.text.corpus import Corpus, hold_out, read_corpus
 from regard.text.tokenizer import Tokenizer, learn_tokenizer
@@ -42,6 +43,7 @@ class TranslationRun:
     """All settings of a run, one TOML section each."""
 
     model: ModelConfig = SMALL
+    start: StartConfig = field(default_factory=StartConfig)
     data: DataConfig = field(default_factory=DataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     loss: LossConfig = field(default_factory=LossConfig)
@@ -59,7 +61,9 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
     refuse_unusable(out)
     corpora = read_corpora(run)
     with console.status("learning the pieces"):
-        task = TranslationTask(run, corpora, learn_pieces(run, corpora))
+        start = find_start(run, corpora)
+        tokenizer = learn_pieces(run, corpora) if start is None else start.tokenizer
+        task = TranslationTask(run, corpora, tokenizer, start)
         optimizer = adam(task.model, run.optimizer)
     for line in task.plan():
         console.print(f"  {line}")
@@ -108,19 +112,32 @@ def learn_pieces(run: TranslationRun, corpora: Corpora) -> Tokenizer:
     return learn_tokenizer(texts, run.model.vocab_size, run.data.lowercase)
 
 
+def find_start(run: TranslationRun, corpora: Corpora) -> Start | None:
+    """The model that the run goes on from, if it does."""
+    start, texts = run.start, [*corpora.train.source, *corpora.train.target]
+    if start.model is None:
+        return None
+    return start_from(Path(start.model), start.extend_vocabulary, run.model, run.data.lowercase, texts)
+
+
 class TranslationTask:
     """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
 
-    def __init__(self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer, start: Start | None = None
+    ) -> None:
         """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
         run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
         self._corpora = corpora
         self._tokenizer = tokenizer
+        self._start = start
         self._device = choose_device(run.compute.device)
         self._precision = choose_precision(run.compute.precision, self._device)
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
+        if start is not None:
+            self.model.load_state_dict(start.transformer.state_dict())
         self._variants = _train_pairs(run, corpora.train, tokenizer)
         self._train = self._variants[0]
         self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
@@ -134,6 +151,8 @@ class TranslationTask:
             f"model   {model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, "
             f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
         )
+        if self._start is not None:
+            yield f"start   {self._start.said}"
         how = "held out of the training files" if self._corpora.held_out else "from their own files"
         yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
         if len(self._variants) > 1:
@@ -196,6 +215,8 @@ class TranslationTask:
             "trained_on": {"pairs": len(self._train), "files": dict(self._corpora.train.files)},
             "validated_on": {"pairs": len(self._valid), "files": dict(self._corpora.valid.files)},
         }
+        if self._start is not None:
+            facts["from"] = self._start.parent
         save_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:

@@ -30,6 +30,10 @@ class Merges:
                 ids.extend(self._bytes[byte] for byte in letter.encode("utf-8"))
         return ids
 
+    def segment(self, word: str) -> list[int]:
+        """The word's pieces, as the library finds them."""
+        return self.join(self.spell(word), 0.0, lambda: 1.0)
+
     def join(self, symbols: Sequence[int], dropout: float, random: Callable[[], float]) -> list[int]:
         """The symbols after all merges, each of which is passed over with probability `dropout`.
 
