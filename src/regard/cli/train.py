@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.conformance import show_conformance
 from regard.cli.program import program
 from regard.errors import ConfigError
 
@@ -45,13 +46,21 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("--target", metavar="FILE", help="their translations, line by line")
     parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-target", metavar="FILE")
-    parser.add_argument("--out", metavar="DIR", required=True, type=Path, help="a new folder for the run")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="a new folder for the run")
     parser.add_argument("--preset", choices=PRESETS, help="size of the model (default: small)")
     parser.add_argument(
         "--from", dest="start", metavar="MODEL", help="go on from this model's weights and pieces"
     )
     parser.add_argument(
         "--extend-vocabulary", metavar="N", type=int, help="with --from: learn up to N new pieces besides"
+    )
+    parser.add_argument(
+        "--recipe", choices=("paper",), help="paper: its base model (or --preset big) and all its settings"
+    )
+    parser.add_argument(
+        "--conformance",
+        action="store_true",
+        help="do not train; show each setting that departs from the paper",
     )
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
     parser.add_argument(
@@ -64,9 +73,15 @@ def run_train(options: argparse.Namespace) -> None:
     run = settings(options)
     from rich.console import Console
 
+    from regard.tasks.recipe import conformance
     from regard.tasks.translation import train_translation
     from regard.train.device import keep_freed_memory
 
+    if options.conformance:
+        show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
+        return
+    if options.out is None:
+        raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
     keep_freed_memory()
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console)
@@ -80,17 +95,30 @@ def run_train(options: argparse.Namespace) -> None:
 def settings(options: argparse.Namespace) -> "TranslationRun":
     """Preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
     from regard.config import apply, merge, parse_assignments, read_settings
-    from regard.model import config as presets
     from regard.tasks.start import inherited
     from regard.tasks.translation import TranslationRun
 
     written = {} if options.config is None else read_settings(options.config)
     asked = merge(written, parse_assignments(options.set), _flags(options))
     if parent := asked.get("start", {}).get("model"):
-        if options.preset is not None:
-            raise ConfigError(f"--preset {options.preset} cannot work; the sizes are those of {parent}")
+        if options.preset is not None or options.recipe is not None:
+            flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
+            raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
         return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
-    return apply(TranslationRun(model=getattr(presets, (options.preset or "small").upper())), asked)
+    return apply(_base(options), asked)
+
+
+def _base(options: argparse.Namespace) -> "TranslationRun":
+    """What a run begins with before any setting is asked for."""
+    from regard.model import config as presets
+    from regard.tasks.recipe import paper
+    from regard.tasks.translation import TranslationRun
+
+    if options.recipe is None:
+        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
+    if options.preset not in (None, "base", "big"):
+        raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
+    return paper("big" if options.preset == "big" else "base")
 
 
 def _flags(options: argparse.Namespace) -> dict[str, dict[str, object]]:
