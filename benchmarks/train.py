@@ -3,8 +3,8 @@
     python benchmarks/train.py --shape small --device cpu --precision fp32 --threads 1
     python benchmarks/train.py --shape base --device cuda --precision bf16
 
-All take turns on the same sentences, so that a busy machine slows all alike; the ratio of the medians
-is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1. Sentences have
+All take turns, each in a process of its own as its users run it: a busy machine slows all alike, and
+the ratio is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1. Sentences have
 log-normal lengths and like lengths share a batch, as every serious trainer has it; the peers get them
 padded, regard packs them. Speed is real target tokens per second, padding not counted; with one
 thread, per second of CPU time, which others on the machine hardly change. Prints one JSON line.
@@ -15,6 +15,8 @@ import json
 import math
 import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -54,6 +56,7 @@ SHAPES = {
     "base-gpu": Shape(replace(presets.BASE, vocab_size=32_768), 27, 0.6, 25_600),
 }
 LONGEST = 128
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 Pairs = tuple[Ids, Ids]
 Stepper = Callable[[Pairs], None]
 
@@ -165,14 +168,13 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
     return step
 
 
-def regard_stepper(
-    config: ModelConfig, tokens: int, slots: int, device: torch.device, precision: torch.dtype
-) -> Stepper:
+def regard_stepper(shape: Shape, device: torch.device, precision: torch.dtype) -> Stepper:
     """One training step of regard, as `regard train` takes it."""
-    model = Transformer(config).to(device).train()
+    model = Transformer(shape.model).to(device).train()
+    slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
     settings = OptimizerConfig()
     optimizer = adam(model, settings)
-    form = Form(tokens, slots, LONGEST) if device.type == "cuda" else None
+    form = Form(shape.tokens, slots, LONGEST) if device.type == "cuda" else None
     made: dict[int, PairBatch] = {}
     captured: list[CapturedStep[PairBatch]] = []
 
@@ -229,60 +231,62 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=8, help="batches; each is taken by all in turn")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", nargs="*", help="of regard, torch, marian, marian-explicit")
+    parser.add_argument("--steps", type=int, default=6, help="batches of a turn")
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--only", nargs="*", choices=MAKERS, default=list(MAKERS))
+    parser.add_argument("--alone", choices=MAKERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    keep_freed_memory()
-    device, precision = (
-        torch.device(options.device),
-        getattr(torch, {"fp32": "float32", "bf16": "bfloat16"}[options.precision]),
-    )
-    shape = SHAPES[options.shape]
-    config = shape.model
-    slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
-    makers: dict[str, Callable[[], Stepper]] = {
-        "regard": lambda: regard_stepper(config, shape.tokens, slots, device, precision),
-        "torch": lambda: padded_stepper(TorchTransformer(config), device, precision),
-        "marian": lambda: padded_stepper(Marian(config), device, precision),
-        "marian-explicit": lambda: padded_stepper(Marian(config, "eager"), device, precision),
-    }
-    torch.manual_seed(1)
-    steppers = {name: make() for name, make in makers.items() if not options.only or name in options.only}
-    batches = sentences(shape, options.steps, sort=True)
-    gpu = options.device == "cuda"
-    mixed = (
-        sentences(shape, options.steps, sort=False) if gpu else batches
-    )  # regard needs no like lengths there
-    turns = [slice(None)] if gpu else [slice(i, i + 1) for i in range(len(batches))]
-    times: dict[str, list[float]] = {name: [] for name in steppers}
-    for turn in [slice(None) if gpu else slice(0, 1), *(turns * options.rounds)]:  # the first warms up
-        for name, step in steppers.items():
-            chosen = (mixed if name == "regard" else batches)[turn]
-            tokens = sum(int(target.lengths.sum()) + len(target) for _, target in chosen)
-            times[name].append(clock(step, chosen, device, options.threads) / tokens)
-    speed = {name: 1 / statistics.mean(seconds[1:]) for name, seconds in times.items()}
-    ratios = {
-        f"regard_over_{name}": round(speed["regard"] / speed[name], 2)
-        for name in speed
-        if name != "regard" and "regard" in speed
-    }
+    if options.alone:
+        print(json.dumps(measure(options)))
+        return
+    results: dict[str, list[dict[str, float]]] = {name: [] for name in options.only}
+    for _ in range(options.turns):
+        for name, turns in results.items():
+            command = [sys.executable, *sys.argv, "--alone", name]
+            turns.append(json.loads(subprocess.run(command, check=True, stdout=-1).stdout))
+    speed = {name: statistics.median(turn["speed"] for turn in turns) for name, turns in results.items()}
+    others = [name for name in speed if name != "regard"]
     print(
         json.dumps(
             {
                 "benchmark": "train",
-                "shape": options.shape,
-                "device": options.device,
-                "precision": options.precision,
-                "threads": options.threads,
+                **{name: getattr(options, name) for name in ("shape", "device", "precision", "threads")},
                 "torch": torch.__version__,
                 "target_tokens_per_second": {name: round(value) for name, value in speed.items()},
-                **ratios,
-                "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+                "peak_gb": {name: turns[0]["peak_gb"] for name, turns in results.items()},
+                **{f"regard_over_{name}": round(speed["regard"] / speed[name], 2) for name in others},
             }
         )
     )
+
+
+MAKERS: dict[str, Callable[[Shape, torch.device, torch.dtype], Stepper]] = {
+    "regard": regard_stepper,
+    "torch": lambda shape, *rest: padded_stepper(TorchTransformer(shape.model), *rest),
+    "marian": lambda shape, *rest: padded_stepper(Marian(shape.model), *rest),
+    "marian-explicit": lambda shape, *rest: padded_stepper(Marian(shape.model, "eager"), *rest),
+}
+
+
+def measure(options: argparse.Namespace) -> dict[str, float]:
+    """One of them in a process of its own, as its users run it."""
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    device, precision = torch.device(options.device), PRECISIONS[options.precision]
+    shape, gpu = SHAPES[options.shape], options.device == "cuda"
+    if options.alone == "regard":
+        keep_freed_memory()
+    step = MAKERS[options.alone](shape, device, precision)
+    batches = sentences(shape, options.steps, sort=not (gpu and options.alone == "regard"))
+    clock(step, batches if gpu else batches[:1], device, options.threads)  # for warming up
+    tokens = sum(int(target.lengths.sum()) + len(target) for _, target in batches)
+    peak = (
+        torch.cuda.max_memory_allocated()
+        if gpu
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    )
+    seconds = clock(step, batches, device, options.threads)
+    return {"speed": tokens / seconds, "peak_gb": round(peak / 2**30, 2)}
 
 
 def clock(step: Stepper, batches: Sequence[Pairs], device: torch.device, threads: int) -> float:

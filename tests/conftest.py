@@ -23,6 +23,12 @@ MICRO = ModelConfig(
 )
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    """What a test prepares is not found by the next."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture
 def micro() -> ModelConfig:
     """A config small enough for exhaustive checks."""

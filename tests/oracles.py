@@ -55,3 +55,42 @@ def segments(lengths: list[int]) -> Segments:
     starts = [sum(lengths[:n]) for n in range(len(lengths) + 1)]
     at = [place for length in lengths for place in range(length)]
     return Segments(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))
+
+
+def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float) -> list[int]:
+    """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix."""
+    open_, ended = [((), torch.tensor(0.0))], []
+    for length in range(1, limit + 2):
+        choices = []
+        for prefix, score in open_:
+            for token, more in enumerate(logits(list(prefix)).float().log_softmax(dim=-1)):
+                if length <= limit or token == eos:
+                    choices.append(((*prefix, token), score + more))
+        choices.sort(key=lambda choice: -choice[1])  # stable: equals keep their order
+        kept = choices[: beam - len(ended)]
+        ended += [choice for choice in kept if choice[0][-1] == eos]
+        open_ = [choice for choice in kept if choice[0][-1] != eos]
+    return best_ended(ended, alpha)
+
+
+def every_sequence(logits, eos: int, limit: int, alpha: float) -> list[int]:
+    """Exhaustive search: the score of all that can be said within the limit."""
+    ended, open_ = [], [((), torch.tensor(0.0))]
+    for length in range(1, limit + 2):
+        grown = []
+        for prefix, score in open_:
+            more = logits(list(prefix)).float().log_softmax(dim=-1)
+            ended.append(((*prefix, eos), score + more[eos]))
+            words = [token for token in range(len(more)) if token != eos and length <= limit]
+            grown += [((*prefix, token), score + more[token]) for token in words]
+        open_ = grown
+    return best_ended(ended, alpha)
+
+
+def best_ended(ended, alpha: float) -> list[int]:
+    """Wu et al. (2016), equation 14: log-probability / ((5 + n) / 6) ** alpha; the first among equals."""
+
+    def score(hypothesis):
+        return hypothesis[1] / torch.tensor(((5 + len(hypothesis[0])) / 6) ** alpha)
+
+    return list(max(ended, key=score)[0][:-1])

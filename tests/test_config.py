@@ -21,6 +21,8 @@ class Oven:
 @dataclass(frozen=True)
 class Shop:
     town: str | None = None
+    wares: tuple[str, ...] = ()
+    prices: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ def test_a_text_is_off_when_empty_for_none_may_be_a_name():
     assert changed("shop.town=none").shop.town == "none"
 
 
+def test_lists_are_read_from_arrays_and_from_one_value():
+    shop = changed('shop.wares=["a", "b, c"]', "shop.prices=[1, 2.5]").shop
+    assert shop == Shop(None, ("a", "b, c"), (1.0, 2.5))
+    assert changed("shop.wares=train.en", "shop.prices=2").shop == Shop(None, ("train.en",), (2.0,))
+    assert apply(Kitchen(), {"shop": {"wares": ["a"]}}).shop.wares == ("a",)
+    assert apply(Kitchen(shop=Shop(wares=("a",))), {"shop": {"wares": ""}}).shop.wares == ()
+
+
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
@@ -66,6 +76,8 @@ def test_a_text_is_off_when_empty_for_none_may_be_a_name():
         (f"oven.heat={'9' * 5000}", "oven.heat = '999.* cannot work; it must be a whole number"),
         (f"oven.minutes={'9' * 400}", "oven.minutes = 999.* cannot work; it must be a number or none"),
         ("oven.light=yes", "oven.light = 'yes' cannot work; it must be true or false"),
+        ("shop.wares=[1]", r"shop.wares = \[1\] cannot work; it must be text, or a list"),
+        ('shop.prices=[1, "b"]', r"shop.prices = \[1, 'b'\] cannot work; it must be a number, or a list"),
         ("oven.heat", "--set oven.heat is not section.key=value"),
         ("heat=3", "--set heat=3 is not section.key=value"),
     ],
@@ -76,7 +88,10 @@ def test_a_setting_that_cannot_be_is_refused_with_what_could(assignment, message
 
 
 def test_a_run_comes_back_from_its_own_toml(tmp_path):
-    run = Kitchen(Oven(220, None, "grill", False, 'a "quoted" \\ name\n\tété 🎉'), Shop("Besançon"))
+    run = Kitchen(
+        Oven(220, None, "grill", False, 'a "quoted" \\ name\n\tété 🎉'),
+        Shop("Besançon", ('a "b"', "c,"), (1.0, 0.5)),
+    )
     path = tmp_path / "run.toml"
     path.write_text(to_toml(run), encoding="utf-8")
     assert apply(Kitchen(), read_settings(path)) == run

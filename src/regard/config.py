@@ -104,6 +104,8 @@ def _convert(name: str, value: object, wanted: Any) -> object:
     if NoneType in options and value == _off(options):
         return None
     for option in options:
+        if get_origin(option) is tuple:
+            return _convert_list(name, value, get_args(option)[0])
         if get_origin(option) is Literal and value in get_args(option):
             return value
         if option is float and type(value) is int and abs(value) < 2**63:
@@ -113,8 +115,21 @@ def _convert(name: str, value: object, wanted: Any) -> object:
     raise ConfigError(f"{name} = {value!r} cannot work; it must be {_describe(options)}")
 
 
+def _convert_list(name: str, value: object, wanted: Any) -> tuple[object, ...]:
+    """Each value of a list; one that stands alone is a list of one, and an empty text is none."""
+    if value == "":
+        return ()
+    values = value if isinstance(value, list | tuple) else [value]
+    try:
+        return tuple(_convert(name, each, wanted) for each in values)
+    except ConfigError:
+        raise ConfigError(
+            f"{name} = {value!r} cannot work; it must be {_describe([wanted])}, or a list"
+        ) from None
+
+
 def _read_text(text: str, options: Sequence[Any]) -> object:
-    if str in options:
+    if str in options or (options[0] == tuple[str, ...] and not text.startswith("[")):
         return str(text)
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -164,6 +179,8 @@ def _toml_value(value: object) -> str:
             return repr(value)
         case str():
             return '"' + "".join(map(_toml_character, value)) + '"'
+        case tuple():
+            return f"[{', '.join(map(_toml_value, value))}]"
         case _:
             raise TypeError(f"a setting cannot be {type(value).__name__}")
 

@@ -63,7 +63,7 @@ def test_strict_refuses_what_is_bad_but_not_what_is_noted(here, capsys):
     check("--strict")
     assert "duplicate" in capsys.readouterr().out
     spoil(here / "fr", 17, "")
-    assert "en and fr are not clean: blank side (1); --strict refuses them" in failure("--strict")
+    assert "en and fr: not clean: blank side (1); --strict refuses them" in failure("--strict")
 
 
 def test_what_is_fatal_ends_with_one_line_after_the_report(here, capsys):
@@ -92,6 +92,32 @@ def test_packed_files_and_a_test_set_are_read(here, capsys):
     check("--source", "en.gz", "--target", "fr.gz", *against)
     row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("shared"))
     assert row.split()[1:3] == ["1", "42"]
+
+
+def test_pairs_in_one_file_are_checked(here, capsys):
+    (here / "a.tsv").write_text("one\tun\nno tab\ntwo\tdeux\n")
+    (here / "test.jsonl").write_text('{"source": "two", "target": "rien"}\n')
+    main(["check", "--pairs", "a.tsv", "--against-pairs", "test.jsonl"])
+    said = capsys.readouterr().out
+    assert "a.tsv: 3 pairs" in said
+    rows = {line.split("  ")[0]: line.split() for line in said.splitlines()}
+    assert rows["no pair"][2:4] == ["1", "2"]
+    assert rows["shared"][1:3] == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "there is nothing to check; give --source FILE and --target FILE, or --pairs FILE"),
+        (["--source", "en"], "--source and --target go together"),
+        (["--source", "en", "--target", "fr", "--pairs", "a.tsv"], "--pairs takes the place of --source"),
+        (["--pairs", "en"], "its name must end in .tsv or .jsonl"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_what_to_check_must_be_clear(arguments, message):
+    with pytest.raises(SystemExit, match=message):
+        main(["check", *arguments])
 
 
 def test_mistakes_are_one_line(here):

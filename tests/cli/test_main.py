@@ -1,3 +1,4 @@
+import gzip
 import json
 import os
 import pty
@@ -117,6 +118,13 @@ def test_lines_go_in_and_come_out_in_order(model):
     assert lines[:3] == expected
 
 
+def test_packed_input_and_the_beam_are_taken(model):
+    (model.parent / "new.gz").write_bytes(gzip.compress(b"the cat 3 sleeps\n\nthe cat\n"))
+    run("translate", "run", "--input", "new.gz", "--output", "out", "--beam", "2", "--alpha", "1")
+    expected = regard.Translator.load(model).translate(["the cat 3 sleeps", "", "the cat"], beam=2, alpha=1.0)
+    assert (model.parent / "out").read_text().split("\n")[:3] == expected
+
+
 def test_stdin_goes_to_stdout_and_nothing_else_does(model):
     answer = shell("translate", "run", input=b"the cat\nsleeps", cwd=model.parent)
     assert answer.returncode == 0
@@ -136,7 +144,25 @@ def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
     assert settings["train"]["steps"] == 2
     assert settings["train"]["seed"] == 4
     assert settings["model"]["d_ff"] == 8
-    assert settings["data"]["source"] == "en"
+    assert settings["data"]["source"] == ["en"]
+
+
+def test_several_corpora_are_trained_on_with_their_weights(here, capsys):
+    (here / "more.tsv").write_text("".join(f"the dog {i} eats\tle chien {i} mange\n" for i in range(20)))
+    files = ["--source", "en", "--target", "fr", "--pairs", "more.tsv", "--set", "data.weights=[1, 2.5]"]
+    run("train", *files, "--out", "run", *SMALL)
+    assert "45 pairs to learn from, 5 to validate on" in capsys.readouterr().out
+    report = json.loads((here / "run" / "data.json").read_text())
+    assert list(report["files"]) == ["en", "fr", "more.tsv"]
+
+
+def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
+    (here / "fr").write_text("".join(f"le chat {i} dort\n" if i != 3 else "\n" for i in range(30)))
+    files = ["--source", "en", "--target", "fr", "--out", "run", *SMALL]
+    assert "en and fr line 4: blank side; in all" in failure(capsys, "train", *files, "--strict")
+    assert not (here / "run").exists()
+    run("train", *files)
+    assert "left out of training: blank side (1)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -145,8 +171,13 @@ def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
         (["--source", "none", "--target", "fr"], "none does not exist"),
         (["--source", "empty", "--target", "fr"], "empty is empty"),
         (["--source", "short", "--target", "fr"], "short has 1 lines and fr 30; the two sides must pair"),
-        (["--source", "latin", "--target", "fr"], "latin line 1 is not UTF-8"),
-        (["--source", "en"], "there is nothing to train on; give --source FILE and --target FILE"),
+        (
+            ["--source", "latin", "--target", "fr"],
+            "latin and fr have no pair that could be used; most: not UTF-8",
+        ),
+        ([], "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE"),
+        (["--source", "en"], "data.source has 1 file and data.target 0 files; each source goes with"),
+        (["--pairs", "fr"], "fr does not say how a line holds a pair; its name must end in .tsv or .jsonl"),
         (["--source", "en", "--target", "fr", "--valid-source", "en"], "go together"),
         (["--source", "en", "--target", "fr", "--set", "train.step=3"], "did you mean train.steps?"),
         (
@@ -293,7 +324,9 @@ def test_a_person_who_types_is_answered_line_by_line(model):
 
 def test_files_and_flags_are_judged_together(here):
     (here / "run.toml").write_text("[model]\nheads = 6\n")
-    options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=en"]
+    (here / "new.en").write_text("the dog sleeps\n")
+    (here / "new.fr").write_text("le chien dort\n")
+    options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=new.en"]
     run(
         "train",
         "--source",
@@ -301,7 +334,7 @@ def test_files_and_flags_are_judged_together(here):
         "--target",
         "fr",
         "--valid-target",
-        "fr",
+        "new.fr",
         "--out",
         "run",
         *SMALL[2:],
@@ -415,6 +448,7 @@ def test_version_and_help_teach(capsys):
         (["--help"], "regard train --source"),
         (["train", "--help"], "the paper's base model"),
         (["translate", "--help"], "regard translate runs/demo --input"),
+        (["score", "--help"], "regard score --hypotheses"),
         (["demo", "--help"], "phrasebook"),
     ):
         with pytest.raises(SystemExit) as stop:

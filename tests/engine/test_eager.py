@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from oracles import greedy_one_by_one
+from oracles import beam_one_by_one, greedy_one_by_one
 from regard.engine.eager import EXTRA, EagerEngine
 from regard.model.transformer import Transformer
+from regard.search.config import GREEDY, PAPER, SearchConfig
 from regard.text.tokenizer import BOS, EOS
 
 
@@ -17,27 +18,49 @@ def sources(count, seed=0):
 def test_cached_and_batched_equals_uncached_and_alone(micro_model):
     rows = sources(4)
     expected = [greedy_one_by_one(micro_model, [*row, EOS], BOS, EOS, limit=39) for row in rows]
-    assert EagerEngine(micro_model).translate(rows) == expected
+    assert EagerEngine(micro_model).translate(rows, GREEDY) == expected
 
 
-def test_neighbours_and_order_change_nothing(micro_model):
+def test_beams_that_share_a_cached_source_equal_hypotheses_that_read_it_anew(micro_model):
+    rows = sources(3)
+
+    def after(row):
+        source = torch.tensor([[*row, EOS]])
+        return lambda prefix: micro_model(source, source > 0, torch.tensor([[BOS, *prefix]]))[0, -1]
+
+    with torch.no_grad():
+        expected = [beam_one_by_one(after(row), EOS, 39, beam=3, alpha=0.6) for row in rows]
+    assert EagerEngine(micro_model).translate(rows, SearchConfig(beam=3)) == expected
+
+
+@pytest.mark.parametrize("config", [GREEDY, PAPER])
+def test_neighbours_and_order_change_nothing(micro_model, config):
     rows, engine = sources(5), EagerEngine(micro_model)
-    together = engine.translate(rows)
-    assert [engine.translate([row])[0] for row in rows] == together
-    assert engine.translate(rows[::-1]) == together[::-1]
+    together = engine.translate(rows, config)
+    assert [engine.translate([row], config)[0] for row in rows] == together
+    assert engine.translate(rows[::-1], config) == together[::-1]
 
 
+@pytest.mark.parametrize("config", [GREEDY, PAPER])
 @pytest.mark.parametrize(("max_length", "lengths"), [(100, [1 + EXTRA, 3 + EXTRA]), (40, [39, 39])])
-def test_a_translation_that_does_not_end_is_cut_at_its_limit(micro, max_length, lengths):
+def test_a_translation_that_does_not_end_is_cut_at_its_limit(micro, max_length, lengths, config):
     torch.manual_seed(0)
     model = Transformer(replace(micro, max_length=max_length, tied="none"))
     with torch.no_grad():
         model.output.weight[EOS] = 0.0
     assert EXTRA == 50  # section 6.1
-    assert [len(row) for row in EagerEngine(model).translate([[5], [5, 6, 7]])] == lengths
+    assert [len(row) for row in EagerEngine(model).translate([[5], [5, 6, 7]], config)] == lengths
 
 
 def test_the_model_is_left_as_it_was_found(micro_model):
     micro_model.train()
     EagerEngine(micro_model).translate(sources(2))
     assert micro_model.training
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("config", [GREEDY, PAPER])
+def test_a_gpu_finds_the_same(micro_model, config):
+    rows = sources(20)
+    expected = EagerEngine(micro_model).translate(rows, config)
+    assert EagerEngine(micro_model.cuda()).translate(rows, config) == expected

@@ -228,6 +228,24 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(micro_model):
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
 
 
+def test_rows_of_a_sentence_change_places_without_moving_the_source(micro_model):
+    source, keep = tokens(2, 5), torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    decoding = micro_model.start(source, keep).expand(3)
+    first, then = tokens(6), tokens(6)
+    _, grown = micro_model.step(decoding, first)
+    rows = torch.tensor([2, 0, 0, 4, 5, 3])
+    reordered = grown.reorder(rows)
+    for before, after in zip(decoding.past, reordered.past, strict=True):
+        assert after.source.key is before.source.key
+    logits, _ = micro_model.step(reordered, then)
+    copied = micro_model.start(source.repeat_interleave(3, 0), keep.repeat_interleave(3, 0))
+    _, copied = micro_model.step(copied, first)
+    expected, _ = micro_model.step(copied.select(rows), then)
+    torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+    second, _ = micro_model.step(reordered.select(torch.tensor([1])), then[3:])
+    torch.testing.assert_close(second, expected[3:], atol=1e-5, rtol=1e-5)
+
+
 def test_bf16_agrees_with_fp32_to_its_own_precision(micro_model):
     source, target = tokens(2, 5), tokens(2, 6)
     exact = micro_model(source, all_kept(source), target)

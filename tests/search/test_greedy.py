@@ -15,8 +15,13 @@ class Countdown:
         self.rows_seen.append(len(token))
         return torch.nn.functional.one_hot(state, 10).float(), state - 1
 
-    def select(self, state, rows):
-        return state[rows]
+    def select(self, state, sentences):
+        return state[sentences]
+
+    def expand(self, *_):
+        raise AssertionError("greedy search has one hypothesis")
+
+    reorder = expand
 
 
 def test_the_highest_score_is_kept_until_the_end_mark():

@@ -15,12 +15,11 @@ from regard.tasks.translation import (
     TranslationRun,
     TranslationTask,
     find_start,
-    learn_pieces,
-    read_corpora,
+    prepare_corpora,
     train_translation,
 )
 from regard.tasks.translator import Translator
-from regard.text.extending import extend_tokenizer
+from regard.text.extending import extend_tokenizer, made_of
 from regard.text.tokenizer import learn_tokenizer
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig
@@ -47,7 +46,8 @@ def home(tmp_path_factory):
 
 
 def data(home, part):
-    return DataConfig(str(home / f"{part}.en"), str(home / f"{part}.fr"), batch_tokens=1000, bleu_pairs=5)
+    files = ((str(home / f"{part}.{side}"),) for side in ("en", "fr"))
+    return DataConfig(*files, batch_tokens=1000, bleu_pairs=5)
 
 
 def first_run(home):
@@ -69,11 +69,8 @@ def second_run(home, extend=None, steps=20):
 
 
 def task_for(run):
-    corpora = read_corpora(run)
-    start = find_start(run, corpora)
-    return TranslationTask(
-        run, corpora, learn_pieces(run, corpora) if start is None else start.tokenizer, start
-    )
+    start = find_start(run)
+    return TranslationTask(run, prepare_corpora(run, start, QUIET), start)
 
 
 @pytest.mark.parametrize("extend", [None, 20])
@@ -116,17 +113,14 @@ def test_an_extended_vocabulary_is_said_and_saved(home, tmp_path):
 def test_before_training_an_extended_model_says_what_the_old_one_said(home):
     old = load_model(home / "parent")
     texts = [line for part in ("first", "second") for line in (home / f"{part}.en").read_text().split("\n")]
-    extension = extend_tokenizer(old.tokenizer, texts, 20)
-    new = extended(old.transformer, extension.made_of)
+    tokenizer = extend_tokenizer(old.tokenizer, texts, 20)
+    new = extended(old.transformer, made_of(old.tokenizer, tokenizer))
+    rows = tokenizer.tokenize(texts)
     size = old.tokenizer.vocab_size
-    rows = extension.tokenizer.tokenize(texts)
     unchanged = [text for text, row in zip(texts, rows, strict=True) if row and max(row) < size]
-    assert len(unchanged) > 5
-    assert len(unchanged) < len(texts) - 20
-    found = Translator(new, extension.tokenizer)._engine.translate(old.tokenizer.tokenize(unchanged))
-    assert found == Translator(old.transformer, old.tokenizer)._engine.translate(
-        old.tokenizer.tokenize(unchanged)
-    )
+    assert 5 < len(unchanged) < len(texts) - 20
+    found = Translator(new, tokenizer).translate(unchanged, beam=1)
+    assert found == Translator(old.transformer, old.tokenizer).translate(unchanged, beam=1)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
@@ -163,10 +157,10 @@ def test_settings_that_contradict_the_model_are_refused_by_name(home):
         ({"vocab_size": 600}, "model.vocab_size = 600 contradicts"),
     ):
         with pytest.raises(ConfigError, match=said):
-            start_from(home / "parent", None, replace(config, **change), False, [])
+            start_from(home / "parent", replace(config, **change), False)
     with pytest.raises(ConfigError, match="data.lowercase = True contradicts"):
-        start_from(home / "parent", None, config, True, [])
-    assert start_from(home / "parent", None, replace(config, dropout=0.3), False, []).tokenizer
+        start_from(home / "parent", config, True)
+    assert start_from(home / "parent", replace(config, dropout=0.3), False).model.tokenizer
 
 
 def test_a_lower_case_model_stays_one(tmp_path, micro):

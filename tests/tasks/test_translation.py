@@ -11,14 +11,9 @@ from regard.config import apply, read_settings
 from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError, RegardError
 from regard.model.config import TINY
+from regard.tasks.corpora import prepare
 from regard.tasks.folder import load_model
-from regard.tasks.translation import (
-    TranslationRun,
-    TranslationTask,
-    learn_pieces,
-    read_corpora,
-    train_translation,
-)
+from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
 from regard.tasks.translator import Translator
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
@@ -34,7 +29,9 @@ def files(tmp_path):
     pairs = [(f"{a} and {b}", f"{words[a]} {words[b]}") for a in range(10) for b in range(6)]
     for name, side in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
         (tmp_path / name).write_text("\n".join(side) + "\n")
-    return DataConfig(str(tmp_path / "source"), str(tmp_path / "target"), batch_tokens=200, bleu_pairs=3)
+    return DataConfig(
+        (str(tmp_path / "source"),), (str(tmp_path / "target"),), batch_tokens=200, bleu_pairs=3
+    )
 
 
 @pytest.fixture
@@ -43,56 +40,23 @@ def small_run(files):
     return TranslationRun(model=model, data=files, train=TrainConfig(steps=4, save_every=2, seed=5))
 
 
+def corpora_of(run):
+    return prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, QUIET)
+
+
 def task_for(run):
-    corpora = read_corpora(run)
-    return TranslationTask(run, corpora, learn_pieces(run, corpora))
+    return TranslationTask(run, corpora_of(run))
 
 
 def test_without_validation_files_a_part_is_held_out_and_said_so(small_run):
-    corpora = read_corpora(small_run)
-    assert corpora.held_out
-    assert len(corpora.valid) == 6  # a tenth
-    assert not set(corpora.train.source) & set(corpora.valid.source)
     assert "held out of the training files" in " ".join(task_for(small_run).plan())
-
-
-def test_validation_files_are_used_as_they_are(small_run, tmp_path):
-    (tmp_path / "vs").write_text("1 and 1\n")
-    (tmp_path / "vt").write_text("one one\n")
-    data = replace(small_run.data, valid_source=str(tmp_path / "vs"), valid_target=str(tmp_path / "vt"))
-    corpora = read_corpora(replace(small_run, data=data))
-    assert (len(corpora.train), corpora.valid.source, corpora.held_out) == (60, ["1 and 1"], False)
-
-
-def test_a_run_without_files_says_which_flags_to_give(small_run):
-    with pytest.raises(ConfigError, match="give --source FILE and --target FILE"):
-        read_corpora(replace(small_run, data=DataConfig()))
-
-
-def test_half_a_validation_part_is_refused():
-    with pytest.raises(ConfigError, match="valid_source and data.valid_target go together"):
-        DataConfig(valid_source="a")
-
-
-def test_pairs_longer_than_the_model_are_left_out_and_counted(small_run, tmp_path):
-    with (tmp_path / "source").open("a") as source, (tmp_path / "target").open("a") as target:
-        source.write("9 " * 200 + "\n \n")
-        target.write("nine\nnothing\n")
-    task = task_for(replace(small_run, model=replace(small_run.model, max_length=50)))
-    plan = " ".join(task.plan())
-    assert "left out of training: 1 with a blank side, 1 over 49 pieces" in plan
-
-
-def test_a_corpus_of_nothing_but_long_pairs_is_refused(small_run):
-    with pytest.raises(DataError, match="every pair is longer than model.max_length = 2"):
-        task_for(replace(small_run, model=replace(small_run.model, max_length=2)))
 
 
 def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp_path):
     out = tmp_path / "run"
     outcome = train_translation(small_run, out, QUIET)
     names = sorted(path.name for path in out.iterdir())
-    assert names == ["config.toml", "metrics.jsonl", "model", "step-000002", "step-000004"]
+    assert names == ["config.toml", "data.json", "metrics.jsonl", "model", "step-000002", "step-000004"]
     assert (out / "model" / "model.safetensors").read_bytes() == (
         outcome.best / "model.safetensors"
     ).read_bytes()
@@ -105,7 +69,7 @@ def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp
 def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     train_translation(small_run, tmp_path / "run", QUIET)
     manifest = load_model(tmp_path / "run").manifest
-    files = {name: sha256(Path(name)) for name in (small_run.data.source, small_run.data.target)}
+    files = {name: sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
     assert manifest["trained_on"] == {"pairs": 54, "files": files}
     assert manifest["validated_on"] == {"pairs": 6, "files": files}
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
@@ -125,9 +89,9 @@ def test_two_runs_cannot_have_one_folder(small_run, tmp_path, monkeypatch):
     def meanwhile(*arguments):
         out.mkdir()
         (out / "config.toml").write_text("theirs")
-        return learn_pieces(*arguments)
+        return prepare(*arguments)
 
-    monkeypatch.setattr("regard.tasks.translation.learn_pieces", meanwhile)
+    monkeypatch.setattr("regard.tasks.translation.prepare", meanwhile)
     with pytest.raises(RegardError, match="is not empty"):
         train_translation(small_run, out, QUIET)
     assert (out / "config.toml").read_text() == "theirs"
@@ -154,12 +118,6 @@ def test_a_folder_that_was_there_before_stays(small_run, tmp_path):
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_pieces_are_learnt_from_the_training_part_alone(small_run):
-    corpora = read_corpora(small_run)
-    foreign = replace(corpora, valid=replace(corpora.valid, source=["zzzz zzzz zzzz"] * 50))
-    assert len(learn_pieces(small_run, foreign).tokenize(["zzzz"])[0]) > 3
-
-
 def test_training_smooths_as_asked(small_run):
     def loss(smoothing):
         task = task_for(replace(small_run, loss=LossConfig(smoothing)))
@@ -172,13 +130,13 @@ def test_training_smooths_as_asked(small_run):
 def test_epochs_take_the_tokenizations_in_turn(small_run):
     data = replace(small_run.data, bpe_dropout=0.3, bpe_variants=2)
     task = task_for(replace(small_run, data=data))
-    assert "cut into pieces 2 ways, with dropout 0.3" in " ".join(task.plan())
+    assert "        cut into pieces 2 ways, with dropout 0.3" in list(task.plan())
     batches = task.batches()
 
     def epoch():
         """The target side of all pairs, in an order of their own."""
         rows = []
-        while len(rows) < len(task._train):
+        while len(rows) < len(task.corpora.train):
             batch = next(batches)
             rows += batch.target_out[0].split(batch.target_in.starts.diff().tolist())
         return sorted(row.tolist() for row in rows)
@@ -188,18 +146,7 @@ def test_epochs_take_the_tokenizations_in_turn(small_run):
     assert second == fourth
     assert first != second
     texts = [sorted(task._tokenizer.detokenize(rows)) for rows in (first, second)]
-    assert texts[0] == texts[1] == sorted(task._corpora.train.target)
-
-
-def test_a_pair_that_is_too_long_in_one_tokenization_is_left_out_of_all(small_run):
-    data = replace(small_run.data, bpe_dropout=0.5, bpe_variants=3)
-    run = replace(small_run, data=data, model=replace(small_run.model, max_length=10))
-    task = task_for(run)
-    assert task._train.too_long > 0
-    assert len({len(pairs) for pairs in task._variants}) == 1
-    assert (
-        max(int(side.lengths.max()) for pairs in task._variants for side in (pairs.source, pairs.target)) < 10
-    )
+    assert texts[0] == texts[1]
 
 
 def test_rdrop_passes_twice_with_different_dropout(small_run):
@@ -240,10 +187,10 @@ def test_validation_drops_nothing(small_run):
 
 def test_bleu_compares_with_the_references(small_run):
     task = task_for(small_run)
-    answers = dict(zip(task._corpora.valid.source, task._corpora.valid.target, strict=True))
-    task._translator.translate = lambda texts: [f"{answers[text]} and so on" for text in texts]
+    answers = dict(task.corpora.valid_texts)
+    task._translator.translate = lambda texts, **_: [f"{answers[text]} and so on" for text in texts]
     close = task.validate().metrics["bleu"]
-    task._translator.translate = lambda texts: [f"{text} and so on" for text in texts]
+    task._translator.translate = lambda texts, **_: [f"{text} and so on" for text in texts]
     assert close > task.validate().metrics["bleu"]
 
 

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -6,7 +7,7 @@ import torch
 
 import regard
 from regard.config import to_toml
-from regard.errors import CheckpointError, DataError
+from regard.errors import CheckpointError, ConfigError, DataError
 from regard.model.transformer import Transformer
 from regard.tasks.folder import load_model, save_model
 from regard.tasks.translation import TranslationRun
@@ -51,8 +52,17 @@ def test_many_batches_give_what_one_does(parts, monkeypatch):
     expected = Translator(*parts).translate(SENTENCES)
     monkeypatch.setattr("regard.tasks.translator.BATCH_TOKENS", 9)
     done = []
-    assert Translator(*parts).translate(SENTENCES, done.append) == expected
+    assert Translator(*parts).translate(SENTENCES, on_done=done.append) == expected
     assert len(done) > 3
+
+
+def test_the_papers_beam_is_the_default_and_others_can_be_had(parts):
+    translator = Translator(*parts)
+    assert translator.translate(SENTENCES) == translator.translate(SENTENCES, beam=4, alpha=0.6)
+    assert translator.translate(SENTENCES) != translator.translate(SENTENCES, beam=1)
+    for wrong in ({"beam": 0}, {"alpha": -0.1}, {"alpha": math.nan}):
+        with pytest.raises(ConfigError, match="cannot work"):
+            translator.translate(SENTENCES, **wrong)
 
 
 def test_a_translation_is_always_one_line(parts):
@@ -79,7 +89,7 @@ def test_spaces_around_a_text_change_nothing(parts):
 def test_a_text_too_long_is_named_before_anything_is_translated(parts):
     done = []
     with pytest.raises(DataError, match=r"sentence 2 .* pieces and this model takes at most 23; split it"):
-        Translator(*parts).translate(["cat", "the cat sees " * 20], done.append)
+        Translator(*parts).translate(["cat", "the cat sees " * 20], on_done=done.append)
     assert done == []
 
 
@@ -91,7 +101,7 @@ def test_one_text_without_a_list_is_refused(parts):
 
 def test_progress_adds_up(parts):
     done = []
-    Translator(*parts).translate(SENTENCES, done.append)
+    Translator(*parts).translate(SENTENCES, on_done=done.append)
     assert sum(done) == len(SENTENCES)
 
 

@@ -11,6 +11,7 @@ from regard.errors import ConfigError, DataError
 from regard.text import findings as kinds
 from regard.text.doctor import DoctorConfig, examine, judge
 from regard.text.findings import LISTED, Report
+from regard.text.pairs import PairFiles
 
 PAIRS = 20_000
 
@@ -35,7 +36,7 @@ def check(tmp_path):
         paths = tmp_path / "source", tmp_path / "target"
         for path, lines in zip(paths, (source, target), strict=True):
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-        return examine(*paths, **options)
+        return examine(PairFiles(*paths), **options)
 
     return examined
 
@@ -149,7 +150,7 @@ def test_files_without_one_good_pair_are_fatal(check):
 
 def test_what_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(DataError, match="none does not exist"):
-        examine(tmp_path / "none", tmp_path / "none")
+        examine(PairFiles(tmp_path / "none", tmp_path / "none"))
 
 
 @pytest.mark.parametrize(("offset", "line"), [(1, 10_001), (-1, 1_501), (2, PAIRS - 700), (-3, 15_000)])
@@ -220,7 +221,7 @@ def test_a_pair_that_shares_either_side_with_another_corpus_is_named(check, book
     test = tmp_path / "test.en.gz", tmp_path / "test.fr"
     test[0].write_bytes(gzip.compress(b"\n".join([book[10][0], b"", b"never seen"])))
     test[1].write_bytes(b"\n".join([b"jamais vu", b"", book[9_000][1], b"autre chose"]))
-    report = check(*sides(book), against=test)
+    report = check(*sides(book), against=PairFiles(*test))
     english, french = book[10][0], book[9_000][1]
     expected = [i for i, (a, b) in enumerate(book, start=1) if a == english or b == french]
     assert found(report) == {"shared": expected}
@@ -229,7 +230,7 @@ def test_a_pair_that_shares_either_side_with_another_corpus_is_named(check, book
 
 def test_nothing_is_shared_with_an_empty_corpus(check, tmp_path):
     (tmp_path / "empty").write_bytes(b"")
-    assert check([b"a"], [b"b"], against=(tmp_path / "empty", tmp_path / "empty")).findings == ()
+    assert check([b"a"], [b"b"], against=PairFiles(tmp_path / "empty", tmp_path / "empty")).findings == ()
 
 
 def test_the_report_as_json_has_whole_counts_and_the_first_lines(check):
@@ -246,7 +247,8 @@ def test_a_bomb_of_blank_lines_is_refused_in_little_memory(tmp_path):
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"\n" * (30 * 2**20)))
     code = (
         "import sys; from pathlib import Path; from regard.text.doctor import examine\n"
-        "try: examine(Path(sys.argv[1]), Path(sys.argv[1]))\n"
+        "from regard.text.pairs import PairFiles\n"
+        "try: examine(PairFiles(Path(sys.argv[1]), Path(sys.argv[1])))\n"
         "except Exception as error: print(error)\n"
     )
     [said], megabytes = peak(code, tmp_path / "bomb.gz")
@@ -256,5 +258,5 @@ def test_a_bomb_of_blank_lines_is_refused_in_little_memory(tmp_path):
 
 def test_every_kind_says_what_it_means_and_what_to_do():
     every = [kind for kind in vars(kinds).values() if isinstance(kind, kinds.Kind)]
-    assert len(every) == 12
+    assert len(every) == 13
     assert all(kind.meaning and kind.remedy for kind in every)

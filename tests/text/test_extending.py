@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.extending import extend_tokenizer
+from regard.text.extending import extend_tokenizer, made_of
 from regard.text.merges import Merges
 from regard.text.tokenizer import SMALLEST, learn_tokenizer
 from regard.text.words import split_words
@@ -13,14 +13,14 @@ from regard.text.words import split_words
 OLD_TEXTS = ["the cat sees the dog.", "the dogs see a bird, a cat and a banana.", "naan bread"] * 5
 NEW_TEXTS = ["the catamaran sails", "a catalogue of dogmas; the catamarans", "снег и снежинка 42"] * 4
 OLD = learn_tokenizer(OLD_TEXTS, 320)
-EXTENSION = extend_tokenizer(OLD, NEW_TEXTS, 60)
-NEW = EXTENSION.tokenizer
+NEW = extend_tokenizer(OLD, NEW_TEXTS, 60)
+MADE_OF = made_of(OLD, NEW)
 CHARACTERS = st.sampled_from([*"abcdeghilmnorstu the cat", "с", "н", "€", " ", ".", "4"])
 
 
 def old_ids(row):
     """The ids with every new piece taken apart."""
-    parts = [[id] if id < OLD.vocab_size else EXTENSION.made_of[id - OLD.vocab_size] for id in row]
+    parts = [[id] if id < OLD.vocab_size else MADE_OF[id - OLD.vocab_size] for id in row]
     return [id for part in parts for id in part]
 
 
@@ -41,7 +41,7 @@ def test_old_pieces_keep_their_ids():
 
 
 def test_new_pieces_spell_what_they_are_made_of():
-    for place, parts in enumerate(EXTENSION.made_of):
+    for place, parts in enumerate(MADE_OF):
         assert len(parts) > 1 or parts[0] < SMALLEST  # a letter that was a byte
         assert OLD.detokenize([parts]) == NEW.detokenize([[OLD.vocab_size + place]])
 
@@ -54,8 +54,8 @@ def test_the_new_corpus_gets_shorter_and_characters_get_pieces():
 
 
 def test_no_more_pieces_than_asked_and_no_fewer_than_there_are():
-    assert extend_tokenizer(OLD, NEW_TEXTS, 7).tokenizer.vocab_size == OLD.vocab_size + 7
-    everything = extend_tokenizer(OLD, NEW_TEXTS, 10_000).tokenizer
+    assert extend_tokenizer(OLD, NEW_TEXTS, 7).vocab_size == OLD.vocab_size + 7
+    everything = extend_tokenizer(OLD, NEW_TEXTS, 10_000)
     words = split_words(everything, NEW_TEXTS)
     merges = Merges(everything)
     rows = [merges.segment(words.spelled[k]) for k in words.at]
@@ -83,22 +83,27 @@ def test_pieces_are_learnt_as_the_definition_says():
             for at in range(len(row) - 2, -1, -1):
                 if tuple(row[at : at + 2]) == best:
                     row[at : at + 2] = [new]
-    found = extend_tokenizer(OLD, ["bandana cabaret bandanas catenation bathrobe"] * 2, 8).tokenizer
+    found = extend_tokenizer(OLD, ["bandana cabaret bandanas catenation bathrobe"] * 2, 8)
     assert [found.piece(OLD.vocab_size + n) for n in range(8)] == expected
 
 
 def test_a_corpus_with_nothing_new_adds_nothing():
     same = extend_tokenizer(OLD, ["the cat sees the dog."], 50)
-    assert same.made_of == []
-    assert same.tokenizer.to_json() == OLD.to_json()
+    assert made_of(OLD, same) == []
+    assert same.to_json() == OLD.to_json()
 
 
 def test_extending_is_the_same_each_time():
-    assert extend_tokenizer(OLD, NEW_TEXTS, 60).tokenizer.to_json() == NEW.to_json()
+    assert extend_tokenizer(OLD, NEW_TEXTS, 60).to_json() == NEW.to_json()
+
+
+def test_a_corpus_is_counted_in_parts(monkeypatch):
+    monkeypatch.setattr("regard.text.extending.CHUNK", 2)
+    assert extend_tokenizer(OLD, iter(NEW_TEXTS), 60).to_json() == NEW.to_json()
 
 
 def test_a_lower_case_tokenizer_stays_one():
     old = learn_tokenizer(OLD_TEXTS, 300, lowercase=True)
-    new = extend_tokenizer(old, ["CATAMARAN Catamaran"] * 2, 5).tokenizer
+    new = extend_tokenizer(old, ["CATAMARAN Catamaran"] * 2, 5)
     assert new.lowercase
     assert new.detokenize(new.tokenize(["Catamaran"])) == ["catamaran"]

@@ -1,7 +1,6 @@
 """`regard check`: what is wrong with a corpus, before a model learns it."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.text.findings import Finding, Report
-    from regard.text.unpack import Seen
+    from regard.text.pairs import PairFiles
 
 SHOWN = 6  # line numbers of a kind that fit on a terminal
 STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
@@ -31,6 +30,7 @@ from 1 and end at a newline byte, as `sed -n 17p FILE` counts them. docs/corpora
 examples
   regard check --source train.en --target train.fr
   regard check --source train.en.gz --target train.fr.gz --json report.json
+  regard check --pairs train.tsv --against-pairs test.tsv
   regard check --source train.en --target train.fr --against-source test.en --against-target test.fr
 """
 
@@ -39,18 +39,20 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "check",
         help="find what is wrong with a corpus, line by line",
-        description="Examine two text files (plain, .gz, .xz or .zst) that should match line by line.",
+        description="Examine text files (plain, .gz, .xz or .zst) whose sentences should match.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--source", metavar="FILE", type=Path, required=True, help="sentences, one a line")
-    parser.add_argument("--target", metavar="FILE", type=Path, required=True, help="their translations")
+    parser.add_argument("--source", metavar="FILE", type=Path, help="sentences, one a line")
+    parser.add_argument("--target", metavar="FILE", type=Path, help="their translations")
+    parser.add_argument("--pairs", metavar="FILE", type=Path, help="both in one file, .tsv or .jsonl")
     parser.add_argument(
         "--against-source", metavar="FILE", type=Path, help="with the next: a corpus, such as the test set,"
     )
     parser.add_argument(
         "--against-target", metavar="FILE", type=Path, help="that must share no sentence with this one"
     )
+    parser.add_argument("--against-pairs", metavar="FILE", type=Path, help="the same in one file")
     parser.add_argument(
         "--json", metavar="FILE", type=Path, help="write the findings there, with their line numbers"
     )
@@ -59,8 +61,8 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_check(options: argparse.Namespace) -> None:
-    if (options.against_source is None) != (options.against_target is None):
-        raise RegardError("--against-source and --against-target go together; give both or neither")
+    for start in ("", "against-"):
+        _refuse_half(options, start)
     if options.json is not None:
         refuse_unwritable(options.json)
     from rich.console import Console
@@ -73,38 +75,45 @@ def run_check(options: argparse.Namespace) -> None:
 
 
 def _examine(options: argparse.Namespace) -> "Report":
+    from rich.console import Console
+
+    from regard.tasks.bar import Bar
     from regard.text.doctor import examine
 
-    against = None if options.against_source is None else (options.against_source, options.against_target)
-    files = [options.source, options.target, *(against or ())]
-    with _Progress(files) as seen:
-        return examine(options.source, options.target, against=against, seen=seen)
+    corpus = _corpus(options)
+    against = _pair_files(options.against_source, options.against_target, options.against_pairs)
+    files = [path for each in (corpus, against) if each is not None for path in each.files]
+    with Bar("checking", files, Console(stderr=True)) as seen:
+        return examine(corpus, against=against, seen=seen)
 
 
-class _Progress:
-    """A bar on the terminal, over the bytes of the files; gone when it is done."""
+def _refuse_half(options: argparse.Namespace, start: str) -> None:
+    sides = [getattr(options, f"{start}{side}".replace("-", "_")) for side in ("source", "target", "pairs")]
+    if (sides[0] is None) != (sides[1] is None):
+        raise RegardError(f"--{start}source and --{start}target go together; give both or neither")
+    if sides[0] is not None and sides[2] is not None:
+        raise RegardError(f"--{start}pairs takes the place of --{start}source; give one of them")
 
-    def __init__(self, files: Sequence[Path]) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
 
-        console = Console(stderr=True)
-        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-        total = sum(path.stat().st_size for path in files if path.is_file())
-        self._task = self._bar.add_task("checking", total=total)
+def _corpus(options: argparse.Namespace) -> "PairFiles":
+    corpus = _pair_files(options.source, options.target, options.pairs)
+    if corpus is None:
+        raise RegardError("there is nothing to check; give --source FILE and --target FILE, or --pairs FILE")
+    return corpus
 
-    def __enter__(self) -> "Seen":
-        self._bar.start()
-        return lambda piece: self._bar.advance(self._task, len(piece))
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) -> "PairFiles | None":
+    from regard.text.pairs import PairFiles
+
+    if pairs is not None:
+        return PairFiles(pairs)
+    return None if source is None or target is None else PairFiles(source, target)
 
 
 def _show(report: "Report", console: "Console") -> None:
     from rich.table import Table
 
-    console.print(f"{report.source} and {report.target}: {report.pairs:,} pairs", soft_wrap=True)
+    console.print(f"{report.name}: {report.pairs:,} pairs", soft_wrap=True)
     if not report.findings:
         console.print("  nothing wrong was found")
         return
@@ -123,7 +132,7 @@ def _show(report: "Report", console: "Console") -> None:
             style=STYLES[finding.kind.severity],
         )
     console.print(table)
-    if bad := len(report.bad_lines):
+    if bad := sum(report.left_out.values()):
         share = 100 * bad / report.pairs
         console.print(f"  {bad:,} of {report.pairs:,} pairs ({share:.2g} %) should not be learned from")
 
@@ -138,6 +147,4 @@ def _judge(report: "Report", strict: bool) -> None:
         raise RegardError(report.fatal.detail)
     if strict and report.bad:
         kinds = ", ".join(f"{finding.kind.name} ({finding.count})" for finding in report.bad)
-        raise RegardError(
-            f"{report.source} and {report.target} are not clean: {kinds}; --strict refuses them"
-        )
+        raise RegardError(f"{report.name}: not clean: {kinds}; --strict refuses them")

@@ -87,8 +87,8 @@ def demo_run(text: Path, steps: int) -> "TranslationRun":
     return TranslationRun(
         model=replace(TINY, encoder_layers=2, decoder_layers=2, d_ff=512, dropout=0.0, vocab_size=2000),
         data=DataConfig(
-            source=str(text / "train.en"),
-            target=str(text / "train.fr"),
+            source=(str(text / "train.en"),),
+            target=(str(text / "train.fr"),),
             valid_source=str(text / "valid.en"),
             valid_target=str(text / "valid.fr"),
             batch_tokens=1024,
@@ -116,7 +116,7 @@ def _show(out: Path, console: "Console") -> None:
     sources, references = (list(side) for side in zip(*phrasebook(train=0, valid=0).test, strict=True))
     translator = Translator.load(out)
     with console.status(f"translating {len(sources):,} unseen sentences"):
-        found = translator.translate(sources)
+        found = translator.translate(sources, beam=1)
     right = sum(a == b for a, b in zip(found, references, strict=True))
     score = bleu(found, references)
     console.print(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from regard import __version__
-from regard.cli import check, demo, train, translate
+from regard.cli import check, demo, score, train, translate
 from regard.errors import RegardError
 
 DESCRIPTION = """\
@@ -17,6 +17,7 @@ Train a Transformer on two text files, and translate with it.
   regard check --source en.txt --target fr.txt            what is wrong with your own pairs
   regard train --source en.txt --target fr.txt --out my   train on your own pairs
   regard translate my < new.txt                           translate, one line in, one line out
+  regard score my --source test.en --reference test.fr    how good it is
 """
 
 
@@ -46,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (check, train, translate, demo):
+    for verb in (check, train, translate, score, demo):
         verb.add(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")

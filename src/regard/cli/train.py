@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
 
 PRESETS = ("tiny", "small", "base", "big")
+FILE_FLAGS = ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict")
 
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
@@ -25,6 +26,7 @@ Settings come from the preset (or from the model of --from), then --config, then
 in the folder shows them all, and can be given to --config again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
+  data.json      what was found in the files, by line number, and left out
   metrics.jsonl  loss, speed and validation scores
   step-NNNNNN/   the last checkpoints, each a model folder too
 
@@ -42,10 +44,20 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--source", metavar="FILE", help="sentences to translate from, one a line")
-    parser.add_argument("--target", metavar="FILE", help="their translations, line by line")
+    parser.add_argument(
+        "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
+    )
+    parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        action="append",
+        help="both in one file, .tsv or .jsonl; all three may be repeated",
+    )
     parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-target", metavar="FILE")
+    parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
+    parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
     parser.add_argument("--out", metavar="DIR", type=Path, help="a new folder for the run")
     parser.add_argument("--preset", choices=PRESETS, help="size of the model (default: small)")
     parser.add_argument(
@@ -124,9 +136,7 @@ def _base(options: argparse.Namespace) -> "TranslationRun":
 def _flags(options: argparse.Namespace) -> dict[str, dict[str, object]]:
     """The settings that have a flag of their own."""
     given = {
-        "data": {
-            name: getattr(options, name) for name in ("source", "target", "valid_source", "valid_target")
-        },
+        "data": {name: getattr(options, name) for name in FILE_FLAGS},
         "start": {"model": options.start, "extend_vocabulary": options.extend_vocabulary},
     }
     return {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.translator import add_search, load, translate
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples
   echo "Jane visits Africa in September." | regard translate runs/demo
-  regard translate runs/demo --input new.en --output new.fr
+  regard translate runs/demo --input new.en.gz --output new.fr
+  regard translate runs/demo --beam 1 < new.en
 """
 
 
@@ -27,9 +29,14 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("--input", metavar="FILE", type=Path, help="text to translate (default: stdin)")
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        type=Path,
+        help="text to translate: plain, .gz, .xz or .zst (default: stdin)",
+    )
     parser.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add_search(parser)
     parser.set_defaults(run=run_translate)
 
 
@@ -39,10 +46,10 @@ def run_translate(options: argparse.Namespace) -> None:
     if options.input is None and sys.stdin is None:
         raise RegardError("there is no stdin to read; give --input FILE")
     if options.input is None and sys.stdin.isatty():
-        _converse(_load(options))
+        _converse(load(options), options)
         return
     lines = _read(options.input)
-    translations = _translate(_load(options), lines)
+    translations = translate(load(options), lines, options)
     content = "".join(line + "\n" for line in translations).encode("utf-8")
     if options.output is None:
         sys.stdout.buffer.write(content)
@@ -50,39 +57,22 @@ def run_translate(options: argparse.Namespace) -> None:
         write_output(options.output, content)
 
 
-def _load(options: argparse.Namespace) -> "Translator":
-    from regard.tasks.translator import Translator
-
-    return Translator.load(options.model, options.device)
-
-
 def _read(path: Path | None) -> list[str]:
     """All lines, so that whatever is wrong with one of them is said before anything is written."""
-    from regard.text.corpus import read_bytes, split_lines
+    from regard.text.corpus import read_texts, split_lines
 
-    if path is None:
-        return split_lines(sys.stdin.buffer.read(), "stdin")
-    return split_lines(read_bytes(path), str(path))
+    return split_lines(sys.stdin.buffer.read(), "stdin") if path is None else read_texts(path)
 
 
-def _translate(translator: "Translator", lines: list[str]) -> list[str]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("translating", total=len(lines))
-        return translator.translate(lines, lambda done: progress.advance(bar, done))
-
-
-def _converse(translator: "Translator") -> None:
+def _converse(translator: "Translator", options: argparse.Namespace) -> None:
     """A person is typing: answer each line as it comes."""
     from regard.text.corpus import as_text
 
     sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
-            answer = translator.translate([as_text(line.removesuffix(b"\n"), "stdin", number)])[0]
+            text = as_text(line.removesuffix(b"\n"), "stdin", number)
+            answer = translator.translate([text], beam=options.beam, alpha=options.alpha)[0]
         except DataError as error:
             sys.stderr.write(f"regard: {error}\n")
         else:

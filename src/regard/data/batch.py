@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int, Int64
+from jaxtyping import Int, Int64, Integer
 from torch import Tensor
 
 from regard.data.ids import Ids
 from regard.text.tokenizer import BOS, EOS, PAD
 
-Row = Sequence[int] | Int[np.ndarray, " _"]
+Row = Sequence[int] | Integer[np.ndarray, " _"]
 
 
 class Side(NamedTuple):

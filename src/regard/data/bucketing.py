@@ -1,4 +1,4 @@
-"""Like lengths together, a token budget per batch: little padding, steps of even weight (section 5.1)."""
+"""Like lengths together, a budget of padded tokens per batch: little padding where order does not matter."""
 
 from collections.abc import Iterator
 
@@ -7,28 +7,6 @@ from jaxtyping import Int64
 
 Lengths = Int64[np.ndarray, " pairs"]
 Indexes = Int64[np.ndarray, " batch"]
-
-
-def stream(
-    source: Lengths, target: Lengths, budget: int, seed: int, epoch: int = 0, start: int = 0
-) -> Iterator[Indexes]:
-    """Epoch after epoch without end, from any batch of any epoch."""
-    while True:
-        yield from shuffled(source, target, budget, seed, epoch)[start:]
-        epoch, start = epoch + 1, 0
-
-
-def shuffled(source: Lengths, target: Lengths, budget: int, seed: int, epoch: int) -> list[Indexes]:
-    """Every pair once, in batches of at most `budget` padded tokens on either side.
-
-    Which pairs share a batch, and the order of batches, depend on seed and epoch alone. A pair
-    longer than the budget gets a batch to itself.
-    """
-    random = np.random.default_rng([seed, epoch])
-    order = random.permutation(len(source))
-    order = order[np.lexsort((source[order], target[order]))]
-    batches = list(_cut(order, np.maximum(source, target), budget))
-    return [batches[i] for i in random.permutation(len(batches))]
 
 
 def by_length(lengths: Lengths, budget: int) -> list[Indexes]:

@@ -1,25 +1,43 @@
 """DataConfig: which files, and how they become batches."""
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 from regard.errors import ConfigError, require
+
+Long = Literal["drop", "cut", "split"]
 
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Two text files that match line by line, and two more to validate on."""
+    """The corpora to learn from, what to validate on, and how they become batches."""
 
-    source: str | None = None
-    target: str | None = None
+    source: tuple[str, ...] = ()
+    """Text files, one sentence a line..."""
+    target: tuple[str, ...] = ()
+    """...and as many with their translations, line by line."""
+    pairs: tuple[str, ...] = ()
+    """Files with both sides on each line: `.tsv` or `.jsonl`."""
+    weights: tuple[float, ...] = ()
+    """How often an epoch shows each corpus: first those of `source`, then those of `pairs`; empty is once."""
     valid_source: str | None = None
-    """Empty: `held_out` pairs are taken out of the training files."""
+    """Empty, and no `valid_pairs`: `held_out` pairs are taken out of the training files."""
     valid_target: str | None = None
+    valid_pairs: str | None = None
+    """One file in place of the two above."""
     held_out: int = 1000
     """Pairs held out when there is no validation file; never more than a tenth of all."""
     bleu_pairs: int = 500
     """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
+    strict: bool = False
+    """Refuse a corpus with bad pairs instead of leaving them out."""
+    long: Long = "drop"
+    """Pairs over `model.max_length` pieces: left out, cut off, or split into sentences if the sides agree."""
     batch_tokens: int = 4096
-    """Tokens of a batch on its longer side, padding counted."""
+    """Tokens of a batch on its longer side, end marks counted, padding not."""
+    cache: str | None = None
+    """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
     lowercase: bool = False
     """Whether the model reads and writes lower-case text only; it lower-cases what it is given by itself."""
     bpe_dropout: float = 0.0
@@ -32,11 +50,39 @@ class DataConfig:
             require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
         dropout = self.bpe_dropout
         require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
-        for name in ("source", "target", "valid_source", "valid_target"):
-            path = getattr(self, name)
-            require(path is None or _is_path(path), f"data.{name}", repr(path), "it must be a file's path")
+        for name in ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "cache"):
+            value = getattr(self, name)
+            for path in value if isinstance(value, tuple) else (value,):
+                require(
+                    path is None or _is_path(path), f"data.{name}", repr(path), "it must be a file's path"
+                )
+        self._check_validation()
+        self._check_weights()
+        if len(self.source) != len(self.target):
+            raise ConfigError(
+                f"data.source has {_files(self.source)} and data.target {_files(self.target)}; "
+                "each source goes with the target at the same place"
+            )
+
+    def _check_validation(self) -> None:
         if (self.valid_source is None) != (self.valid_target is None):
             raise ConfigError("data.valid_source and data.valid_target go together; give both or neither")
+        if self.valid_source is not None and self.valid_pairs is not None:
+            raise ConfigError("data.valid_pairs takes the place of data.valid_source; give one of them")
+
+    def _check_weights(self) -> None:
+        corpora = len(self.source) + len(self.pairs)
+        for weight in self.weights:
+            require(0 < weight < math.inf, "data.weights", weight, "each must be a number above 0")
+        if self.weights and len(self.weights) != corpora:
+            raise ConfigError(
+                f"data.weights has {len(self.weights)} for {corpora} corpora; "
+                "give one each: first for the sources, then for the pairs"
+            )
+
+
+def _files(paths: tuple[str, ...]) -> str:
+    return f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
 
 
 def _is_path(text: str) -> bool:

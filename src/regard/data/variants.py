@@ -1,16 +1,33 @@
-"""One corpus in several tokenizations, so that epochs differ in more than their order."""
+"""Text cut into pieces in several ways, so that epochs differ in more than their order."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from regard.data.ids import Ids, flatten
 from regard.text.segmenting import Sampler
 from regard.text.tokenizer import Tokenizer
 from regard.text.words import split_words
 
+Ways = list[list[int]]
+"""One text: its ids in each way."""
 
-def variants(tokenizer: Tokenizer, texts: Sequence[str], dropout: float, count: int, seed: int) -> list[Ids]:
-    """`count` tokenizations with BPE dropout; without dropout they would be one, and one comes back."""
-    if dropout == 0:
-        return [flatten(tokenizer.tokenize(texts))]
-    words, sampler = split_words(tokenizer, texts), Sampler(tokenizer, dropout, seed)
-    return [Ids(*sampler.sample(words, variant)) for variant in range(count)]
+
+@dataclass(frozen=True)
+class PieceDropout:
+    """How a corpus is cut: with which BPE dropout, in how many ways, by which seed."""
+
+    rate: float
+    ways: int
+    seed: int
+
+
+NO_DROPOUT = PieceDropout(0.0, 1, 0)
+
+
+def cut(texts: Sequence[str], tokenizer: Tokenizer, dropout: PieceDropout, first: int) -> list[Ways]:
+    """Each text in each way; `first` is the place of the first text in its corpus, done in parts."""
+    if dropout == NO_DROPOUT:
+        return [[row] for row in tokenizer.tokenize(texts)]
+    words = split_words(tokenizer, texts)
+    sampler = Sampler(tokenizer, dropout.rate, dropout.seed)
+    variants = [sampler.rows(words, variant, first) for variant in range(dropout.ways)]
+    return [list(ways) for ways in zip(*variants, strict=True)]

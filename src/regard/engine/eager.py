@@ -8,6 +8,8 @@ from torch import Tensor
 
 from regard.data.batch import source_rows
 from regard.model.transformer import Decoding, Transformer
+from regard.search.beam import beam
+from regard.search.config import PAPER, SearchConfig
 from regard.search.greedy import greedy
 from regard.text.tokenizer import BOS, EOS, PAD
 
@@ -21,8 +23,8 @@ class EagerEngine:
     def __init__(self, model: Transformer) -> None:
         self._model = model
 
-    def translate(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The greedy translation of each row of ids, all in one batch."""
+    def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig = PAPER) -> list[list[int]]:
+        """The best translation found of each row of ids, all in one batch."""
         model = self._model
         device = next(model.parameters()).device
         source = source_rows(sources).to(device)
@@ -31,7 +33,10 @@ class EagerEngine:
         model.eval()
         try:
             with torch.inference_mode():
-                return greedy(self, model.start(source, source != PAD), BOS, EOS, limits)
+                state = model.start(source, source != PAD)
+                if config.beam == 1:
+                    return greedy(self, state, BOS, EOS, limits)
+                return beam(self, state, BOS, EOS, limits, config)
         finally:
             model.train(was_training)
 
@@ -40,8 +45,14 @@ class EagerEngine:
     ) -> tuple[Float[Tensor, "row vocab"], Decoding]:
         return self._model.step(state, token)
 
-    def select(self, state: Decoding, rows: Int[Tensor, " row"]) -> Decoding:
-        return state.select(rows)
+    def expand(self, state: Decoding, beam: int) -> Decoding:
+        return state.expand(beam)
+
+    def reorder(self, state: Decoding, rows: Int[Tensor, " row"]) -> Decoding:
+        return state.reorder(rows)
+
+    def select(self, state: Decoding, sentences: Int[Tensor, " sentence"]) -> Decoding:
+        return state.select(sentences)
 
     def _limit(self, source_length: int) -> int:
         return min(source_length + EXTRA, self._model.config.max_length - 1)

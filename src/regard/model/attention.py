@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.model.visible import Segments, Visible
+from regard.model.visible import EVERYTHING, Segments, Visible
 
 try:  # comes with torch wherever there is a GPU to compute on
     from regard.model.packed_kernel import can_attend, packed_attention
@@ -28,6 +28,9 @@ def attention(
     visible.check(query.shape[2], key.shape[2])
     if visible.segments is not None:
         return _packed(query, key, value, *visible.segments, visible.causal, scale, dropout)
+    if query.dtype == torch.bfloat16 and not query.is_cuda:  # where the fused kernel is several times slower
+        weights = attention_weights(query, key, visible, scale)
+        return functional.dropout(weights, dropout, training=dropout > 0) @ value
     keep = None if visible.keep is None else visible.keep[:, None]
     blind = None
     if keep is not None and query.is_cuda:  # cuDNN's kernel gives such a query a mean, and NaN gradients
@@ -55,29 +58,24 @@ def _packed(
     if packed_attention and can_attend and query.is_cuda and can_attend(query) and dropout == 0.0:
         out = packed_attention(query, key, value, queries.starts, keys.starts, causal, scale)
         return out.transpose(0, 1)[None]
-    place, key_place = queries.place(), keys.place()
     keep = None if causal else keys.keep()
     visible = Visible(None if keep is None else keep[:, None], causal)
-    with torch.autocast("cpu", enabled=False):  # there the kernel's way back is seven times slower in bf16
-        out = attention(
-            _in_rows(query, place, queries),
-            _in_rows(key, key_place, keys),
-            _in_rows(value, key_place, keys),
-            visible,
-            scale,
-            dropout,
-        )
-    return out.transpose(1, 2).flatten(0, 1).index_select(0, place).transpose(0, 1)[None]
+    rows = attention(
+        _in_rows(query, queries), _in_rows(key, keys), _in_rows(value, keys), visible, scale, dropout
+    )
+    out = rows.transpose(1, 2).flatten(0, 1)
+    out = out if queries.fill_rows else out.index_select(0, queries.place())
+    return out.transpose(0, 1)[None]
 
 
 def _in_rows(
-    x: Float[Tensor, "tokens heads width"], place: Int[Tensor, " tokens"], segments: Segments
+    x: Float[Tensor, "tokens heads width"], segments: Segments
 ) -> Float[Tensor, "sentences heads longest width"]:
-    """Each sentence in a padded row of its own, in fp32 on a CPU."""
-    x = x if x.is_cuda else x.float()
-    sentences = len(segments.starts) - 1
-    rows = x.new_zeros(sentences * segments.longest, *x.shape[1:]).index_copy(0, place, x)
-    return rows.unflatten(0, (sentences, segments.longest)).transpose(1, 2)
+    """Each sentence in a padded row of its own."""
+    sentences, longest = len(segments.starts) - 1, segments.longest
+    if not segments.fill_rows:
+        x = x.new_zeros(sentences * longest, *x.shape[1:]).index_copy(0, segments.place(), x)
+    return x.unflatten(0, (sentences, longest)).transpose(1, 2)
 
 
 def attention_weights(
@@ -93,9 +91,11 @@ def attention_weights(
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = query @ key.transpose(-2, -1) * scale
-    keep = visible.matrix(query.shape[2], key.shape[2], query.device)[:, None]
-    weights = scores.masked_fill(~keep, -math.inf).softmax(dim=-1)
-    return weights.masked_fill(~keep, 0.0)  # also where a query sees nothing, and softmax gave NaN
+    if visible == EVERYTHING:
+        return scores.softmax(dim=-1)
+    hidden = ~visible.matrix(query.shape[2], key.shape[2], query.device)[:, None]
+    weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(hidden, 0.0)  # also where a query sees nothing, and softmax gave NaN
 
 
 class Memory(NamedTuple):

@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.model.config import Position
+from regard.model.dropout import Dropout
 from regard.model.position import Positions
 
 
@@ -19,7 +20,7 @@ class Embedding(nn.Module):
         self.scale = math.sqrt(d_model)
         self.tokens = nn.Embedding(vocab_size, d_model)
         self.positions = Positions(position, max_length, d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "#batch length"]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.model.attention import Memory, MultiHeadAttention
 from regard.model.config import ModelConfig, Norm
+from regard.model.dropout import Dropout
 from regard.model.visible import Visible
 
 
@@ -18,7 +19,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.activation = nn.ReLU() if config.activation == "relu" else nn.GELU()
-        self.dropout = nn.Dropout(config.activation_dropout)
+        self.dropout = Dropout(config.activation_dropout)
         self.outer = nn.Linear(config.d_ff, config.d_model)
 
     def forward(self, x: Float[Tensor, "batch length d_model"]) -> Float[Tensor, "batch length d_model"]:
@@ -35,7 +36,7 @@ class Residual(nn.Module):
         super().__init__()
         self.place: Norm = config.norm
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(
         self, x: Float[Tensor, "batch length d_model"], sublayer: Callable[[Tensor], Tensor]
@@ -72,15 +73,22 @@ class EncoderLayer(nn.Module):
 
 
 class Past(NamedTuple):
-    """What one decoder layer remembers: the source, once per sentence, and the target so far."""
+    """What one decoder layer remembers: the source, once per sentence, and the target so far, by row.
+
+    A sentence has one row, or as many as it has hypotheses, side by side.
+    """
 
     source: Memory
     target: Memory | None
     """None before the first token."""
 
-    def select(self, rows: Int[Tensor, " row"]) -> "Past":
-        """Those rows of the batch, in that order."""
-        return Past(self.source.select(rows), None if self.target is None else self.target.select(rows))
+    def reorder(self, rows: Int[Tensor, " row"]) -> "Past":
+        """Those rows of the target, in that order."""
+        return Past(self.source, None if self.target is None else self.target.select(rows))
+
+    def select_source(self, sentences: Int[Tensor, " sentence"]) -> "Past":
+        """Those sentences of the source, in that order."""
+        return Past(self.source.select(sentences), self.target)
 
 
 class DecoderLayer(nn.Module):
@@ -112,7 +120,9 @@ class DecoderLayer(nn.Module):
             return self.self_attention(y, target, target_visible)
 
         def look_at_source(y: Tensor) -> Tensor:
-            return self.cross_attention(y, past.source, source_visible)
+            """The rows of a sentence ask as one sequence would: none needs its own copy of the source."""
+            asked = y.reshape(past.source.key.shape[0], -1, y.shape[-1])
+            return self.cross_attention(asked, past.source, source_visible).reshape(y.shape)
 
         x = self.around_self_attention(x, look_back)
         x = self.around_cross_attention(x, look_at_source)

@@ -22,12 +22,28 @@ class Decoding(NamedTuple):
     position: Int[Tensor, "row 1"]
     """Of the next target token, for each row."""
 
-    def select(self, rows: Int[Tensor, " row"]) -> "Decoding":
-        """Those rows, in that order: how search drops finished rows and reorders a beam."""
+    @property
+    def beam(self) -> int:
+        """Rows of each sentence: hypotheses that read the same source, side by side."""
+        return self.position.shape[0] // self.past[0].source.key.shape[0]
+
+    def expand(self, beam: int) -> "Decoding":
+        """So many rows for each sentence, all as its one row was; the source is not copied."""
+        rows = torch.arange(self.position.shape[0], device=self.position.device).repeat_interleave(beam)
+        return self.reorder(rows)
+
+    def reorder(self, rows: Int[Tensor, " row"]) -> "Decoding":
+        """Each row goes on from that one, of the same sentence, whose source stays where it is."""
+        past = tuple(layer.reorder(rows) for layer in self.past)
+        return Decoding(past, self.source_visible, self.position.index_select(0, rows))
+
+    def select(self, sentences: Int[Tensor, " sentence"]) -> "Decoding":
+        """Those sentences, in that order, with all their rows: how search drops what is finished."""
         keep = self.source_visible.keep
-        seen = Visible(None if keep is None else keep.index_select(0, rows))
-        past = tuple(layer.select(rows) for layer in self.past)
-        return Decoding(past, seen, self.position.index_select(0, rows))
+        seen = Visible(None if keep is None else keep.index_select(0, sentences))
+        past = tuple(layer.select_source(sentences) for layer in self.past)
+        rows = sentences[:, None] * self.beam + torch.arange(self.beam, device=sentences.device)
+        return Decoding(past, seen, self.position).reorder(rows.flatten())
 
 
 class Transformer(nn.Module):

@@ -17,6 +17,11 @@ class Segments(NamedTuple):
     longest: int
     """No sentence has more tokens."""
 
+    @property
+    def fill_rows(self) -> bool:
+        """Whether all sentences are of the same length: end to end and in rows is then the same."""
+        return self.at.shape[1] == (len(self.starts) - 1) * self.longest
+
     def owner(self) -> Int[Tensor, " tokens"]:
         """The number of the sentence that each token belongs to."""
         lengths = self.starts.diff()
@@ -29,7 +34,7 @@ class Segments(NamedTuple):
 
     def keep(self) -> Bool[Tensor, "sentences longest"] | None:
         """Which places of those rows are real; None if all are."""
-        if self.at.shape[1] == (len(self.starts) - 1) * self.longest:
+        if self.fill_rows:
             return None
         return torch.arange(self.longest, device=self.starts.device) < self.starts.diff()[:, None]
 

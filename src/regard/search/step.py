@@ -10,12 +10,25 @@ State = TypeVar("State")
 
 @runtime_checkable
 class Step(Protocol[State]):
-    """Writes one token more, in many rows at once; the state belongs to the model alone."""
+    """Writes one token more, in many rows at once; the state belongs to the model alone.
+
+    A row is a hypothesis. A state begins with one row for each sentence; after `expand` the rows of
+    a sentence lie side by side. Sentence and hypothesis are told apart because all hypotheses of a
+    sentence read the same source, which need not be moved when they change places.
+    """
 
     def step(self, state: State, token: Int[Tensor, " row"]) -> tuple[Float[Tensor, "row vocab"], State]:
         """Logits of every next token after `token`, and the state that has read it."""
         ...
 
-    def select(self, state: State, rows: Int[Tensor, " row"]) -> State:
-        """The state of those rows, in that order."""
+    def expand(self, state: State, beam: int) -> State:
+        """The state with so many rows for each sentence, all as its one row was."""
+        ...
+
+    def reorder(self, state: State, rows: Int[Tensor, " row"]) -> State:
+        """The state whose row i goes on from row `rows[i]`, of the same sentence."""
+        ...
+
+    def select(self, state: State, sentences: Int[Tensor, " sentence"]) -> State:
+        """The state of those sentences, in that order, each with all its rows."""
         ...

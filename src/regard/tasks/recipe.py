@@ -81,7 +81,8 @@ BIG_CLAIMS = (
 """Where the big model differs; 6.2 stands for its Table 3."""
 
 NOT_OF_THE_RECIPE = (
-    *("source", "target", "valid_source", "valid_target", "held_out", "bleu_pairs", "bpe_variants"),
+    *("source", "target", "pairs", "weights", "valid_source", "valid_target", "valid_pairs", "held_out"),
+    *("bleu_pairs", "strict", "cache", "bpe_variants"),
     *("extend_vocabulary", "accumulate", "minutes", "keep_last", "log_every", "device"),
 )
 """Settings that change what is read, shown or kept, or that only matter beside another one."""

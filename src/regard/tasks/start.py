@@ -12,8 +12,8 @@ from regard.config import merge, read_settings
 from regard.errors import ConfigError, require
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
-from regard.tasks.folder import CONFIG, WEIGHTS, load_model
-from regard.text.extending import extend_tokenizer
+from regard.tasks.folder import CONFIG, WEIGHTS, Model, load_model
+from regard.text.extending import made_of
 from regard.text.tokenizer import Tokenizer
 
 MAY_CHANGE = ("dropout", "attention_dropout", "activation_dropout")
@@ -53,12 +53,27 @@ class StartConfig:
 class Start:
     """A model to go on from."""
 
-    transformer: Transformer
-    tokenizer: Tokenizer
-    said: str
-    """For the plan."""
-    parent: Mapping[str, Any]
-    """For the manifest: the SHA-256 of the weights that were read, and their step."""
+    path: Path
+    model: Model
+
+    def weights(self, tokenizer: Tokenizer) -> Transformer:
+        """Its own, or extended for a tokenizer that was."""
+        old = self.model.tokenizer
+        if tokenizer.vocab_size == old.vocab_size:
+            return self.model.transformer
+        return extended(self.model.transformer, made_of(old, tokenizer))
+
+    def said(self, tokenizer: Tokenizer) -> str:
+        """For the plan."""
+        more = tokenizer.vocab_size - self.model.tokenizer.vocab_size
+        vocabulary = f"extended by {more:,}" if more else "kept"
+        return f"from {self.path} (step {self.parent['step']:,}), vocabulary {vocabulary}"
+
+    @property
+    def parent(self) -> dict[str, Any]:
+        """For the manifest: the SHA-256 of the weights that were read, and their step."""
+        manifest = self.model.manifest
+        return {"weights": manifest["files"][WEIGHTS]["sha256"], "step": manifest.get("step", 0)}
 
 
 def inherited(path: Path) -> dict[str, dict[str, object]]:
@@ -70,55 +85,38 @@ def inherited(path: Path) -> dict[str, dict[str, object]]:
     return merge(FINE_TUNING, {"model": settings.get("model", {}), "data": {"lowercase": lowercase}})
 
 
-def start_from(
-    path: Path, extend_vocabulary: int | None, model: ModelConfig, lowercase: bool, texts: Sequence[str]
-) -> Start:
-    """The model of the folder, its vocabulary extended by what the texts repeat, if so asked.
-
-    Settings that say otherwise than the folder are refused by name.
-    """
+def start_from(path: Path, model: ModelConfig, lowercase: bool) -> Start:
+    """The model of the folder; settings that say otherwise than it does are refused by name."""
     found = load_model(path)
-    _refuse_contradiction(path, found.transformer.config, model)
+    theirs = found.transformer.config
+    for name in (field.name for field in fields(ModelConfig) if field.name not in MAY_CHANGE):
+        if getattr(model, name) != getattr(theirs, name):
+            raise _contradiction(f"model.{name}", getattr(model, name), path, getattr(theirs, name))
     if found.tokenizer.lowercase != lowercase:
-        raise ConfigError(_contradiction("data.lowercase", lowercase, path, found.tokenizer.lowercase))
-    transformer, tokenizer, said = found.transformer, found.tokenizer, "vocabulary kept"
-    if extend_vocabulary is not None:
-        extension = extend_tokenizer(tokenizer, texts, extend_vocabulary)
-        transformer, tokenizer = extended(transformer, extension.made_of), extension.tokenizer
-        said = f"vocabulary extended by {len(extension.made_of):,}"
-    step = found.manifest.get("step", 0)
-    parent = {"weights": found.manifest["files"][WEIGHTS]["sha256"], "step": step}
-    return Start(transformer, tokenizer, f"from {path} (step {step:,}), {said}", parent)
+        raise _contradiction("data.lowercase", lowercase, path, found.tokenizer.lowercase)
+    return Start(path, found)
 
 
 @torch.no_grad()
-def extended(model: Transformer, made_of: Sequence[Sequence[int]]) -> Transformer:
+def extended(model: Transformer, parts_of: Sequence[Sequence[int]]) -> Transformer:
     """The model with a row more for each new piece, wherever it has one per piece: the mean of its parts'.
 
     The score of a new piece is then the mean of its parts' scores and never above them all, so
     greedy search goes on to say what it said before.
     """
-    config = replace(model.config, vocab_size=model.config.vocab_size + len(made_of))
+    config = replace(model.config, vocab_size=model.config.vocab_size + len(parts_of))
     with torch.random.fork_rng(devices=[]):
         larger = Transformer(config)
     old = dict(model.named_parameters())
     for name, weight in larger.named_parameters():
         rows = old[name]
         if len(rows) != len(weight):
-            rows = torch.cat([rows, *(rows[list(parts)].mean(0, keepdim=True) for parts in made_of)])
+            rows = torch.cat([rows, *(rows[list(parts)].mean(0, keepdim=True) for parts in parts_of)])
         weight.copy_(rows)
     return larger.eval()
 
 
-def _refuse_contradiction(path: Path, theirs: ModelConfig, ours: ModelConfig) -> None:
-    for name in (field.name for field in fields(ModelConfig) if field.name not in MAY_CHANGE):
-        if getattr(ours, name) != getattr(theirs, name):
-            raise ConfigError(
-                _contradiction(f"model.{name}", getattr(ours, name), path, getattr(theirs, name))
-            )
-
-
-def _contradiction(setting: str, ours: object, path: Path, theirs: object) -> str:
-    return (
+def _contradiction(setting: str, ours: object, path: Path, theirs: object) -> ConfigError:
+    return ConfigError(
         f"{setting} = {ours} contradicts {path}, where it is {theirs}; leave it out to go on from that model"
     )

@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +15,18 @@ from torch import Tensor
 from regard.checkpoint import checkpoints, publish
 from regard.config import to_toml
 from regard.data.batch import PairBatch, pair_batch
-from regard.data.bucketing import by_length, shuffled
+from regard.data.bucketing import by_length
 from regard.data.config import DataConfig
-from regard.data.ids import Ids, flatten
-from regard.data.variants import variants
-from regard.errors import ConfigError, DataError, RegardError, require
+from regard.data.stream import BatchPlan, stream
+from regard.errors import RegardError, require
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
+from regard.tasks.corpora import Corpora, prepare, write_report
 from regard.tasks.folder import save_model
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
 from regard.tasks.start import Start, StartConfig, start_from
 from regard.tasks.translator import Translator
-from regard.text.corpus import Corpus, hold_out, read_corpus
-from regard.text.tokenizer import Tokenizer, learn_tokenizer
 from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in
 from regard.train.interrupt import Interrupt
 from regard.train.log import Log
@@ -59,12 +56,9 @@ class TranslationRun:
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
     """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model."""
     refuse_unusable(out)
-    corpora = read_corpora(run)
-    with console.status("learning the pieces"):
-        start = find_start(run, corpora)
-        tokenizer = learn_pieces(run, corpora) if start is None else start.tokenizer
-        task = TranslationTask(run, corpora, tokenizer, start)
-        optimizer = adam(task.model, run.optimizer)
+    start = find_start(run)
+    task = TranslationTask(run, prepare_corpora(run, start, console), start)
+    optimizer = adam(task.model, run.optimizer)
     for line in task.plan():
         console.print(f"  {line}")
     with (
@@ -72,64 +66,35 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
         Log(out / "metrics.jsonl", console, run.train.steps) as log,
         Interrupt() as interrupt,
     ):
+        write_report(out, task.corpora)
         outcome = train(task, out, run.train, optimizer, task.rate, log, interrupt)
         publish(outcome.best, out / "model")
     return outcome
 
 
-@dataclass(frozen=True)
-class Corpora:
-    """What a run learns from, and what it is judged on."""
-
-    train: Corpus
-    valid: Corpus
-    held_out: bool
-    """Whether the second was taken out of the first."""
-
-
-def read_corpora(run: TranslationRun) -> Corpora:
-    """The files of the run; without validation files, a part of the training pairs is held out."""
-    data = run.data
-    if data.source is None or data.target is None:
-        raise ConfigError(
-            "there is nothing to train on; give --source FILE and --target FILE, or set them under [data]"
-        )
-    corpus = read_corpus(Path(data.source), Path(data.target))
-    if data.valid_source is not None and data.valid_target is not None:
-        valid = read_corpus(Path(data.valid_source), Path(data.valid_target))
-        return Corpora(corpus, valid, held_out=False)
-    train, valid = hold_out(corpus, max(1, min(data.held_out, len(corpus) // 10)), run.train.seed)
-    if not len(train):
-        raise DataError(
-            f"{data.source} has too few different sentences to hold some out; give --valid-source"
-        )
-    return Corpora(train, valid, held_out=True)
-
-
-def learn_pieces(run: TranslationRun, corpora: Corpora) -> Tokenizer:
-    """Joint pieces of both sides, from what the run learns from and nothing else."""
-    texts = [*corpora.train.source, *corpora.train.target]
-    return learn_tokenizer(texts, run.model.vocab_size, run.data.lowercase)
-
-
-def find_start(run: TranslationRun, corpora: Corpora) -> Start | None:
+def find_start(run: TranslationRun) -> Start | None:
     """The model that the run goes on from, if it does."""
-    start, texts = run.start, [*corpora.train.source, *corpora.train.target]
-    if start.model is None:
+    if run.start.model is None:
         return None
-    return start_from(Path(start.model), start.extend_vocabulary, run.model, run.data.lowercase, texts)
+    return start_from(Path(run.start.model), run.model, run.data.lowercase)
+
+
+def prepare_corpora(run: TranslationRun, start: Start | None, console: Console) -> Corpora:
+    """The run's corpora in pieces of their own, or in those of the model that it goes on from."""
+    model, seed = run.model, run.train.seed
+    tokenizer, extend = None if start is None else start.model.tokenizer, run.start.extend_vocabulary
+    return prepare(run.data, model.vocab_size, model.max_length, seed, console, tokenizer, extend)
 
 
 class TranslationTask:
     """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
 
-    def __init__(
-        self, run: TranslationRun, corpora: Corpora, tokenizer: Tokenizer, start: Start | None = None
-    ) -> None:
+    def __init__(self, run: TranslationRun, corpora: Corpora, start: Start | None = None) -> None:
         """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
+        tokenizer = corpora.tokenizer
         run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
-        self._corpora = corpora
+        self.corpora = corpora
         self._tokenizer = tokenizer
         self._start = start
         self._device = choose_device(run.compute.device)
@@ -137,10 +102,7 @@ class TranslationTask:
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
         if start is not None:
-            self.model.load_state_dict(start.transformer.state_dict())
-        self._variants = _train_pairs(run, corpora.train, tokenizer)
-        self._train = self._variants[0]
-        self._valid = _Pairs.of(corpora.valid, tokenizer, run.model.max_length)
+            self.model.load_state_dict(start.weights(tokenizer).state_dict())
         self._translator = Translator(self.model, tokenizer)
 
     def plan(self) -> Iterator[str]:
@@ -152,18 +114,10 @@ class TranslationTask:
             f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
         )
         if self._start is not None:
-            yield f"start   {self._start.said}"
-        how = "held out of the training files" if self._corpora.held_out else "from their own files"
-        yield f"data    {len(self._train):,} pairs to learn from, {len(self._valid):,} to validate on ({how})"
-        if len(self._variants) > 1:
-            yield f"        cut into pieces {len(self._variants)} ways, with dropout {run.data.bpe_dropout:g}"
-        for part, corpus, pairs in (
-            ("training", self._corpora.train, self._train),
-            ("validation", self._corpora.valid, self._valid),
-        ):
-            left_out = {**corpus.left_out, f"over {model.max_length - 1} pieces": pairs.too_long}
-            if said := [f"{number:,} {why}" for why, number in left_out.items() if number]:
-                yield f"        left out of {part}: {', '.join(said)}"
+            yield f"start   {self._start.said(self._tokenizer)}"
+        yield from self.corpora.plan()
+        if dropout := run.data.bpe_dropout:
+            yield f"        cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (
@@ -172,12 +126,9 @@ class TranslationTask:
         )
 
     def batches(self) -> Iterator[PairBatch]:
-        run = self._run
-        for epoch in count():
-            pairs = self._variants[epoch % len(self._variants)]
-            lengths = pairs.source.lengths, pairs.target.lengths
-            for indexes in shuffled(*lengths, run.data.batch_tokens, run.train.seed, epoch):
-                yield pair_batch(pairs.source, pairs.target, indexes)
+        pairs, plan = self.corpora.train, BatchPlan(self._run.data.batch_tokens)
+        for indexes, _ in stream(pairs, plan, self._run.train.seed):
+            yield pair_batch(pairs.source, pairs.target, indexes)
 
     def loss(self, batch: PairBatch) -> tuple[Tensor, int]:
         config = self._run.loss
@@ -197,9 +148,9 @@ class TranslationTask:
         """Loss over the validation pairs that fit the model, without smoothing; BLEU over the first pairs."""
         self.model.eval()
         loss = self._valid_loss()
-        sources = self._corpora.valid.source[: self._run.data.bleu_pairs]
-        references = self._corpora.valid.target[: len(sources)]
-        hypotheses = self._translator.translate(self._within_limit(sources))
+        texts = self.corpora.valid_texts[: self._run.data.bleu_pairs]
+        sources, references = ([pair[side] for pair in texts] for side in (0, 1))
+        hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
         score = bleu(hypotheses, references, self._run.data.lowercase)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
@@ -208,12 +159,13 @@ class TranslationTask:
         )
 
     def save(self, folder: Path, step: int, validation: Validation) -> None:
+        corpora = self.corpora
         numbers = {name: value for name, value in validation.metrics.items() if math.isfinite(value)}
         facts = {
             "step": step,
             "metrics": {**numbers, **validation.details},
-            "trained_on": {"pairs": len(self._train), "files": dict(self._corpora.train.files)},
-            "validated_on": {"pairs": len(self._valid), "files": dict(self._corpora.valid.files)},
+            "trained_on": {"pairs": len(corpora.train), "files": dict(corpora.fingerprint)},
+            "validated_on": {"pairs": len(corpora.valid), "files": dict(corpora.valid_fingerprint)},
         }
         if self._start is not None:
             facts["from"] = self._start.parent
@@ -226,7 +178,7 @@ class TranslationTask:
 
     @torch.no_grad()
     def _valid_loss(self) -> float:
-        pairs = self._valid
+        pairs = self.corpora.valid
         lengths = np.maximum(pairs.source.lengths, pairs.target.lengths)
         total, tokens = 0.0, 0
         for indexes in by_length(lengths, self._run.data.batch_tokens):
@@ -240,47 +192,6 @@ class TranslationTask:
         longest = self._run.model.max_length - 1
         rows = self._tokenizer.tokenize(texts)
         return [text if len(row) <= longest else "" for text, row in zip(texts, rows, strict=True)]
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """A corpus as ids, without the pairs that are too long for the model."""
-
-    source: Ids
-    target: Ids
-    too_long: int
-
-    @classmethod
-    def of(cls, corpus: Corpus, tokenizer: Tokenizer, max_length: int) -> "_Pairs":
-        source, target = (flatten(tokenizer.tokenize(side)) for side in (corpus.source, corpus.target))
-        return cls.fitting([(source, target)], max_length)[0]
-
-    @classmethod
-    def fitting(cls, variants: list[tuple[Ids, Ids]], max_length: int) -> list["_Pairs"]:
-        """The pairs that fit the model in every variant, so that all variants have the same pairs."""
-        lengths = np.maximum.reduce([side.lengths for pair in variants for side in pair])
-        chosen = np.flatnonzero(lengths < max_length)
-        if not len(chosen):
-            raise DataError(
-                f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
-            )
-        left_out = len(lengths) - len(chosen)
-        if not left_out:
-            return [cls(*pair, 0) for pair in variants]
-        return [cls(source.take(chosen), target.take(chosen), left_out) for source, target in variants]
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-
-def _train_pairs(run: TranslationRun, corpus: Corpus, tokenizer: Tokenizer) -> list[_Pairs]:
-    """What is learnt from, once for each way it is cut into pieces; epoch after epoch takes the next."""
-    data, seed = run.data, run.train.seed
-    source, target = (
-        variants(tokenizer, side, data.bpe_dropout, data.bpe_variants, seed)
-        for side in (corpus.source, corpus.target)
-    )
-    return _Pairs.fitting(list(zip(source, target, strict=True)), run.model.max_length)
 
 
 def refuse_unusable(out: Path) -> None:
@@ -309,7 +220,7 @@ def _folder(out: Path, settings: str) -> Iterator[None]:
     except BaseException:
         if not checkpoints(out):
             with suppress(OSError):  # whatever went wrong matters more than this
-                for name in ("config.toml", "metrics.jsonl"):
+                for name in ("config.toml", "data.json", "metrics.jsonl"):
                     (out / name).unlink(missing_ok=True)
                 if made:
                     out.rmdir()

@@ -1,27 +1,23 @@
-"""The corpus doctor: one pass over two files, and everything that is wrong with them, by line number."""
+"""The corpus doctor: one pass over a corpus, and everything that is wrong with them, by line number."""
 
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Int64
+from jaxtyping import Int64
 
 from regard.errors import require
 from regard.text import findings as kinds
 from regard.text.corpus import clean
 from regard.text.findings import Finding, Kind, Report
-from regard.text.lines import read_lines
+from regard.text.hashes import NONE, HashFile, Known, among, repeats
+from regard.text.pairs import NO_PAIR, PairFiles
 from regard.text.shift import BLOCK, Shift, ShiftWatch
 from regard.text.unpack import Seen
 
-Hashes = Int64[np.ndarray, " pairs"]
-Known = Int64[np.ndarray, " _"]  # hashes of another corpus: sorted, each once
-
 CONTROL = re.compile(r"[\x01-\x08\x0a-\x1f\x7f-\x9f]")
-NONE = 0  # the hash of a pair that is bad
 SLAB = 8192  # pairs whose numbers are gathered before numpy looks at them
 
 
@@ -48,73 +44,98 @@ DEFAULT = DoctorConfig()
 
 
 def examine(
-    source: Path,
-    target: Path,
+    corpus: PairFiles,
     settings: DoctorConfig = DEFAULT,
-    against: tuple[Path, Path] | None = None,
+    against: PairFiles | None = None,
     seen: Seen | None = None,
+    hashes: HashFile | None = None,
 ) -> Report:
-    """What is wrong with two files that should match line by line; raises only if one cannot be read.
+    """What is wrong with a corpus; raises only if a file cannot be read.
 
     `against` is another corpus, such as the test set, that must share no sentence with this one.
+    `hashes` is filled with those of every pair, for whoever wants to compare them further.
     """
-    known = None if against is None else (_hashes(against[0], seen), _hashes(against[1], seen))
-    patient = _Examination(settings, known)
+    if hashes is None:
+        with HashFile() as own:
+            return examine(corpus, settings, against, seen, own)
+    patient = _Examination(settings, None if against is None else _known(against, seen), hashes)
     source_lines = target_lines = 0
-    for a, b in zip_longest(read_lines(source, seen), read_lines(target, seen)):
-        source_lines += a is not None
-        target_lines += b is not None
-        if a is not None and b is not None:
-            patient.take(a, b)
+    for row in corpus.rows(seen):
+        source, target = row
+        source_lines += source is not None or row is NO_PAIR
+        target_lines += target is not None or row is NO_PAIR
+        if source is not None and target is not None:
+            patient.take(source, target)
+        elif row is NO_PAIR:
+            patient.miss()
     found = patient.findings()
-    names = (str(source), str(target))
-    fatal = _fatal(names, (source_lines, target_lines), patient.good)
-    return Report(*names, source_lines, target_lines, (*fatal, *found))
+    names = tuple(map(str, corpus.files))
+    fatal = _fatal(names, (source_lines, target_lines), patient)
+    return Report(names, source_lines, target_lines, (*fatal, *found))
 
 
-def _fatal(names: tuple[str, str], lines: tuple[int, int], good: int) -> list[Finding]:
+def _fatal(names: tuple[str, ...], lines: tuple[int, int], patient: "_Examination") -> list[Finding]:
     """Why nothing can be learned from the files, if nothing can."""
-    for name, count in zip(names, lines, strict=True):
+    for name, count in zip(names, lines, strict=False):
         if count == 0:
-            return [Finding(kinds.EMPTY, 0, [], f"{name} is empty; it must hold one sentence per line")]
+            return [Finding(kinds.EMPTY, 0, [], empty(name))]
     if lines[0] != lines[1]:
-        said = (
-            f"{names[0]} has {lines[0]} lines and {names[1]} {lines[1]}; the two sides must pair line by line"
-        )
+        said = differing(names, lines)
         return [Finding(kinds.LINE_COUNTS, abs(lines[0] - lines[1]), [min(lines) + 1], said)]
-    if good == 0:
-        return [
-            Finding(kinds.EMPTY, lines[0], [], f"{names[0]} and {names[1]} have no pair that could be used")
-        ]
+    if patient.good == 0:
+        said = f"{' and '.join(names)} have no pair that could be used; most: {patient.worst}"
+        return [Finding(kinds.EMPTY, lines[0], [], said)]
     return []
 
 
-class _Examination:
-    """What one pass over the pairs gathers: line numbers of bad pairs, and a hash of each good one."""
+def differing(names: Sequence[str], lines: Sequence[int]) -> str:
+    """What to say of two files that cannot match."""
+    return f"{names[0]} has {lines[0]} lines and {names[1]} {lines[1]}; the two sides must pair line by line"
 
-    def __init__(self, settings: DoctorConfig, known: tuple[Known, Known] | None) -> None:
-        self._settings, self._known = settings, known
-        self._pairs = array("q")
+
+def empty(name: str) -> str:
+    """What to say of a file with nothing in it."""
+    return f"{name} is empty; it must hold one sentence per line"
+
+
+class _Examination:
+    """What one pass over the pairs gathers: line numbers of bad pairs, and the hashes of good ones."""
+
+    def __init__(self, settings: DoctorConfig, known: tuple[Known, Known] | None, hashes: HashFile) -> None:
+        self._settings, self._known, self._hashes = settings, known, hashes
+        self._pairs = 0
         self._bad = {kind: array("q") for kind in kinds.PAIRWISE}
         self._shift = ShiftWatch()
         self._slab = _Slab()
 
     @property
     def good(self) -> int:
-        return len(self._pairs) - sum(map(len, self._bad.values()))
+        return self._pairs - sum(map(len, self._bad.values()))
+
+    @property
+    def worst(self) -> str:
+        """The kind that most bad pairs are of."""
+        kind = max(self._bad, key=lambda kind: len(self._bad[kind]))
+        return f"{kind.name} ({kind.meaning})"
 
     def take(self, source: bytes, target: bytes) -> None:
-        """The next line of each side."""
-        verdict = judge(source, target, self._settings)
+        """The next pair."""
+        self._add(judge(source, target, self._settings), len(source), len(target))
+
+    def miss(self) -> None:
+        """A line that holds no pair."""
+        self._add(kinds.NO_PAIR, 0, 0)
+
+    def _add(self, verdict: tuple[str, str] | Kind, source_length: int, target_length: int) -> None:
+        self._pairs += 1
+        slab = self._slab
         if isinstance(verdict, Kind):
-            self._bad[verdict].append(len(self._pairs) + 1)
-            verdict = None
-        self._pairs.append(NONE if verdict is None else hash(verdict))
-        self._slab.source_length.append(len(source))
-        self._slab.target_length.append(len(target))
-        if self._known is not None:
-            self._slab.source.append(NONE if verdict is None else hash(verdict[0]))
-            self._slab.target.append(NONE if verdict is None else hash(verdict[1]))
+            self._bad[verdict].append(self._pairs)
+            slab.hashes.extend((NONE, NONE))
+        else:
+            slab.hashes.extend((hash(verdict[0]), hash(verdict[1])))
+        slab.source_length.append(source_length)
+        slab.target_length.append(target_length)
         if len(self._slab.source_length) == SLAB:
             self._turn()
 
@@ -122,25 +143,27 @@ class _Examination:
         """All that was found, worst first."""
         self._turn()
         bad = [Finding(kind, len(lines), lines) for kind, lines in self._bad.items() if lines]
-        return [*_shift(self._shift.shifts(), len(self._pairs)), *bad, *_duplicates(_numbers(self._pairs))]
+        repeated = repeats(self._hashes.pairs())
+        noted = [Finding(kinds.DUPLICATE, len(repeated), repeated)] if repeated else []
+        return [*_shift(self._shift.shifts(), self._pairs), *bad, *noted]
 
     def _turn(self) -> None:
         """Looks at a whole slab at once, and begins the next."""
         slab, self._slab = self._slab, _Slab()
         self._shift.add(_numbers(slab.source_length), _numbers(slab.target_length))
+        hashes = _numbers(slab.hashes).reshape(-1, 2)
+        self._hashes.add(hashes)
         if self._known is not None:
-            shared = _among(self._known[0], _numbers(slab.source))
-            shared |= _among(self._known[1], _numbers(slab.target))
-            before = len(self._pairs) - len(shared)
+            shared = among(self._known[0], hashes[:, 0]) | among(self._known[1], hashes[:, 1])
+            before = self._pairs - len(shared)
             self._bad[kinds.SHARED].extend((np.flatnonzero(shared) + before + 1).tolist())
 
 
 class _Slab:
-    """The lengths of some thousand pairs, and the hashes of their sentences if somebody will ask for them."""
+    """The lengths of some thousand pairs, and the hashes of their sentences, one side after the other."""
 
     def __init__(self) -> None:
-        self.source_length, self.target_length = array("q"), array("q")
-        self.source, self.target = array("q"), array("q")
+        self.source_length, self.target_length, self.hashes = array("q"), array("q"), array("q")
 
 
 def judge(source: bytes, target: bytes, settings: DoctorConfig = DEFAULT) -> tuple[str, str] | Kind:
@@ -173,35 +196,14 @@ def _is_copy(a: str, b: str, settings: DoctorConfig) -> bool:
     return len(a) == len(b) >= settings.copy_from and a.lower() == b.lower()
 
 
-def _hashes(path: Path, seen: Seen | None) -> Known:
-    """The sentences of a file, as sorted numbers."""
-    sentences = (clean(line.decode("utf-8", errors="replace")) for line in read_lines(path, seen))
-    return np.unique(_numbers(array("q", (hash(sentence) for sentence in sentences if sentence))))
-
-
-def _among(known: Known, hashes: Hashes) -> Bool[np.ndarray, " pairs"]:
-    """Which of the hashes are known."""
-    if not len(known):
-        return np.zeros(len(hashes), dtype=bool)
-    return known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
-
-
-def _duplicates(pairs: Hashes) -> list[Finding]:
-    """The pairs that repeat an earlier one; one sorted copy, without places, saves memory."""
-    ordered = np.sort(pairs)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
-    where = _places(twice[twice != NONE], pairs)
-    _, first = np.unique(pairs[where], return_index=True)
-    lines = array("q", (np.delete(where, first) + 1).tobytes())
-    return [Finding(kinds.DUPLICATE, len(lines), lines)] if lines else []
-
-
-def _places(known: Known, hashes: Hashes) -> Int64[np.ndarray, " places"]:
-    """Where the known are among the hashes."""
-    slabs = (hashes[start : start + SLAB] for start in range(0, len(hashes), SLAB))
-    places = [start * SLAB + np.flatnonzero(_among(known, slab)) for start, slab in enumerate(slabs)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *places])
+def _known(corpus: PairFiles, seen: Seen | None) -> tuple[Known, Known]:
+    """The sentences of each side, as sorted numbers."""
+    sides = array("q"), array("q")
+    for row in corpus.rows(seen):
+        for side, line in zip(sides, row, strict=True):
+            if line is not None and (sentence := clean(line.decode("utf-8", errors="replace"))):
+                side.append(hash(sentence))
+    return np.unique(_numbers(sides[0])), np.unique(_numbers(sides[1]))
 
 
 def _shift(shifts: list[Shift], pairs: int) -> list[Finding]:

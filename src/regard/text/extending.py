@@ -8,9 +8,8 @@ old ones stood, and where no new piece occurs the ids are the old ids.
 import heapq
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 
 import numpy as np
 from tokenizers import Tokenizer as Backend
@@ -22,27 +21,31 @@ from regard.text.words import split_words
 RARE = 2
 """What the corpus has less often than this gets no piece of its own."""
 
-
-@dataclass(frozen=True)
-class Extension:
-    """A tokenizer with more pieces, and what they are made of."""
-
-    tokenizer: Tokenizer
-    made_of: list[list[int]]
-    """For each new piece, in the order of their ids, the old pieces that spelled it before."""
+CHUNK = 2**16  # texts counted together
 
 
-def extend_tokenizer(tokenizer: Tokenizer, texts: Sequence[str], pieces: int) -> Extension:
+def extend_tokenizer(tokenizer: Tokenizer, texts: Iterable[str], pieces: int) -> Tokenizer:
     """At most `pieces` new ones: characters that were bytes before, then what the texts repeat most."""
-    words = split_words(tokenizer, texts)
-    counts = dict(zip(words.spelled, np.bincount(words.at).tolist(), strict=True))
-    before = Merges(tokenizer)
-    letters = _new_letters(before, counts, max(1, pieces // 2))
+    counts = _count(tokenizer, texts)
+    letters = _new_letters(Merges(tokenizer), counts, max(1, pieces // 2))
     wider = _with(tokenizer, letters, [])
     merges = _learn(Merges(wider), counts, pieces - len(letters))
-    extended = _with(wider, [left + right for left, right in merges], merges)
-    new = [extended.piece(id) for id in range(tokenizer.vocab_size, extended.vocab_size)]
-    return Extension(extended, [before.segment(piece) for piece in new])
+    return _with(wider, [left + right for left, right in merges], merges)
+
+
+def made_of(old: Tokenizer, new: Tokenizer) -> list[list[int]]:
+    """For each piece that only the extended tokenizer has, by its id, the old pieces that it stands for."""
+    merges = Merges(old)
+    return [merges.segment(new.piece(id)) for id in range(old.vocab_size, new.vocab_size)]
+
+
+def _count(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
+    """How often each word occurs, a chunk of texts at a time."""
+    counts, texts = Counter[str](), iter(texts)
+    while chunk := list(islice(texts, CHUNK)):
+        words = split_words(tokenizer, chunk)
+        counts.update(dict(zip(words.spelled, np.bincount(words.at).tolist(), strict=True)))
+    return counts
 
 
 def _new_letters(before: Merges, counts: Mapping[str, int], limit: int) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["fatal", "bad", "note"]
 
@@ -38,6 +38,12 @@ SHIFT = Kind(
     "from some line on, the other side fits a few lines further up or down",
     "compare the two files around that line, and mend the one with a line too many or too few",
 )
+NO_PAIR = Kind(
+    "no pair",
+    "bad",
+    "not two columns with a tab between them, or not JSON with the texts source and target",
+    "mend it or leave it out",
+)
 NOT_UTF8 = Kind("not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8")
 BLANK = Kind("blank side", "bad", "a sentence without a translation, or the reverse", "leave it out")
 NUL = Kind("NUL", "bad", "the character U+0000: binary data, or UTF-16", "convert the file, or leave it out")
@@ -59,7 +65,7 @@ DUPLICATE = Kind(
     "duplicate", "note", "the same pair as an earlier one", "harmless unless there are very many"
 )
 
-PAIRWISE = (NOT_UTF8, BLANK, NUL, CONTROL, LONG, RATIO, COPY, SHARED)
+PAIRWISE = (NO_PAIR, NOT_UTF8, BLANK, NUL, CONTROL, LONG, RATIO, COPY, SHARED)
 """What makes a single pair bad; a pair that is bad in several ways counts under the first of these."""
 
 
@@ -78,13 +84,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found in two files that should match line by line."""
+    """What was found in two files that should match line by line, or in one with both sides on each line."""
 
-    source: str
-    target: str
+    files: tuple[str, ...]
     source_lines: int
     target_lines: int
     findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        return " and ".join(self.files)
 
     @property
     def pairs(self) -> int:
@@ -107,19 +116,26 @@ class Report:
         found = ((line, f.kind.name) for f in self.findings if f.kind in PAIRWISE for line in f.lines)
         return dict(sorted(found))
 
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many pairs training leaves out, by reason."""
+        return {finding.kind.name: finding.count for finding in self.findings if finding.kind in PAIRWISE}
+
     def to_json(self) -> str:
-        """Everything, for programs; of each kind the first LISTED line numbers."""
-        document = {
-            "source": self.source,
-            "target": self.target,
+        """Everything, for programs."""
+        return json.dumps(self.as_document(), ensure_ascii=False, indent=2) + "\n"
+
+    def as_document(self) -> dict[str, Any]:
+        """Everything, as JSON has it; of each kind the first LISTED line numbers."""
+        return {
+            "files": list(self.files),
             "source_lines": self.source_lines,
             "target_lines": self.target_lines,
             "pairs": self.pairs,
             "fatal": self.fatal is not None,
-            "bad": sum(finding.count for finding in self.findings if finding.kind in PAIRWISE),
+            "bad": sum(self.left_out.values()),
             "findings": [_as_dict(finding) for finding in self.findings],
         }
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _as_dict(finding: Finding) -> dict[str, object]:

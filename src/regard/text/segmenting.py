@@ -35,14 +35,18 @@ class Sampler:
 
         `first` is the place of the first text in its corpus: a corpus may be done in parts.
         """
-        flat, starts = self.sample(split_words(self._tokenizer, texts), variant, first)
+        return self.rows(split_words(self._tokenizer, texts), variant, first)
+
+    def rows(self, words: Words, variant: int, first: int = 0) -> list[list[int]]:
+        """The same for texts whose words are known already."""
+        flat, starts = self.sample(words, variant, first)
         ids, ends = flat.tolist(), starts.tolist()
         return [ids[start:end] for start, end in pairwise(ends)]
 
     def sample(
         self, words: Words, variant: int, first: int = 0
     ) -> tuple[Int32[np.ndarray, " tokens"], Int64[np.ndarray, " texts_and_one"]]:
-        """One variant of texts whose words are known already: ids end to end, and where each text starts."""
+        """The same as arrays: ids end to end, and where each text starts."""
         keys = np.array([_key(word) for word in words.spelled], np.uint64)
         run = _mix(_mix(np.zeros(1, np.uint64), self._seed), variant)
         counts = np.diff(words.starts)

@@ -1,8 +1,9 @@
 """Joint byte-pair encoding on the `tokenizers` library: any text to ids and back, nothing lost."""
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -56,6 +57,11 @@ class Tokenizer:
             raise IndexError(f"there is no piece {id}; ids run from 0 to {self.vocab_size - 1}")
         return piece
 
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of all that decides how text becomes ids."""
+        return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
+
     def to_json(self) -> str:
         """The whole tokenizer, in the library's format."""
         return self._backend.to_str(pretty=True)
@@ -64,11 +70,12 @@ class Tokenizer:
         path.write_text(self.to_json(), encoding="utf-8")
 
 
-def learn_tokenizer(texts: Sequence[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
+def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
     """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
 
-    A character too rare for a piece of its own is written as its bytes, so nothing is unknown.
-    With `lowercase` there are no capitals, neither in what is learnt nor in what comes back.
+    A character too rare for a piece of its own is written as its bytes, so nothing is unknown. The
+    texts are gone through twice. With `lowercase` there are no capitals, neither in what is learnt nor
+    in what comes back.
     """
     if vocab_size <= SMALLEST:
         raise ConfigError(
@@ -85,7 +92,7 @@ def learn_tokenizer(texts: Sequence[str], vocab_size: int, lowercase: bool = Fal
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    backend.train_from_iterator(texts, trainer)
+    backend.train_from_iterator(iter(texts), trainer)
     return Tokenizer(_backend(_with_marks_and_bytes(backend), lowercase))
 
 
@@ -98,7 +105,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return Tokenizer(backend)
 
 
-def _alphabet(texts: Sequence[str], limit: int, lowercase: bool) -> list[str]:
+def _alphabet(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:
     """The most frequent characters; the library, left to choose, breaks ties differently each time."""
     counts, spelling = Counter(" "), normalizers.Sequence(_spelling(lowercase))
     for text in texts:

@@ -1,0 +1,189 @@
+"""`regard score`: how good translations are, in figures that others can compare with theirs."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.translator import add_search, load, translate
+from regard.errors import DataError, RegardError
+
+if TYPE_CHECKING:
+    from regard.metrics.bleu import Bleu
+    from regard.metrics.chrf import Chrf
+    from regard.metrics.compare import Difference
+
+NAMES = {
+    "bleu": "BLEU",
+    "bleu_lower": "BLEU, lower-case",
+    "chrf": "chrF",
+    "chrf_lower": "chrF, lower-case",
+    "bleu_tokenised_lower": "BLEU, tokenised lower-case",
+}
+PACKED = (".gz", ".xz", ".zst")
+SURE = 0.05
+
+EPILOG = """\
+what it prints
+  BLEU and chrF by sacreBLEU, each with the signature that belongs beside it in print; `brevity` is
+  what BLEU was multiplied by because the translations are short. Tokenised lower-case BLEU is the
+  figure of papers on Multi30k; it needs pip install "regard[moses]". docs/scores.md says more.
+
+examples
+  regard score runs/en-de --source test.en --reference test.de
+  regard score runs/en-de --source test.en.gz --reference test.de.gz --beam 5 --alpha 1 --json
+  regard score --hypotheses mine.de --reference test.de --baseline theirs.de
+"""
+
+
+def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "score",
+        help="BLEU and chrF of a model, or of translations in a file",
+        description="Translate a test set with a model, or take translations from a file, and score them.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "model", metavar="MODEL", type=Path, nargs="?", help="folder that `regard train` wrote"
+    )
+    for flag, said in (
+        ("--source", "with MODEL: the sentences to translate"),
+        ("--hypotheses", "instead of MODEL: translations to score"),
+        ("--baseline", "translations by another system: is the difference more than luck?"),
+        ("--output", "with MODEL: write its translations there"),
+    ):
+        parser.add_argument(flag, metavar="FILE", type=Path, help=said)
+    parser.add_argument("--reference", metavar="FILE", type=Path, required=True, help="what they should be")
+    parser.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="how to tokenise for tokenised BLEU: de, fr, ... (default: the ending of the reference's name)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    add_search(parser)
+    parser.set_defaults(run=run_score)
+
+
+def run_score(options: argparse.Namespace) -> None:
+    _check_flags(options)
+    from regard.metrics.compare import compare
+    from regard.metrics.scores import all_scores
+    from regard.text.corpus import read_texts
+
+    language = _language(options)
+    references = read_texts(options.reference)
+    baseline = (
+        None if options.baseline is None else _matching(options.baseline, options.reference, references)
+    )
+    hypotheses = _hypotheses(options, references)
+    scores = all_scores(hypotheses, references, language)
+    differences = {} if baseline is None else compare(hypotheses, baseline, references)
+    show = _as_json if options.json else _as_table
+    sys.stdout.write(show(options, len(references), scores, differences) + "\n")
+
+
+def _check_flags(options: argparse.Namespace) -> None:
+    if (options.model is None) == (options.hypotheses is None):
+        raise RegardError("give a MODEL to translate with, or --hypotheses FILE: one of the two")
+    if (options.model is None) != (options.source is None):
+        raise RegardError("MODEL and --source FILE go together: what to translate with, and what")
+    if options.output is not None:
+        if options.model is None:
+            raise RegardError("--output is for what a MODEL translates; --hypotheses are in a file already")
+        refuse_unwritable(options.output)
+
+
+def _language(options: argparse.Namespace) -> str | None:
+    """As asked for, or by the name of the reference; says so where neither tells."""
+    from regard.metrics.moses import MISSING, languages, moses
+
+    if options.target_language is not None:
+        moses(options.target_language)  # what cannot work is said before the work
+        return options.target_language
+    name = options.reference
+    ending = (name.with_suffix("") if name.suffix in PACKED else name).suffix.removeprefix(".")
+    known = languages()
+    if ending in known:
+        return ending
+    sys.stderr.write(
+        "tokenised BLEU is left out; --target-language would allow it\n" if known else f"{MISSING}\n"
+    )
+    return None
+
+
+def _hypotheses(options: argparse.Namespace, references: Sequence[str]) -> list[str]:
+    if options.model is None:
+        return _matching(options.hypotheses, options.reference, references)
+    sources = _matching(options.source, options.reference, references)
+    found = translate(load(options), sources, options)
+    if options.output is not None:
+        write_output(options.output, "".join(line + "\n" for line in found).encode("utf-8"))
+    return found
+
+
+def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
+    """The lines of a file that must have one for each reference."""
+    from regard.text.corpus import read_texts
+
+    lines = read_texts(path)
+    if len(lines) != len(references):
+        raise DataError(
+            f"{path} has {len(lines)} lines and {reference} {len(references)}; they must match line by line"
+        )
+    return lines
+
+
+def _as_json(
+    options: argparse.Namespace,
+    sentences: int,
+    scores: "Mapping[str, Bleu | Chrf]",
+    differences: "Mapping[str, Difference]",
+) -> str:
+    files = ("model", "source", "hypotheses", "reference", "baseline")
+    found: dict[str, Any] = {
+        name: str(getattr(options, name)) for name in files if getattr(options, name) is not None
+    }
+    if options.model is not None:
+        found |= {"beam": options.beam, "alpha": options.alpha}
+    found |= {"sentences": sentences, "scores": {name: asdict(score) for name, score in scores.items()}}
+    if differences:
+        found["against_baseline"] = {name: asdict(found) for name, found in differences.items()}
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _as_table(
+    options: argparse.Namespace,
+    sentences: int,
+    scores: "Mapping[str, Bleu | Chrf]",
+    differences: "Mapping[str, Difference]",
+) -> str:
+    how = "" if options.model is None else f", beam {options.beam}, alpha {options.alpha:g}"
+    lines = [
+        f"{options.model or options.hypotheses} against {options.reference}: {sentences:,} sentences{how}",
+        f"{'':26}  score  brevity  tokens  reference  signature",
+    ]
+    lines += [
+        f"{NAMES[name]:26}  {score.score:5.2f}  {_lengths(score):26}  {score.signature}"
+        for name, score in scores.items()
+    ]
+    for name, found in differences.items():
+        verdict = "more than luck" if found.p_value < SURE else "may be luck"
+        lines.append(
+            f"{NAMES[name]} {found.score - found.baseline:+.2f} on {options.baseline}, "
+            f"which has {found.baseline:.2f}: {verdict}, p = {found.p_value:.3f} ({found.signature})"
+        )
+    return "\n".join(lines)
+
+
+def _lengths(score: "Bleu | Chrf") -> str:
+    """The columns that only BLEU has."""
+    from regard.metrics.bleu import Bleu
+
+    if not isinstance(score, Bleu):
+        return ""
+    return f"{score.brevity_penalty:7.3f}  {score.hypothesis_length:6}  {score.reference_length:9}"

@@ -1,0 +1,159 @@
+"""What is prepared once and found again: whole folders, named by the hash of what they were made from."""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.checkpoint import MANIFEST, read_manifest, write_whole
+from regard.errors import CheckpointError, DataError
+from regard.text.lines import count_lines
+from regard.text.unpack import Seen, readable
+
+SETTLED = 0.1  # seconds; a file changed later than that before it was read could change again unseen
+
+Fill = Callable[[Path], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a file holds, without the text."""
+
+    sha256: str
+    lines: int
+
+
+class Cache:
+    """A folder of folders; each is whole or absent, and a damaged one is made again."""
+
+    def __init__(self, setting: str | None, say: Callable[[str], object]) -> None:
+        self._root = cache_folder() if setting is None else Path(setting)
+        self._say = say
+
+    def scratch(self) -> Path:
+        """Where files without a name may lie: on the same disk."""
+        self._make(self._root)
+        return self._root
+
+    def folder(self, name: str, made_from: Mapping[str, Any], fill: Fill) -> tuple[Path, dict[str, Any]]:
+        """The folder made from those facts, filled now if it is not there, and what its manifest says.
+
+        `fill` writes the files and returns what should be remembered of them.
+        """
+        self._make(self._root / name)
+        path = self._root / name / _hash(made_from)
+        manifest = self._read(path)
+        if manifest is None:
+            manifest = _fill(path, fill)
+        return path, manifest
+
+    def file(self, path: Path, seen: Seen | None = None) -> FileFacts:
+        """The facts of a file: remembered, if its size, times and place on the disk are still the same."""
+        with readable(path):
+            before = path.stat()
+        if not stat.S_ISREG(before.st_mode) and not path.is_dir():
+            raise DataError(f"{path} is no plain file, and must be read more than once; save it as one first")
+        note = self._root / "files" / f"{_hash(str(path.resolve()))}.json"
+        identity = _identity(before)
+        if (remembered := _read_note(note, identity)) is not None:
+            return remembered
+        began, digest = time.time(), hashlib.sha256()
+        lines = count_lines(path, _both(digest.update, seen))
+        facts = FileFacts(digest.hexdigest(), lines)
+        if began - max(before.st_mtime, before.st_ctime) > SETTLED and identity == _identity(path.stat()):
+            self._make(note.parent)
+            _write_note(note, {"path": str(path.resolve()), "identity": identity, **asdict(facts)})
+        return facts
+
+    def _read(self, path: Path) -> dict[str, Any] | None:
+        """The manifest of a folder that is there and sound."""
+        if not path.exists():
+            return None
+        try:
+            manifest = _quickly_checked(path) or read_manifest(path)
+        except CheckpointError as error:
+            self._say(f"{error}: it is made again")
+            shutil.rmtree(path, ignore_errors=True)
+            return None
+        return manifest
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(
+                f"{folder} cannot be written: {error.strerror}; set data.cache to another folder"
+            ) from None
+
+
+def cache_folder() -> Path:
+    """`regard` in the user's cache folder, as the XDG specification finds it."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "regard"
+
+
+def _fill(path: Path, fill: Fill) -> dict[str, Any]:
+    def fill_and_note(place: Path) -> dict[str, Any]:
+        facts = fill(place)
+        return {**facts, "written": {each.name: each.stat().st_mtime_ns for each in place.iterdir()}}
+
+    try:
+        write_whole(path, fill_and_note)
+    except CheckpointError:
+        if not path.exists():
+            raise
+        # another process was quicker
+    return _quickly_checked(path) or read_manifest(path)
+
+
+def _quickly_checked(path: Path) -> dict[str, Any] | None:
+    """The manifest, if every file still has the size and the time it was written with.
+
+    Reading them all would take longer the larger they are; whatever writes to a file changes its time.
+    """
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        for name, expected in manifest["files"].items():
+            now = (path / name).stat()
+            if (now.st_size, now.st_mtime_ns) != (expected["bytes"], manifest["written"][name]):
+                return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return manifest
+
+
+def _read_note(note: Path, identity: Sequence[int]) -> FileFacts | None:
+    try:
+        known = json.loads(note.read_bytes())
+        return FileFacts(known["sha256"], known["lines"]) if known["identity"] == list(identity) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _write_note(note: Path, facts: Mapping[str, Any]) -> None:
+    temporary = note.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(facts), encoding="utf-8")
+    temporary.replace(note)
+
+
+def _identity(status: os.stat_result) -> list[int]:
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
+
+
+def _both(first: Seen, second: Seen | None) -> Seen:
+    def seen(piece: bytes) -> None:
+        first(piece)
+        if second is not None:
+            second(piece)
+
+    return seen
+
+
+def _hash(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]

@@ -1,0 +1,103 @@
+"""Token ids in files that are mapped into memory: a corpus may be larger than memory, and opens at once."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from regard.data.config import Long
+from regard.data.ids import Ids
+from regard.data.long import Rows, tokenize_pairs
+from regard.data.pairs import Pairs
+from regard.data.variants import NO_DROPOUT, PieceDropout
+from regard.text.tokenizer import Tokenizer
+
+CHUNK = 2**14  # pairs tokenized together
+Texts = Iterable[tuple[str, str]]
+
+
+def write_pairs(
+    folder: Path,
+    corpora: Sequence[Texts],
+    tokenizer: Tokenizer,
+    longest: int,
+    policy: Long,
+    dropout: PieceDropout = NO_DROPOUT,
+) -> dict[str, Any]:
+    """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
+    kind = "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"
+    sizes, long = [], Counter()
+    with _SideWriter(folder, "source", kind) as source, _SideWriter(folder, "target", kind) as target:
+        for texts in corpora:
+            before = source.sentences
+            for source_rows, target_rows, counts in _tokenized(texts, tokenizer, longest, policy, dropout):
+                source.add(source_rows)
+                target.add(target_rows)
+                long += counts
+            sizes.append((source.sentences - before) // dropout.ways)
+    return {"kind": kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
+
+
+def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> Pairs:
+    """The pairs that `write_pairs` wrote; nothing is read before it is asked for."""
+    source, target = (
+        Ids(_mapped(folder / f"{side}.ids", facts["kind"]), _mapped(folder / f"{side}.starts", "<i8"))
+        for side in ("source", "target")
+    )
+    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"])
+
+
+def _tokenized(
+    texts: Texts, tokenizer: Tokenizer, longest: int, policy: Long, dropout: PieceDropout
+) -> Iterator[tuple[Rows, Rows, Counter[str]]]:
+    """Chunk by chunk; while one is tokenized, the next is read."""
+    with ThreadPoolExecutor(1) as worker:
+        pending = None
+        for number, chunk in enumerate(_chunks(texts)):
+            job = worker.submit(
+                tokenize_pairs, chunk, tokenizer, longest, policy, dropout, first=number * CHUNK
+            )
+            if pending is not None:
+                yield pending.result()
+            pending = job
+        if pending is not None:
+            yield pending.result()
+
+
+def _chunks(texts: Texts) -> Iterator[list[tuple[str, str]]]:
+    texts = iter(texts)
+    while chunk := list(islice(texts, CHUNK)):
+        yield chunk
+
+
+class _SideWriter:
+    """The two files of one side: the ids end to end, and where each sentence starts."""
+
+    def __init__(self, folder: Path, side: str, kind: str) -> None:
+        self._ids: IO[bytes] = (folder / f"{side}.ids").open("wb")
+        self._starts: IO[bytes] = (folder / f"{side}.starts").open("wb")
+        self._starts.write(np.zeros(1, "<i8").tobytes())
+        self._kind, self._end, self.sentences = kind, 0, 0
+
+    def __enter__(self) -> "_SideWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ids.close()
+        self._starts.close()
+
+    def add(self, rows: Rows) -> None:
+        ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
+        self._starts.write(ends.tobytes())
+        self._ids.write(np.array([id for row in rows for id in row], self._kind).tobytes())
+        if rows:
+            self._end, self.sentences = int(ends[-1]), self.sentences + len(rows)
+
+
+def _mapped(path: Path, kind: str) -> np.ndarray:
+    """A plain view of the map: slices of `np.memmap` itself are slow."""
+    return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.zeros(0, kind)

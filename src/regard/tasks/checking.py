@@ -1,0 +1,180 @@
+"""The doctor before every training: which pairs of the corpora are learned from, and why not the others."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+from rich.console import Console
+
+from regard.data.cache import Cache, FileFacts
+from regard.data.holdout import HeldOut, hold_out
+from regard.errors import DataError
+from regard.tasks.bar import Bar
+from regard.text.corpus import clean
+from regard.text.doctor import DEFAULT, examine
+from regard.text.findings import PAIRWISE, Report
+from regard.text.hashes import SLAB, HashFile, slabs
+from regard.text.pairs import PairFiles
+from regard.text.unpack import Seen
+
+Text = tuple[str, str]
+SHARING = "sharing a sentence with the held-out part"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is held out where there are no validation files: at most so many pairs, drawn by the seed."""
+
+    pairs: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the doctor said of each corpus, and the pairs that may be learned from."""
+
+    key: str
+    """The same for the same text, checked in the same way."""
+    corpora: tuple[PairFiles, ...]
+    keep: UInt8[np.ndarray, " lines"]
+    """1 for each line, through all corpora, that is learned from; mapped, not read."""
+    kept: int
+    reports: tuple[dict[str, Any], ...]
+    left_out: dict[str, int]
+    held_out: tuple[Text, ...]
+
+    def texts(self, corpus: int, seen: Seen | None = None) -> Iterator[Text]:
+        """The pairs of one corpus that are learned from, as training sees them."""
+        first = sum(report["pairs"] for report in self.reports[:corpus])
+        keep = self.keep[first : first + self.reports[corpus]["pairs"]]
+        for (source, target), kept in zip(self.corpora[corpus].rows(seen), _each(keep), strict=True):
+            if kept and source is not None and target is not None:
+                yield clean(source.decode("utf-8")), clean(target.decode("utf-8"))
+
+    def refuse_bad(self) -> None:
+        """What `strict` asks for: the first pair that would be left out ends it."""
+        for report in self.reports:
+            bad = [finding for finding in report["findings"] if finding["severity"] == "bad"]
+            if bad:
+                first = min(bad, key=lambda finding: finding["lines"][0])
+                kinds = ", ".join(f"{finding['kind']} ({finding['count']})" for finding in bad)
+                raise DataError(
+                    f"{' and '.join(report['files'])} line {first['lines'][0]}: {first['kind']}; "
+                    f"in all {kinds}, and --strict refuses them"
+                )
+
+
+def check(
+    corpora: Sequence[PairFiles],
+    valid: PairFiles | None,
+    files: Mapping[Path, FileFacts],
+    part: Part,
+    cache: Cache,
+    console: Console,
+) -> Checked:
+    """Examines the corpora, unless the same files have been examined before.
+
+    Pairs that share a sentence with `valid` are left out; if it is None, a part is held out.
+    """
+    made_from = {
+        "format": 1,
+        "files": [_as_read(corpus, files) for corpus in corpora],
+        "valid": _as_read(valid, files) if valid else asdict(part),
+        "doctor": asdict(DEFAULT),
+    }
+
+    def fill(place: Path) -> dict[str, Any]:
+        return _examine(place, corpora, valid, part, cache.scratch(), console)
+
+    path, known = cache.folder("checked", made_from, fill)
+    reports = json.loads((path / "reports.json").read_bytes())
+    for report, corpus in zip(reports, corpora, strict=True):
+        report["files"] = [str(file) for file in corpus.files]  # the same text may have moved
+    held = tuple((a, b) for a, b in json.loads((path / "held.json").read_bytes()))
+    keep = np.asarray(np.memmap(path / "keep", np.uint8, "r"))
+    return Checked(path.name, tuple(corpora), keep, known["kept"], tuple(reports), known["left_out"], held)
+
+
+def _examine(
+    place: Path,
+    corpora: Sequence[PairFiles],
+    valid: PairFiles | None,
+    part: Part,
+    scratch: Path,
+    console: Console,
+) -> dict[str, Any]:
+    """Fills a folder with the reports, a mark for each pair that is kept, and the held-out pairs."""
+    with ExitStack() as files:
+        hashes = [files.enter_context(HashFile(scratch)) for _ in corpora]
+        with Bar("checking the pairs", [file for each in corpora for file in each.files], console) as seen:
+            reports = [
+                examine(corpus, against=valid, seen=seen, hashes=each)
+                for corpus, each in zip(corpora, hashes, strict=True)
+            ]
+        for report in reports:
+            if report.fatal is not None:
+                raise DataError(report.fatal.detail)
+        left_out = sum((Counter(report.left_out) for report in reports), Counter())
+        good = sum(report.pairs for report in reports) - left_out.total()
+        held = None
+        if valid is None:
+            held = hold_out([each.pairs() for each in hashes], max(1, min(part.pairs, good // 10)), part.seed)
+        kept = _write_keep(place / "keep", reports, hashes, held)
+    chosen = [] if held is None else _texts_at(corpora, held.pairs)
+    if held is not None:
+        left_out[SHARING] = good - kept - len(chosen)
+    if not kept:
+        raise DataError(
+            f"{corpora[0].name} has too few different sentences to hold some out; give --valid-source"
+        )
+    (place / "reports.json").write_text(json.dumps([report.as_document() for report in reports]), "utf-8")
+    (place / "held.json").write_text(json.dumps(chosen), "utf-8")
+    return {"kept": kept, "left_out": {why: count for why, count in left_out.items() if count}}
+
+
+def _write_keep(
+    path: Path, reports: Sequence[Report], hashes: Sequence[HashFile], held: HeldOut | None
+) -> int:
+    """A byte for each line of all corpora: 1 if its pair is learned from. Returns how many are."""
+    kept, first = 0, 0
+    keep = np.memmap(path, np.uint8, "w+", shape=(sum(report.pairs for report in reports),))
+    keep[:] = 1
+    for report, each in zip(reports, hashes, strict=True):
+        here = keep[first : first + report.pairs]
+        for finding in report.findings:
+            if finding.kind in PAIRWISE:
+                here[np.asarray(finding.lines, np.int64) - 1] = 0
+        for start, slab in slabs(each.pairs()):
+            if held is not None:
+                here[start : start + SLAB] &= ~held.touches(slab)
+        kept += int(np.count_nonzero(here))
+        first += report.pairs
+    keep.flush()
+    return kept
+
+
+def _texts_at(corpora: Sequence[PairFiles], chosen: Sequence[Sequence[int]]) -> list[Text]:
+    """The pairs at those lines."""
+    found = []
+    for corpus, indexes in zip(corpora, chosen, strict=True):
+        wanted = set(indexes)
+        for index, (source, target) in enumerate(corpus.rows()):
+            if index in wanted and source is not None and target is not None:
+                found.append((clean(source.decode("utf-8")), clean(target.decode("utf-8"))))
+    return found
+
+
+def _as_read(corpus: PairFiles, files: Mapping[Path, FileFacts]) -> list[list[str]]:
+    """What each file holds, and the endings that say how it is read."""
+    return [[files[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
+
+
+def _each(keep: UInt8[np.ndarray, " lines"]) -> Iterator[int]:
+    for start in range(0, len(keep), SLAB):
+        yield from keep[start : start + SLAB].tolist()

@@ -1,0 +1,82 @@
+"""The sentences of a corpus as numbers, kept on disk, so that equal ones are found in flat memory."""
+
+import tempfile
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from jaxtyping import Bool, Int64
+
+Hashes = Int64[np.ndarray, " hashes"]
+Known = Int64[np.ndarray, " _"]  # those of another corpus: sorted, each once
+PairHashes = Int64[np.ndarray, "pairs 2"]
+
+NONE = 0  # stands for a sentence of a bad pair
+SLAB = 2**16  # pairs looked at together
+PART = 2**22  # hashes that are sorted together
+MIX = -7046029254386353131  # odd, with its bits all over: 2^64 divided by the golden ratio
+
+
+class HashFile:
+    """Two numbers for every pair, in a file that has no name and goes when it is closed."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._pairs = 0
+
+    def __enter__(self) -> "HashFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, hashes: PairHashes) -> None:
+        self._file.write(hashes.tobytes())
+        self._pairs += len(hashes)
+
+    def pairs(self) -> PairHashes:
+        """All of them, mapped into memory and not read into it."""
+        self._file.flush()
+        if not self._pairs:  # which cannot be mapped
+            return np.zeros((0, 2), np.int64)
+        return np.asarray(np.memmap(self._file, np.int64, "r", shape=(self._pairs, 2)))
+
+
+def slabs(hashes: PairHashes) -> Iterator[tuple[int, PairHashes]]:
+    """Stretches of the pairs, and where each begins."""
+    for start in range(0, len(hashes), SLAB):
+        yield start, hashes[start : start + SLAB]
+
+
+def among(known: Known, hashes: Hashes) -> Bool[np.ndarray, " hashes"]:
+    """Which of the hashes are known; `known` is sorted, each once."""
+    if not len(known):
+        return np.zeros(len(hashes), dtype=bool)
+    return known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
+
+
+def repeats(hashes: PairHashes) -> array:
+    """The pairs, counted from 1, that are the same as an earlier one; bad pairs are like no other.
+
+    Hashes are spread evenly, so each part of their range holds about as many: one is sorted at a time.
+    """
+    parts = 1 + len(hashes) // PART
+    found = [_repeats_in(hashes, part, parts) for part in range(parts)]
+    return array("q", np.sort(np.concatenate(found)).tobytes())
+
+
+def _repeats_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, " repeats"]:
+    numbers, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for start, slab in slabs(hashes):
+        mixed = slab[:, 0] * MIX + slab[:, 1]
+        chosen = np.flatnonzero((slab[:, 0] != NONE) & (mixed % parts == part))
+        numbers.append(mixed[chosen])
+        places.append(chosen + start + 1)
+    number, place = np.concatenate(numbers), np.concatenate(places)
+    order = np.argsort(number, kind="stable")
+    again = np.flatnonzero(number[order][1:] == number[order][:-1]) + 1
+    return place[order[again]]

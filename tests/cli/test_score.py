@@ -1,0 +1,166 @@
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import regard
+from regard.cli.main import main
+
+SMALL = [
+    f"--set={setting}"
+    for setting in (
+        "model.d_model=16",
+        "model.heads=2",
+        "model.d_ff=16",
+        "model.encoder_layers=1",
+        "model.decoder_layers=1",
+        "model.vocab_size=300",
+        "data.batch_tokens=200",
+        "data.bleu_pairs=2",
+        "train.steps=3",
+    )
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a test set and two systems' translations of it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("regard.engine.eager.EXTRA", 3)  # an untrained model does not know when to stop
+    (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
+    (tmp_path / "test.fr").write_text("".join(f"Le chat {i} dort bien.\n" for i in range(30)))
+    (tmp_path / "mine").write_text("".join(f"le chat {i} dort bien .\n" for i in range(30)))
+    return tmp_path
+
+
+@pytest.fixture
+def model(here):
+    main(["train", "--source", "en", "--target", "test.fr", "--out", "run", *SMALL])
+    return here / "run"
+
+
+def score(*arguments):
+    main(["score", *map(str, arguments)])
+
+
+def failure(*arguments) -> str:
+    with pytest.raises(SystemExit) as stop:
+        score(*arguments)
+    message = str(stop.value.code)
+    assert message.startswith("regard: ")
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.usefixtures("here")
+def test_translations_in_a_file_are_scored_in_a_table_with_signatures(capsys):
+    score("--hypotheses", "mine", "--reference", "test.fr")
+    first, _, *rows = capsys.readouterr().out.splitlines()
+    assert first == "mine against test.fr: 30 sentences"
+    found = {row[:26].strip(): row[26:].split() for row in rows}
+    assert set(found) >= {"BLEU", "BLEU, lower-case", "chrF", "chrF, lower-case"}
+    assert found["BLEU, lower-case"][:4] == ["100.00", "1.000", "180", "180"]
+    assert float(found["BLEU"][0]) < 100
+    assert all("version:" in row[-1] for row in found.values())
+
+
+@pytest.mark.usefixtures("here")
+def test_json_holds_the_same_and_nothing_else_is_on_stdout(capsys):
+    score("--hypotheses", "mine", "--reference", "test.fr", "--baseline", "test.fr", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["hypotheses"], found["sentences"]) == ("mine", 30)
+    assert found["scores"]["bleu_lower"]["score"] == pytest.approx(100)
+    assert found["scores"]["bleu_lower"]["reference_length"] == 180
+    assert found["against_baseline"]["bleu"]["baseline"] == pytest.approx(100)
+    assert found["against_baseline"]["bleu"]["p_value"] < 0.05
+
+
+def test_a_model_translates_packed_sources_and_its_translations_are_kept(model, capsys):
+    here = model.parent
+    for name in ("en", "test.fr"):
+        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+    capsys.readouterr()
+    score("run", "--source", "en.gz", "--reference", "test.fr.gz", "--beam", 3, "--json", "--output", "out")
+    found = json.loads(capsys.readouterr().out)
+    lines = (here / "en").read_text().splitlines()
+    expected = regard.Translator.load(model).translate(lines, beam=3)
+    assert (here / "out").read_text().splitlines() == expected
+    assert (found["model"], found["beam"], found["alpha"], found["sentences"]) == ("run", 3, 0.6, 30)
+    score("--hypotheses", "out", "--reference", "test.fr.gz", "--json")
+    assert json.loads(capsys.readouterr().out)["scores"] == found["scores"]
+
+
+@pytest.mark.usefixtures("here")
+def test_the_reference_tells_the_language_unless_it_is_given(capsys):
+    pytest.importorskip("sacremoses")
+    score("--hypotheses", "mine", "--reference", "test.fr")
+    assert "moses:fr" in capsys.readouterr().out
+    score("--hypotheses", "mine", "--reference", "test.fr", "--target-language", "de")
+    assert "moses:de" in capsys.readouterr().out
+    score("--hypotheses", "test.fr", "--reference", "mine")
+    said = capsys.readouterr()
+    assert "moses" not in said.out
+    assert said.err == "tokenised BLEU is left out; --target-language would allow it\n"
+    assert "no rules for the language 'xx'" in failure(
+        "--hypotheses", "mine", "--reference", "test.fr", "--target-language", "xx"
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_without_sacremoses_the_rest_is_scored_unless_it_was_asked_for(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    score("--hypotheses", "mine", "--reference", "test.fr")
+    said = capsys.readouterr()
+    assert "chrF" in said.out
+    assert said.err == 'tokenised BLEU needs sacremoses: pip install "regard[moses]"\n'
+    assert 'pip install "regard[moses]"' in failure(
+        "--hypotheses", "mine", "--reference", "test.fr", "--target-language", "de"
+    )
+
+
+def test_mistakes_are_one_line(here):
+    (here / "short").write_text("un\n")
+    reference = ("--reference", "test.fr")
+    for arguments, message in (
+        (("--hypotheses", "short"), "short has 1 lines and test.fr 30; they must match line by line"),
+        (("--hypotheses", "mine", "--baseline", "short"), "short has 1 lines and test.fr 30"),
+        (("nowhere", "--source", "short"), "short has 1 lines and test.fr 30"),
+        (("nowhere", "--source", "en"), "nowhere does not exist"),
+        (("nowhere", "--source", "en", "--beam", "0"), "beam = 0 cannot work; it must be at least 1"),
+        (("nowhere", "--source", "en", "--alpha", "-1"), "alpha = -1.0 cannot work"),
+        (("--hypotheses", "none"), "none does not exist"),
+        ((), "give a MODEL to translate with, or --hypotheses FILE"),
+        (("nowhere", "--hypotheses", "mine"), "one of the two"),
+        (("nowhere",), "MODEL and --source FILE go together"),
+        (("--hypotheses", "mine", "--output", "out"), "--output is for what a MODEL translates"),
+        (("nowhere", "--source", "en", "--output", "no/where"), "no/where cannot be written"),
+    ):
+        assert message in failure(*arguments, *reference)
+
+
+def test_a_run_without_a_model_yet_says_which_checkpoint_it_uses(model, capsys):
+    pytest.importorskip("sacremoses")
+    shutil.rmtree(model / "model")
+    capsys.readouterr()
+    score("run", "--source", "en", "--reference", "test.fr", "--target-language", "fr", "--beam", 1)
+    said = capsys.readouterr()
+    assert said.err == "run is not finished; using its last checkpoint, step-000003\n"
+    assert said.out.startswith("run against test.fr: 30 sentences, beam 1")
+    main(["translate", "run", "--input", "en", "--output", "out"])
+    assert "using its last checkpoint, step-000003" in capsys.readouterr().err
+    main(["translate", "run/step-000003", "--input", "en", "--output", "out"])
+    assert capsys.readouterr().err == ""
+
+
+def test_scoring_a_file_needs_no_torch(here):
+    code = (
+        "import sys; from regard.cli.main import main\n"
+        "main(['score', '--hypotheses', 'mine', '--reference', 'test.fr']); print('torch' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=here
+    )
+    assert answer.stdout.endswith("False\n")

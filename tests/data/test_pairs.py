@@ -1,0 +1,46 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from regard.data.ids import flatten
+from regard.data.pairs import Pairs, unweighted
+
+
+def of(sizes, weights):
+    rows = flatten([[i + 3] * (1 + i % 4) for i in range(sum(sizes))])
+    return Pairs(rows, rows, sizes, weights)
+
+
+def shown(pairs, epoch):
+    return Counter(pairs.at(epoch, np.arange(pairs.turns)).tolist())
+
+
+def test_without_weights_an_epoch_shows_each_pair_once():
+    pairs = unweighted(flatten([[3]] * 7), flatten([[4]] * 7))
+    assert shown(pairs, 0) == shown(pairs, 5) == dict.fromkeys(range(7), 1)
+
+
+def test_weights_repeat_a_corpus_and_not_the_other():
+    pairs = of((4, 6), (2.5, 1.0))
+    for epoch in range(3):
+        counts = shown(pairs, epoch)
+        assert sorted(counts[i] for i in range(4)) == [2, 2, 3, 3]
+        assert [counts[i] for i in range(4, 10)] == [1] * 6
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 2.5, 1.75])
+def test_over_some_epochs_every_pair_has_the_same_share(weight):
+    pairs = of((8,), (weight,))
+    total = sum((shown(pairs, epoch) for epoch in range(4)), Counter())
+    assert total == dict.fromkeys(range(8), 4 * weight)
+
+
+def test_a_tiny_weight_still_shows_something():
+    assert of((3, 5), (0.01, 0.01)).turns == 2
+
+
+def test_lengths_are_those_of_the_pairs_asked_for():
+    pairs = of((9,), (1.0,))
+    source, target = pairs.lengths_of(np.array([7, 0, 3]))
+    assert source.tolist() == target.tolist() == [4, 1, 4]

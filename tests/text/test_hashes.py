@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.text import hashes as hashes_module
+from regard.text.hashes import NONE, HashFile, repeats
+
+SOME = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
+
+
+@given(SOME, st.integers(1, 50))
+def test_repeats_are_those_a_set_finds(pairs, part):
+    array = np.array(pairs, np.int64).reshape(-1, 2)
+    seen, expected = set(), []
+    for line, pair in enumerate(pairs, start=1):
+        if pair[0] != NONE:
+            if pair in seen:
+                expected.append(line)
+            seen.add(pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashes_module, "PART", part)
+        patch.setattr(hashes_module, "SLAB", 7)
+        assert list(repeats(array)) == expected
+
+
+@given(st.lists(SOME))
+def test_hashes_come_back_from_their_file(slabs):
+    arrays = [np.array(slab, np.int64).reshape(-1, 2) for slab in slabs]
+    with HashFile() as file:
+        for array in arrays:
+            file.add(array)
+        assert np.array_equal(file.pairs(), np.concatenate([np.zeros((0, 2), np.int64), *arrays]))
