@@ -77,6 +77,38 @@ def test_training_says_what_it_does_and_where_the_model_is(here, capsys):
     assert (here / "runs/a/model/manifest.json").is_file()
 
 
+def test_training_goes_on_from_a_model(model, capsys):
+    few = ["--set=data.batch_tokens=200", "--set=data.bleu_pairs=2", "--set=train.steps=2"]
+    files = ["--source", "en", "--target", "fr"]
+    run("train", "--from", "run", *files, "--out", "more", *few)
+    assert "from run (step 3), vocabulary kept" in capsys.readouterr().out
+    effective = (model.parent / "more" / "config.toml").read_text()
+    assert "peak = 0.0002" in effective
+    assert "d_model = 16" in effective
+    wrong = failure(capsys, "train", "--from", "run", *files, "--out", "c", "--preset", "tiny")
+    assert "--preset tiny cannot work; the model and its sizes are those of run" in wrong
+    wrong = failure(capsys, "train", "--from", "run", *files, "--out", "c", "--set", "model.heads=4")
+    assert "model.heads = 4 contradicts run, where it is 2" in wrong
+    wrong = failure(capsys, "train", *files, "--out", "c", "--extend-vocabulary", "5")
+    assert "start.extend_vocabulary = 5 cannot work; there is no vocabulary to extend" in wrong
+    assert not (model.parent / "c").exists()
+
+
+def test_departures_from_the_paper_are_shown_without_training(here, capsys):
+    run("train", "--recipe", "paper", "--conformance")
+    assert "departs in nothing from the paper's base model" in capsys.readouterr().out
+    run("train", "--recipe", "paper", "--preset", "big", "--set", "train.steps=9", "--conformance")
+    said = capsys.readouterr().out
+    assert "departs from the paper's big model" in said
+    assert [line.split() for line in said.splitlines() if "train.steps" in line] == [
+        ["train.steps", "300000", "5.2", "Hardware", "and", "Schedule", "9"]
+    ]
+    assert "the paper leaves open" in said
+    assert sorted(path.name for path in here.iterdir()) == ["en", "fr"]
+    assert "a base and a big model" in failure(capsys, "train", "--recipe", "paper", "--preset", "tiny")
+    assert "give --out DIR" in failure(capsys, "train", "--source", "en", "--target", "fr")
+
+
 def test_lines_go_in_and_come_out_in_order(model):
     (model.parent / "new").write_text("the cat 3 sleeps\n\nthe cat\n")
     run("translate", "run", "--input", "new", "--output", "out")

@@ -30,3 +30,11 @@ def test_short_translations_are_seen_in_the_lengths():
 
 def test_a_perfect_translation_scores_a_hundred():
     assert bleu(REFERENCES, REFERENCES).score == pytest.approx(100)
+
+
+def test_capitals_count_unless_they_are_asked_not_to():
+    small = [text.lower() for text in REFERENCES]
+    assert bleu(small, REFERENCES).score < 99
+    found = bleu(small, REFERENCES, lowercase=True)
+    assert found.score == pytest.approx(100)
+    assert "case:lc" in found.signature

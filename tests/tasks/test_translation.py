@@ -3,16 +3,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from regard.checkpoint import sha256
 from regard.config import apply, read_settings
 from regard.data.config import DataConfig
-from regard.errors import DataError, RegardError
+from regard.errors import ConfigError, DataError, RegardError
 from regard.model.config import TINY
 from regard.tasks.corpora import prepare
 from regard.tasks.folder import load_model
 from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
+from regard.tasks.translator import Translator
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
@@ -120,6 +122,56 @@ def test_training_smooths_as_asked(small_run):
     assert loss(0.0) != loss(0.3)
 
 
+def test_epochs_take_the_tokenizations_in_turn(small_run):
+    data = replace(small_run.data, bpe_dropout=0.3, bpe_variants=2)
+    task = task_for(replace(small_run, data=data))
+    assert "        cut into pieces 2 ways, with dropout 0.3" in list(task.plan())
+    batches = task.batches()
+
+    def epoch():
+        """The target side of all pairs, in an order of their own."""
+        rows = []
+        while len(rows) < len(task.corpora.train):
+            batch = next(batches)
+            rows += batch.target_out[0].split(batch.target_in.starts.diff().tolist())
+        return sorted(row.tolist() for row in rows)
+
+    first, second, third, fourth = (epoch() for _ in range(4))
+    assert first == third
+    assert second == fourth
+    assert first != second
+    texts = [sorted(task._tokenizer.detokenize(rows)) for rows in (first, second)]
+    assert texts[0] == texts[1]
+
+
+def test_rdrop_passes_twice_with_different_dropout(small_run):
+    def loss(rdrop, dropout):
+        model = replace(small_run.model, dropout=dropout)
+        task = task_for(replace(small_run, model=model, loss=LossConfig(rdrop=rdrop)))
+        batch = next(task.batches())
+        torch.manual_seed(1)
+        return task.loss(batch)[0].item() / batch.target_tokens
+
+    nothing_dropped = loss(0.0, 0.0)
+    assert loss(5.0, 1e-7) == pytest.approx(nothing_dropped, rel=1e-4)
+    assert loss(5.0, 0.5) > loss(1e-9, 0.5) + 0.01
+
+
+def test_rdrop_without_dropout_is_refused(small_run):
+    with pytest.raises(ConfigError, match="loss.rdrop = 5.0 cannot work; without model.dropout"):
+        replace(small_run, model=replace(small_run.model, dropout=0.0), loss=LossConfig(rdrop=5.0))
+
+
+def test_a_lower_case_model_lower_cases_by_itself_and_is_judged_so(small_run, tmp_path):
+    for name in ("source", "target"):
+        (tmp_path / name).write_text((tmp_path / name).read_text().title())
+    run = replace(small_run, data=replace(small_run.data, lowercase=True))
+    train_translation(run, tmp_path / "run", QUIET)
+    translator = Translator.load(tmp_path / "run")
+    assert translator.translate(["1 AND 2", "3 and 4"]) == translator.translate(["1 and 2", "3 And 4"])
+    assert "case:lc" in load_model(tmp_path / "run").manifest["metrics"]["bleu_signature"]
+
+
 def test_validation_drops_nothing(small_run):
     task = task_for(replace(small_run, model=replace(small_run.model, dropout=0.5)))
     task.model.train()
@@ -130,7 +182,7 @@ def test_validation_drops_nothing(small_run):
 
 def test_bleu_compares_with_the_references(small_run):
     task = task_for(small_run)
-    answers = dict(task._corpora.valid_texts)
+    answers = dict(task.corpora.valid_texts)
     task._translator.translate = lambda texts, **_: [f"{answers[text]} and so on" for text in texts]
     close = task.validate().metrics["bleu"]
     task._translator.translate = lambda texts, **_: [f"{text} and so on" for text in texts]

@@ -45,6 +45,39 @@ def test_two_spellings_of_one_character_are_one():
     assert TOKENIZER.tokenize(["e\u0301t"]) == TOKENIZER.tokenize(["\u00e9t"])
 
 
+LOWER = learn_tokenizer(TEXTS, vocab_size=400, lowercase=True)
+
+
+@pytest.mark.parametrize(
+    "text", [*TEXTS[:3], "ÉTÉ", "E\u0301TE\u0301", "ΟΔΟΣ ΣΑΣ", "İstanbul", "STRASSE ẞ", "ДА"]
+)
+def test_a_lower_case_tokenizer_gives_the_text_back_in_lower_case(text):
+    letter_by_letter = "".join(letter.lower() for letter in text)  # a final sigma is σ as any other
+    expected = unicodedata.normalize("NFC", letter_by_letter)
+    assert LOWER.detokenize(LOWER.tokenize([text])) == [expected]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_lower_case_text_stays_as_it_is(text):
+    lowered = LOWER.detokenize(LOWER.tokenize([text]))
+    assert LOWER.tokenize(lowered) == LOWER.tokenize([text])
+    assert LOWER.detokenize(LOWER.tokenize(lowered)) == lowered
+
+
+def test_a_lower_case_tokenizer_has_no_piece_with_a_capital():
+    pieces = [LOWER.piece(id) for id in range(SMALLEST, LOWER.vocab_size)]
+    assert [piece for piece in pieces if piece != piece.lower()] == []
+    assert LOWER.piece(LOWER.tokenize(["JANE"])[0][0]) == " jane"
+
+
+def test_the_file_says_whether_capitals_are_lost(tmp_path):
+    for tokenizer in (LOWER, TOKENIZER):
+        tokenizer.save(tmp_path / "tokenizer.json")
+        loaded = load_tokenizer(tmp_path / "tokenizer.json")
+        assert loaded.lowercase == tokenizer.lowercase == (tokenizer is LOWER)
+        assert loaded.tokenize(["Jane VISITS"]) == tokenizer.tokenize(["Jane VISITS"])
+
+
 def test_frequent_words_are_one_piece_wherever_they_stand():
     first, later = TOKENIZER.tokenize(["Jane", "visits Jane"])
     assert len(first) == 1

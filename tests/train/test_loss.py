@@ -101,3 +101,8 @@ def test_padding_never_counts():
 def test_a_uniform_guess_costs_the_logarithm_of_the_vocabulary():
     loss = smoothed_cross_entropy(torch.zeros(1, 3), torch.zeros(8, 3), torch.tensor([5]), 0.1, 0)
     assert float(loss) == pytest.approx(math.log(8))
+
+
+def test_a_weight_of_rdrop_below_zero_is_refused():
+    with pytest.raises(ConfigError, match="loss.rdrop = -1.0 cannot work"):
+        LossConfig(rdrop=-1.0)

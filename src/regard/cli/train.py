@@ -5,13 +5,16 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.conformance import show_conformance
 from regard.cli.program import program
+from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
     from regard.train.loop import Outcome
 
 PRESETS = ("tiny", "small", "base", "big")
+FILE_FLAGS = ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict")
 
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
@@ -20,8 +23,8 @@ presets (layers, width, heads, feed-forward)
   base   6+6  512   8  2048   the paper's base model
   big    6+6 1024  16  4096   the paper's big model
 
-Settings come from the preset, then --config, then --set; config.toml in the folder shows them
-all, and can be given to --config again. In DIR you find
+Settings come from the preset (or from the model of --from), then --config, then --set; config.toml
+in the folder shows them all, and can be given to --config again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
   data.json      what was found in the files, by line number, and left out
@@ -30,8 +33,9 @@ all, and can be given to --config again. In DIR you find
 
 A run that was cut short, by whatever, goes on when the same command is given again.
 
-example
+examples
   regard train --source train.en --target train.fr --out runs/en-fr --set train.steps=5000
+  regard train --from runs/en-fr --source law.en --target law.fr --out runs/en-fr-law
 """
 
 
@@ -43,8 +47,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="a folder for the run: new, or to go on with")
     parser.add_argument(
-        "--out", metavar="DIR", required=True, type=Path, help="a folder for the run: new, or to go on with"
+        "--conformance",
+        action="store_true",
+        help="do not train; show each setting that departs from the paper",
     )
     add_settings(parser)
     parser.set_defaults(run=run_train)
@@ -66,7 +73,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid-target", metavar="FILE")
     parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
     parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
-    parser.add_argument("--preset", choices=PRESETS, default="small", help="size of the model")
+    parser.add_argument("--preset", choices=PRESETS, help="size of the model (default: small)")
+    parser.add_argument(
+        "--from", dest="start", metavar="MODEL", help="go on from this model's weights and pieces"
+    )
+    parser.add_argument(
+        "--extend-vocabulary", metavar="N", type=int, help="with --from: learn up to N new pieces besides"
+    )
+    parser.add_argument(
+        "--recipe", choices=("paper",), help="paper: its base model (or --preset big) and all its settings"
+    )
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
@@ -77,9 +93,15 @@ def run_train(options: argparse.Namespace) -> None:
     run = settings(options)
     from rich.console import Console
 
+    from regard.tasks.recipe import conformance
     from regard.tasks.translation import train_translation
     from regard.train.device import keep_freed_memory
 
+    if options.conformance:
+        show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
+        return
+    if options.out is None:
+        raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
     keep_freed_memory()
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console)
@@ -97,13 +119,41 @@ def _ended(outcome: "Outcome", out: Path) -> str:
 
 
 def settings(options: argparse.Namespace) -> "TranslationRun":
-    """Preset, then run file, then --set, then the file flags: what is nearer to hand wins."""
+    """Preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
     from regard.config import apply, merge, parse_assignments, read_settings
-    from regard.model import config as presets
+    from regard.tasks.start import inherited
     from regard.tasks.translation import TranslationRun
 
-    run = TranslationRun(model=getattr(presets, options.preset.upper()))
     written = {} if options.config is None else read_settings(options.config)
-    names = ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict")
-    flags = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    return apply(run, merge(written, parse_assignments(options.set), {"data": flags}))
+    asked = merge(written, parse_assignments(options.set), _flags(options))
+    if parent := asked.get("start", {}).get("model"):
+        if options.preset is not None or options.recipe is not None:
+            flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
+            raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
+        return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
+    return apply(_base(options), asked)
+
+
+def _base(options: argparse.Namespace) -> "TranslationRun":
+    """What a run begins with before any setting is asked for."""
+    from regard.model import config as presets
+    from regard.tasks.recipe import paper
+    from regard.tasks.translation import TranslationRun
+
+    if options.recipe is None:
+        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
+    if options.preset not in (None, "base", "big"):
+        raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
+    return paper("big" if options.preset == "big" else "base")
+
+
+def _flags(options: argparse.Namespace) -> dict[str, dict[str, object]]:
+    """The settings that have a flag of their own."""
+    given = {
+        "data": {name: getattr(options, name) for name in FILE_FLAGS},
+        "start": {"model": options.start, "extend_vocabulary": options.extend_vocabulary},
+    }
+    return {
+        section: {name: value for name, value in values.items() if value is not None}
+        for section, values in given.items()
+    }

@@ -38,10 +38,18 @@ class DataConfig:
     """Tokens of a batch on its longer side, end marks counted, padding not."""
     cache: str | None = None
     """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
+    lowercase: bool = False
+    """Whether the model reads and writes lower-case text only; it lower-cases what it is given by itself."""
+    bpe_dropout: float = 0.0
+    """How often a merge is passed over when training text is cut into pieces (BPE dropout); 0 is never."""
+    bpe_variants: int = 8
+    """Tokenizations that are drawn with it; epochs take them in turn."""
 
     def __post_init__(self) -> None:
-        for name in ("held_out", "bleu_pairs", "batch_tokens"):
+        for name in ("held_out", "bleu_pairs", "batch_tokens", "bpe_variants"):
             require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+        dropout = self.bpe_dropout
+        require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "cache"):
             value = getattr(self, name)
             for path in value if isinstance(value, tuple) else (value,):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import compress
 
 from regard.data.config import Long
+from regard.data.variants import NO_DROPOUT, PieceDropout, Ways, cut
 from regard.text.tokenizer import Tokenizer
 
 Rows = list[list[int]]
@@ -14,32 +15,45 @@ END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
 def tokenize_pairs(
-    texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, longest: int, policy: Long
+    texts: Sequence[tuple[str, str]],
+    tokenizer: Tokenizer,
+    longest: int,
+    policy: Long,
+    dropout: PieceDropout = NO_DROPOUT,
+    first: int = 0,
 ) -> tuple[Rows, Rows, Counter[str]]:
-    """Ids of both sides, none over `longest`; and how many pairs were too long, by what became of them."""
-    source, target = (tokenizer.tokenize(side) for side in zip(*texts, strict=True))
-    fits = [len(a) <= longest and len(b) <= longest for a, b in zip(source, target, strict=True)]
-    if all(fits):
-        return source, target, Counter()
+    """Ids of both sides, none over `longest`; and how many pairs were too long, by what became of them.
+
+    A pair that is cut into pieces in several ways has as many rows on each side, one after the other,
+    and is too long if one of them is. `first` is the place of the first text in its corpus.
+    """
+    source, target = (cut(side, tokenizer, dropout, first) for side in zip(*texts, strict=True))
+    fits = [_length(a) <= longest and _length(b) <= longest for a, b in zip(source, target, strict=True)]
     long = [i for i, fit in enumerate(fits) if not fit]
-    if policy == "cut":
-        for side in (source, target):
-            side[:] = [row[:longest] for row in side]
-        return source, target, Counter(cut=len(long))
-    source, target = list(compress(source, fits)), list(compress(target, fits))
-    if policy == "drop":
-        return source, target, Counter(dropped=len(long))
-    counts = Counter()
-    for i in long:
-        parts = split_pair(*texts[i])
-        rows = [tokenizer.tokenize(side) for side in zip(*parts, strict=True)]
-        if len(parts) == 1 or any(len(row) > longest for side in rows for row in side):
-            counts["dropped"] += 1
-            continue
-        source += rows[0]
-        target += rows[1]
-        counts += Counter({"split": 1, "parts": len(parts)})
-    return source, target, counts
+    counts = Counter[str]()
+    if long and policy == "cut":
+        source, target = ([[row[:longest] for row in ways] for ways in side] for side in (source, target))
+        counts["cut"] = len(long)
+    elif long:
+        source, target = list(compress(source, fits)), list(compress(target, fits))
+        for i in long:
+            parts = split_pair(*texts[i]) if policy == "split" else []
+            rows = [cut(side, tokenizer, dropout, first + i) for side in zip(*parts, strict=True)]
+            if len(parts) < 2 or any(_length(ways) > longest for side in rows for ways in side):
+                counts["dropped"] += 1
+                continue
+            source += rows[0]
+            target += rows[1]
+            counts += Counter({"split": 1, "parts": len(parts)})
+    return _flat(source), _flat(target), counts
+
+
+def _flat(side: list[Ways]) -> Rows:
+    return [row for ways in side for row in ways]
+
+
+def _length(ways: Ways) -> int:
+    return max(map(len, ways))
 
 
 def split_pair(source: str, target: str) -> list[tuple[str, str]]:

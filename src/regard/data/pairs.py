@@ -22,9 +22,11 @@ class Pairs:
     """Pairs of each corpus."""
     weights: tuple[float, ...]
     """A corpus of weight 2.5 is shown twice in an epoch and half of it a third time: the other half next."""
+    ways: int = 1
+    """How many times each pair stands there, cut into pieces in another way; epochs take them in turn."""
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.source) // self.ways
 
     @property
     def turns(self) -> int:
@@ -38,12 +40,13 @@ class Pairs:
         return tuple(max(min(1, size), round(size * weight)) for size, weight in weighted)
 
     def at(self, epoch: int, turns: Indexes) -> Indexes:
-        """Which pairs have those turns; in an epoch's first turn stands what the last one stopped before."""
+        """Where the pairs of those turns are; an epoch's first turn is what the last one stopped before."""
         corpus = np.searchsorted(np.array([*accumulate(self._turns)]), turns, side="right")
         sizes, shown = np.array(self.sizes, np.int64), np.array(self._turns, np.int64)
         first, first_turn = (np.cumsum(each) - each for each in (sizes, shown))
         size = sizes[corpus]
-        return first[corpus] + (turns - first_turn[corpus] + epoch * shown[corpus] % size) % size
+        pairs = first[corpus] + (turns - first_turn[corpus] + epoch * shown[corpus] % size) % size
+        return pairs * self.ways + epoch % self.ways
 
     def lengths_of(self, indexes: Indexes) -> tuple[Lengths, Lengths]:
         """How long the two sides of those pairs are, end marks not counted."""

@@ -13,6 +13,7 @@ from regard.data.config import Long
 from regard.data.ids import Ids
 from regard.data.long import Rows, tokenize_pairs
 from regard.data.pairs import Pairs
+from regard.data.variants import NO_DROPOUT, PieceDropout
 from regard.text.tokenizer import Tokenizer
 
 CHUNK = 2**14  # pairs tokenized together
@@ -20,7 +21,12 @@ Texts = Iterable[tuple[str, str]]
 
 
 def write_pairs(
-    folder: Path, corpora: Sequence[Texts], tokenizer: Tokenizer, longest: int, policy: Long
+    folder: Path,
+    corpora: Sequence[Texts],
+    tokenizer: Tokenizer,
+    longest: int,
+    policy: Long,
+    dropout: PieceDropout = NO_DROPOUT,
 ) -> dict[str, Any]:
     """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
     kind = "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"
@@ -28,12 +34,12 @@ def write_pairs(
     with _SideWriter(folder, "source", kind) as source, _SideWriter(folder, "target", kind) as target:
         for texts in corpora:
             before = source.sentences
-            for source_rows, target_rows, counts in _tokenized(texts, tokenizer, longest, policy):
+            for source_rows, target_rows, counts in _tokenized(texts, tokenizer, longest, policy, dropout):
                 source.add(source_rows)
                 target.add(target_rows)
                 long += counts
-            sizes.append(source.sentences - before)
-    return {"kind": kind, "sizes": sizes, "long": dict(long)}
+            sizes.append((source.sentences - before) // dropout.ways)
+    return {"kind": kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
 
 
 def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> Pairs:
@@ -42,17 +48,19 @@ def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float])
         Ids(_mapped(folder / f"{side}.ids", facts["kind"]), _mapped(folder / f"{side}.starts", "<i8"))
         for side in ("source", "target")
     )
-    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights))
+    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"])
 
 
 def _tokenized(
-    texts: Texts, tokenizer: Tokenizer, longest: int, policy: Long
+    texts: Texts, tokenizer: Tokenizer, longest: int, policy: Long, dropout: PieceDropout
 ) -> Iterator[tuple[Rows, Rows, Counter[str]]]:
     """Chunk by chunk; while one is tokenized, the next is read."""
     with ThreadPoolExecutor(1) as worker:
         pending = None
-        for chunk in _chunks(texts):
-            job = worker.submit(tokenize_pairs, chunk, tokenizer, longest, policy)
+        for number, chunk in enumerate(_chunks(texts)):
+            job = worker.submit(
+                tokenize_pairs, chunk, tokenizer, longest, policy, dropout, first=number * CHUNK
+            )
             if pending is not None:
                 yield pending.result()
             pending = job

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,14 @@ from regard.data.config import DataConfig
 from regard.data.ids import flatten
 from regard.data.pairs import Pairs, unweighted
 from regard.data.store import open_pairs, write_pairs
+from regard.data.variants import NO_DROPOUT, PieceDropout
 from regard.errors import ConfigError, DataError
 from regard.tasks.bar import Bar
 from regard.tasks.checking import Checked, Part, check
 from regard.text import findings as kinds
 from regard.text.corpus import clean
 from regard.text.doctor import differing, empty
+from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.pairs import PairFiles
 from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
@@ -84,10 +86,11 @@ def prepare(
     seed: int,
     console: Console,
     tokenizer: Tokenizer | None = None,
+    extend: int | None = None,
 ) -> Corpora:
     """The corpora of a run, made ready, or found ready in the cache; refused if they cannot be learned from.
 
-    Without a tokenizer one is learnt, from the training part alone.
+    Without a tokenizer one is learnt, from the training part alone; one that is given may be extended.
     """
     corpora, valid = training_files(data), validation_files(data)
     cache = Cache(data.cache, lambda said: console.print(f"  {said}"))
@@ -97,8 +100,11 @@ def prepare(
         checked.refuse_bad()
     sampled = SAMPLE if tokenizer is None and checked.kept > SAMPLE else 0
     if tokenizer is None:
-        tokenizer = _pieces(checked, vocab_size, cache, console)
-    train, long = _ids(checked, tokenizer, data, max_length, cache, console)
+        tokenizer = _pieces(checked, vocab_size, data.lowercase, cache, console)
+    elif extend is not None:
+        tokenizer = _more_pieces(checked, tokenizer, extend, cache, console)
+    dropout = PieceDropout(data.bpe_dropout, data.bpe_variants, seed) if data.bpe_dropout else NO_DROPOUT
+    train, long = _ids(checked, tokenizer, data, dropout, max_length, cache, console)
     texts, unusable = (checked.held_out, {}) if valid is None else _read_valid(valid, data.strict)
     valid_pairs, too_long = _fitting(texts, tokenizer, max_length)
     return Corpora(
@@ -180,16 +186,32 @@ def _count(corpora: Sequence[PairFiles], cache: Cache, console: Console) -> dict
     return found
 
 
-def _pieces(checked: Checked, vocab_size: int, cache: Cache, console: Console) -> Tokenizer:
+def _pieces(checked: Checked, vocab_size: int, lowercase: bool, cache: Cache, console: Console) -> Tokenizer:
     """Joint pieces of both sides, from what the run learns from and nothing else."""
 
     def fill(place: Path) -> dict[str, Any]:
         with console.status("learning the pieces"):
-            learn_tokenizer(_Sample(checked), vocab_size).save(place / "tokenizer.json")
+            learn_tokenizer(_Sample(checked), vocab_size, lowercase).save(place / "tokenizer.json")
         cache.confirm(checked.files)
         return {}
 
-    path, _ = cache.folder("pieces", {"format": 1, "text": checked.key, "pieces": vocab_size}, fill)
+    made_from = {"format": 1, "text": checked.key, "pieces": vocab_size, "lowercase": lowercase}
+    path, _ = cache.folder("pieces", made_from, fill)
+    return load_tokenizer(path / "tokenizer.json")
+
+
+def _more_pieces(
+    checked: Checked, tokenizer: Tokenizer, pieces: int, cache: Cache, console: Console
+) -> Tokenizer:
+    """The tokenizer with what this corpus repeats and it has no piece for."""
+
+    def fill(place: Path) -> dict[str, Any]:
+        with console.status("learning more pieces"):
+            extend_tokenizer(tokenizer, _Sample(checked), pieces).save(place / "tokenizer.json")
+        return {}
+
+    made_from = {"format": 1, "text": checked.key, "pieces": pieces, "beside": tokenizer.fingerprint}
+    path, _ = cache.folder("pieces", made_from, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 
@@ -209,7 +231,13 @@ class _Sample:
 
 
 def _ids(
-    checked: Checked, tokenizer: Tokenizer, data: DataConfig, max_length: int, cache: Cache, console: Console
+    checked: Checked,
+    tokenizer: Tokenizer,
+    data: DataConfig,
+    dropout: PieceDropout,
+    max_length: int,
+    cache: Cache,
+    console: Console,
 ) -> tuple[Pairs, dict[str, int]]:
     """The training pairs as ids, and how many were too long, by what became of them."""
     longest = max_length - 1  # one place is the end mark's
@@ -217,7 +245,7 @@ def _ids(
     def fill(place: Path) -> dict[str, Any]:
         with Bar("tokenizing", [file for each in checked.corpora for file in each.files], console) as seen:
             corpora = [checked.texts(corpus, seen) for corpus in range(len(checked.corpora))]
-            facts = write_pairs(place, corpora, tokenizer, longest, data.long)
+            facts = write_pairs(place, corpora, tokenizer, longest, data.long, dropout)
         cache.confirm(checked.files)
         if not any(facts["sizes"]):
             raise DataError(
@@ -226,11 +254,12 @@ def _ids(
         return facts
 
     made_from = {
-        "format": 1,
+        "format": 2,
         "text": checked.key,
         "pieces": tokenizer.fingerprint,
         "longest": longest,
         "long": data.long,
+        "dropout": asdict(dropout),
     }
     path, facts = cache.folder("ids", made_from, fill)
     return open_pairs(path, facts, data.weights or (1.0,) * len(checked.corpora)), facts["long"]

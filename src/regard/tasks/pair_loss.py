@@ -8,6 +8,7 @@ from regard.model.transformer import Transformer
 from regard.model.visible import Segments
 from regard.text.tokenizer import PAD
 from regard.train.loss import smoothed_cross_entropy
+from regard.train.rdrop import agreeing_cross_entropy
 
 
 def pair_loss(model: Transformer, batch: PairBatch, smoothing: float) -> Float[Tensor, ""]:
@@ -15,6 +16,14 @@ def pair_loss(model: Transformer, batch: PairBatch, smoothing: float) -> Float[T
     return smoothed_cross_entropy(
         last_layer(model, batch)[0], model.output.weight, batch.target_out[0], smoothing, PAD
     )
+
+
+def agreeing_pair_loss(
+    model: Transformer, batch: PairBatch, smoothing: float, alpha: float
+) -> Float[Tensor, ""]:
+    """The same by R-Drop: the batch goes through the model twice, and what dropout changes costs."""
+    one, other = last_layer(model, batch)[0], last_layer(model, batch)[0]
+    return agreeing_cross_entropy(one, other, model.output.weight, batch.target_out[0], smoothing, alpha, PAD)
 
 
 def last_layer(model: Transformer, batch: PairBatch) -> Float[Tensor, "1 target d_model"]:

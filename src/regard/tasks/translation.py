@@ -19,12 +19,14 @@ from regard.data.bucketing import by_length
 from regard.data.config import DataConfig
 from regard.data.stream import BatchPlan, stream
 from regard.data.stream import Position as Place
+from regard.errors import require
 from regard.metrics.bleu import bleu
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.corpora import Corpora, prepare, write_report
 from regard.tasks.folder import TOKENIZER, fill_model
-from regard.tasks.pair_loss import pair_loss
+from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
+from regard.tasks.start import Start, StartConfig, start_from
 from regard.tasks.translator import Translator
 from regard.text.tokenizer import load_tokenizer
 from regard.train.average import Ema
@@ -53,11 +55,17 @@ class TranslationRun:
     """All settings of a run, one TOML section each."""
 
     model: ModelConfig = SMALL
+    start: StartConfig = field(default_factory=StartConfig)
     data: DataConfig = field(default_factory=DataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     compute: ComputeConfig = field(default_factory=ComputeConfig)
+
+    def __post_init__(self) -> None:
+        model, rdrop = self.model, self.loss.rdrop
+        drops = model.dropout or model.attention_dropout or model.activation_dropout
+        require(not rdrop or drops > 0, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
@@ -70,11 +78,10 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
         if begun is not None and (finished := _finished(run, out, read_state(begun))):
             console.print(f"  {out} is finished; {_longer(run)}")
             return finished
-        pieces = load_tokenizer(begun / TOKENIZER) if begun else None
-        corpora = prepare(
-            run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console, pieces
-        )
-        task = TranslationTask(run, corpora)
+        start = find_start(run) if begun is None else None
+        corpora = prepare_corpora(run, start, begun, console)
+        parent = read_manifest(begun).get("from") if begun else start and start.parent
+        task = TranslationTask(run, corpora, start, parent)
         learner = task.learner()
         state = State() if begun is None else resume(begun, task, learner)
         write_report(out, corpora)
@@ -118,20 +125,50 @@ def _longer(run: TranslationRun) -> str:
     return "its cooldown is over: to train longer, start another run with a larger train.steps"
 
 
+def find_start(run: TranslationRun) -> Start | None:
+    """The model that the run goes on from, if it does."""
+    if run.start.model is None:
+        return None
+    return start_from(Path(run.start.model), run.model, run.data.lowercase)
+
+
+def prepare_corpora(
+    run: TranslationRun, start: Start | None, begun: Path | None, console: Console
+) -> Corpora:
+    """The run's corpora in pieces of their own, or in those of the model or checkpoint it goes on from."""
+    model, seed, extend = run.model, run.train.seed, None
+    tokenizer = load_tokenizer(begun / TOKENIZER) if begun else None
+    if start is not None:
+        tokenizer, extend = start.model.tokenizer, run.start.extend_vocabulary
+    return prepare(run.data, model.vocab_size, model.max_length, seed, console, tokenizer, extend)
+
+
 class TranslationTask:
     """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
 
-    def __init__(self, run: TranslationRun, corpora: Corpora) -> None:
-        """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
+    def __init__(
+        self,
+        run: TranslationRun,
+        corpora: Corpora,
+        start: Start | None = None,
+        parent: Mapping[str, Any] | None = None,
+    ) -> None:
+        """A corpus may hold fewer pieces than were asked for; the model has as many as there are.
+
+        `parent` is what the manifest says of the model that the run once started from.
+        """
         tokenizer = corpora.tokenizer
         run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
-        self._corpora = corpora
+        self.corpora = corpora
         self._tokenizer = tokenizer
+        self._start, self._parent = start, parent
         self._device = choose_device(run.compute.device)
         self._precision = choose_precision(run.compute.precision, self._device)
         torch.manual_seed(run.train.seed)
         self.model = Transformer(run.model).to(self._device)
+        if start is not None:
+            self.model.load_state_dict(start.weights(tokenizer).state_dict())
         self._translator = Translator(self.model, tokenizer)
         captured = can_capture(run.compute.capture, self._device, self._precision, run.train.steps)
         self._form = self._one_form() if captured else None
@@ -144,7 +181,11 @@ class TranslationTask:
             f"model   {model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, "
             f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
         )
-        yield from self._corpora.plan()
+        if self._start is not None:
+            yield f"start   {self._start.said(self._tokenizer)}"
+        yield from self.corpora.plan()
+        if dropout := run.data.bpe_dropout:
+            yield f"        cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}"
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
         precision = str(self._precision).removeprefix("torch.")
         yield (
@@ -171,7 +212,7 @@ class TranslationTask:
         return ahead(batches, AHEAD) if self._device.type == "cuda" else batches
 
     def _batches(self, start: Position) -> Iterator[tuple[PairBatch, Position]]:
-        pairs, form, tokens = self._corpora.train, self._form, self._run.data.batch_tokens
+        pairs, form, tokens = self.corpora.train, self._form, self._run.data.batch_tokens
         plan = BatchPlan(tokens) if form is None else BatchPlan(form.tokens, form.room, sort=False)
         for indexes, after in stream(pairs, plan, self._run.train.seed, Place(**start)):
             batch = pair_batch(pairs.source, pairs.target, indexes, form)
@@ -179,7 +220,7 @@ class TranslationTask:
 
     def _one_form(self) -> Form:
         """Of every batch: room for its tokens, and for as many sentences as are likely to come with them."""
-        pairs, longest = self._corpora.train, self._run.model.max_length
+        pairs, longest = self.corpora.train, self._run.model.max_length
         tokens = max(self._run.data.batch_tokens, longest)
         mean = max(len(side.flat) / len(side) + 1 for side in (pairs.source, pairs.target))
         return Form(tokens, int(1.2 * tokens / mean) + -(-tokens // longest) + 1, longest)
@@ -194,14 +235,19 @@ class TranslationTask:
         return Counts(batch.source_tokens, batch.target_tokens, batch.places - real)
 
     def loss(self, batch: PairBatch) -> Tensor:
-        return self._cross_entropy(batch, self._run.loss.label_smoothing)
+        config = self._run.loss
+        if not config.rdrop:
+            return self._cross_entropy(batch, config.label_smoothing)
+        with computing_in(self._precision, self._device):
+            on_device = batch.to(self._device)
+            return agreeing_pair_loss(self.model, on_device, config.label_smoothing, config.rdrop)
 
     def where(self, batch: PairBatch) -> str:
-        first = self._corpora.train.source[int(batch.pairs[0])].tolist()
+        first = self.corpora.train.source[int(batch.pairs[0])].tolist()
         return f'{len(batch.pairs)} pairs, the first is "{self._tokenizer.detokenize([first])[0]}"'
 
     def fingerprint(self) -> Mapping[str, str]:
-        return {**self._corpora.fingerprint, **self._corpora.valid_fingerprint}
+        return {**self.corpora.fingerprint, **self.corpora.valid_fingerprint}
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
@@ -212,10 +258,10 @@ class TranslationTask:
         """Loss over the validation pairs that fit the model, without smoothing; BLEU over the first pairs."""
         self.model.eval()
         loss = self._valid_loss()
-        texts = self._corpora.valid_texts[: self._run.data.bleu_pairs]
+        texts = self.corpora.valid_texts[: self._run.data.bleu_pairs]
         sources, references = ([pair[side] for pair in texts] for side in (0, 1))
         hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
-        score = bleu(hypotheses, references)
+        score = bleu(hypotheses, references, self._run.data.lowercase)
         watched = zip(sources[:SAMPLES], references[:SAMPLES], hypotheses[:SAMPLES], strict=True)
         return Validation(
             metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
@@ -224,11 +270,13 @@ class TranslationTask:
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
-        corpora = self._corpora
+        corpora = self.corpora
         facts = {
             "trained_on": {"pairs": len(corpora.train), "files": dict(corpora.fingerprint)},
             "validated_on": {"pairs": len(corpora.valid), "files": dict(corpora.valid_fingerprint)},
         }
+        if self._parent is not None:
+            facts["from"] = dict(self._parent)
         return fill_model(folder, self.model, self._tokenizer, to_toml(self._run), facts)
 
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
@@ -238,7 +286,7 @@ class TranslationTask:
 
     @torch.no_grad()
     def _valid_loss(self) -> float:
-        pairs = self._corpora.valid
+        pairs = self.corpora.valid
         lengths = np.maximum(pairs.source.lengths, pairs.target.lengths)
         total, tokens = 0.0, 0
         for indexes in by_length(lengths, self._run.data.batch_tokens):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ spelled by a text that contains them.
 
 
 class Tokenizer:
-    """Text to piece ids and back; the same text (NFC) comes back, whatever is in it."""
+    """Text to piece ids and back; the same text (NFC, lower-cased if asked) comes back, whatever is in it."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -36,6 +35,11 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         return self._backend.get_vocab_size()
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether capitals are lost."""
+        return self._backend.normalizer.normalize_str("A") != " A"
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without begin or end marks."""
@@ -58,15 +62,20 @@ class Tokenizer:
         """The SHA-256 of all that decides how text becomes ids."""
         return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
 
+    def to_json(self) -> str:
+        """The whole tokenizer, in the library's format."""
+        return self._backend.to_str(pretty=True)
+
     def save(self, path: Path) -> None:
-        path.write_text(self._backend.to_str(pretty=True), encoding="utf-8")
+        path.write_text(self.to_json(), encoding="utf-8")
 
 
-def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
+def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
     """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
 
     A character too rare for a piece of its own is written as its bytes, so nothing is unknown. The
-    texts are gone through twice.
+    texts are gone through twice. With `lowercase` there are no capitals, neither in what is learnt nor
+    in what comes back.
     """
     if vocab_size <= SMALLEST:
         raise ConfigError(
@@ -74,8 +83,8 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
             "and 4000 to 37000 is usual"
         )
     room = vocab_size - SMALLEST
-    backend = _backend(models.BPE())
-    alphabet = _alphabet(texts, max(room // 2, 1))
+    backend = _backend(models.BPE(), lowercase)
+    alphabet = _alphabet(texts, max(room // 2, 1), lowercase)
     trainer = trainers.BpeTrainer(
         vocab_size=room,
         min_frequency=2,
@@ -84,7 +93,7 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int) -> Tokenizer:
         show_progress=False,
     )
     backend.train_from_iterator(iter(texts), trainer)
-    return Tokenizer(_backend(_with_marks_and_bytes(backend)))
+    return Tokenizer(_backend(_with_marks_and_bytes(backend), lowercase))
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
@@ -96,11 +105,11 @@ def load_tokenizer(path: Path) -> Tokenizer:
     return Tokenizer(backend)
 
 
-def _alphabet(texts: Iterable[str], limit: int) -> list[str]:
+def _alphabet(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:
     """The most frequent characters; the library, left to choose, breaks ties differently each time."""
-    counts = Counter(" ")
+    counts, spelling = Counter(" "), normalizers.Sequence(_spelling(lowercase))
     for text in texts:
-        counts.update(unicodedata.normalize("NFC", text))
+        counts.update(spelling.normalize_str(text))
     return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
@@ -116,10 +125,15 @@ def _with_marks_and_bytes(learnt: Backend) -> models.BPE:
     return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
 
 
-def _backend(model: models.BPE) -> Backend:
+def _spelling(lowercase: bool) -> list[normalizers.Normalizer]:
+    """NFC comes last, because a small letter may be composed where its capital is not."""
+    return [normalizers.Lowercase(), normalizers.NFC()] if lowercase else [normalizers.NFC()]
+
+
+def _backend(model: models.BPE, lowercase: bool) -> Backend:
     """The space before a word belongs to the word, so the first word is given one too."""
     backend = Backend(model)
-    backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend(" ")])
+    backend.normalizer = normalizers.Sequence([*_spelling(lowercase), normalizers.Prepend(" ")])
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return backend

@@ -1,5 +1,6 @@
 """Cross-entropy with label smoothing (section 5.4); padding never counts."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -21,12 +22,15 @@ class LossConfig:
 
     label_smoothing: float = 0.1
     """Probability that is taken from the true token and spread over all."""
+    rdrop: float = 0.0
+    """How much two passes with different dropout must agree (R-Drop's alpha); 0 is one pass, the paper."""
 
     def __post_init__(self) -> None:
         smoothing = self.label_smoothing
         require(
             0 <= smoothing < 1, "loss.label_smoothing", smoothing, "it must be at least 0 and less than 1"
         )
+        require(0 <= self.rdrop < math.inf, "loss.rdrop", self.rdrop, "it must be a number, at least 0")
 
 
 def smoothed_cross_entropy(
@@ -70,7 +74,7 @@ class _CrossEntropy(torch.autograd.Function):
             loss += part
             if d_output is not None:
                 d_hidden.append(d_scores @ matrix)
-                _add_product(d_output, d_scores.t(), some)
+                add_product(d_output, d_scores.t(), some)
         if wanted:
             ctx.save_for_backward(torch.cat(d_hidden).to(hidden.dtype), d_output)
         return loss
@@ -122,7 +126,7 @@ def _fused(
     return -(log_p * wanted * keep).sum(), ((log_p.exp() - wanted) * keep).to(scores.dtype)
 
 
-def _add_product(
+def add_product(
     total: Float[Tensor, "vocab width"],
     left: Float[Tensor, "vocab tokens"],
     right: Float[Tensor, "tokens width"],

@@ -1,0 +1,62 @@
+import numpy as np
+
+from regard.data.long import tokenize_pairs
+from regard.data.store import open_pairs, write_pairs
+from regard.data.variants import NO_DROPOUT, PieceDropout, cut
+from regard.text.segmenting import Sampler
+from regard.text.tokenizer import learn_tokenizer
+
+TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a cat sings to the birds."] * 5
+PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
+TOKENIZER = learn_tokenizer(TEXTS, 300)
+DROPOUT = PieceDropout(0.3, 3, 7)
+
+
+def test_each_way_is_what_the_sampler_draws():
+    found = cut(TEXTS, TOKENIZER, DROPOUT, 4)
+    sampler = Sampler(TOKENIZER, 0.3, seed=7)
+    for way in range(3):
+        assert [ways[way] for ways in found] == sampler.tokenize(TEXTS, way, 4)
+    assert len({tuple(map(tuple, ways)) for ways in found}) > 3
+
+
+def test_without_dropout_there_is_one_way_the_tokenizers():
+    assert cut(TEXTS, TOKENIZER, NO_DROPOUT, 0) == [[row] for row in TOKENIZER.tokenize(TEXTS)]
+
+
+def test_epochs_of_a_stored_corpus_take_the_ways_in_turn(tmp_path):
+    facts = write_pairs(tmp_path, [PAIRS[:10], PAIRS[10:]], TOKENIZER, 100, "drop", DROPOUT)
+    pairs = open_pairs(tmp_path, facts, (1.0, 1.0))
+    assert (len(pairs), pairs.sizes, pairs.turns) == (15, (10, 5), 15)
+    assert len(pairs.source) == len(pairs.target) == 45
+    expected = [
+        row for part in (PAIRS[:10], PAIRS[10:]) for row in cut([a for a, _ in part], TOKENIZER, DROPOUT, 0)
+    ]
+    for epoch in range(5):
+        shown = pairs.at(epoch, np.arange(15)).tolist()
+        assert [pairs.source[i].tolist() for i in shown] == [ways[epoch % 3] for ways in expected]
+        texts = [
+            TOKENIZER.detokenize([side[i].tolist() for i in shown]) for side in (pairs.source, pairs.target)
+        ]
+        assert list(zip(*texts, strict=True)) == PAIRS
+
+
+def test_a_pair_that_is_too_long_in_one_way_is_too_long():
+    everything = PieceDropout(0.5, 4, 1)
+    longest = 18
+    source, target, counts = tokenize_pairs(PAIRS, TOKENIZER, longest, "drop", everything)
+    assert 0 < counts["dropped"] < len(PAIRS)
+    assert len(source) == len(target) == 4 * (len(PAIRS) - counts["dropped"])
+    assert max(map(len, source + target)) <= longest
+    source, target, counts = tokenize_pairs(PAIRS, TOKENIZER, longest, "cut", everything)
+    assert counts["cut"] > 0
+    assert len(source) == 4 * len(PAIRS)
+    assert max(map(len, source + target)) <= longest
+
+
+def test_what_is_split_is_cut_in_every_way():
+    given = [("the cat sings. " * 4, "a dog sees. " * 4)]
+    source, target, counts = tokenize_pairs(given, TOKENIZER, 20, "split", DROPOUT)
+    assert counts == {"split": 1, "parts": 4}
+    assert len(source) == len(target) == 12
+    assert set(TOKENIZER.detokenize(source)) == {"the cat sings."}
