@@ -10,6 +10,7 @@ from faults.toy import Toy, digests, losses, run_toy
 from regard.checkpoint import checkpoints
 from regard.errors import DataError
 from regard.train.state import newest_whole
+from regard.train.validation import Validation
 
 pytestmark = pytest.mark.fault
 
@@ -117,6 +118,29 @@ def test_a_run_of_nothing_but_damaged_checkpoints_begins_again(run, tmp_path):
         (path / "model.safetensors").write_bytes(b"")
     run_toy(folder, keep_last=3)
     assert digests(folder, 12) == digests(run, 12)
+
+
+def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
+    class Told(Toy):
+        """Step 3 is the best."""
+
+        def validate(self):
+            super().validate()
+            return Validation({"loss": next(self.values)})
+
+    def told(*values):
+        task = Told()
+        task.values = iter(values)
+        return task
+
+    folder, said = tmp_path / "run", []
+    assert run_toy(folder, told(1.0, 5.0, 4.0, 3.0)).step == 3
+    shutil.rmtree(folder / "model")
+    (folder / "step-000003" / "model.safetensors").write_bytes(b"")
+    outcome = run_toy(folder, told(3.0), said)
+    assert (outcome.step, outcome.metrics) == (12, {"loss": 3.0})
+    assert "step-000003 is damaged: model.safetensors" in said[0]
+    assert "it was the best so far" in said[0]
 
 
 def test_data_that_changed_is_refused_and_named(run, tmp_path):

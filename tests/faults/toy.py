@@ -82,7 +82,7 @@ def run_toy(folder, task=None, said=None, **settings):
         begun = newest_whole(folder, said.append)
         ema = None if config.ema is None else Ema(task.model, config.ema)
         learner = Learner(task.model, adam(task.model, OptimizerConfig()), ema)
-        state = State() if begun is None else resume(begun, task, learner)
+        state = State() if begun is None else resume(begun, task, learner, said.append)
         log = Log(folder / METRICS, console, config.steps, after=state.step, seconds=state.seconds)
         log.said = said.append
         with log, Interrupt() as interrupt:

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,52 @@ def test_the_same_seed_gives_the_same_model(small_run, tmp_path):
     first = weights("a", 1)
     assert weights("b", 1) == first
     assert weights("c", 2) != first
+
+
+def test_any_position_in_the_data_is_reached_at_once(small_run):
+    task = task_for(small_run)
+    first = list(islice(task.batches({}), 25))
+    assert first[-1][1]["epoch"] >= 1
+    for (_, position), (batch, after) in pairwise(first):
+        (again, then), *_ = islice(task.batches(position), 1)
+        assert (torch.equal(again.source, batch.source), then) == (True, after)
+
+
+def test_a_bad_batch_can_be_found_again(small_run):
+    task = task_for(small_run)
+    batch, _ = next(task.batches({}))
+    assert " and " in task.where(batch)
+
+
+@pytest.mark.parametrize("change", [b"!", b"\n1 and 1\n"])
+def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path, monkeypatch, change):
+    """One byte changed, or lines appended, between a run that was cut short and the next start."""
+    out = tmp_path / "run"
+    monkeypatch.setattr("regard.tasks.translation.publish", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        train_translation(small_run, out, QUIET)
+    for name in ("source", "target"):
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(change + content[1:] if len(change) == 1 else content + change[1:])
+    with pytest.raises(
+        DataError, match=f"{tmp_path}/source, {tmp_path}/target changed since {out} was begun"
+    ):
+        train_translation(small_run, out, QUIET)
+
+
+def _killed(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_run_killed_before_it_was_published_ends_without_another_step(small_run, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("regard.tasks.translation.publish", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_translation(small_run, tmp_path / "run", QUIET)
+    before = (tmp_path / "run" / "metrics.jsonl").read_text()
+    assert train_translation(small_run, tmp_path / "run", QUIET).ending == "steps"
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
+    assert (tmp_path / "run" / "model").is_dir()
 
 
 def test_a_folder_in_use_is_not_touched(small_run, tmp_path):

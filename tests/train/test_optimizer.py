@@ -39,6 +39,15 @@ def test_adam_is_the_papers():
     assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
 
 
+def test_weights_decay_but_biases_and_norms_do_not():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2))
+    optimizer = adam(model, OptimizerConfig(weight_decay=0.1))
+    assert isinstance(optimizer, torch.optim.AdamW)
+    decayed = {id(p) for group in optimizer.param_groups if group["weight_decay"] for p in group["params"]}
+    assert decayed == {id(model[0].weight)}
+    assert sum(len(group["params"]) for group in optimizer.param_groups) == 4
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -49,6 +58,7 @@ def test_adam_is_the_papers():
         {"peak": float("nan")},
         {"beta1": 1.0},
         {"beta2": -0.1},
+        {"weight_decay": -0.1},
     ],
 )
 def test_settings_that_cannot_work_are_refused(wrong):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from regard import __version__
-from regard.cli import check, demo, score, train, translate
+from regard.cli import check, demo, score, train, translate, verify_resume
 from regard.errors import RegardError
 
 DESCRIPTION = """\
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (check, train, translate, score, demo):
+    for verb in (check, train, verify_resume, translate, score, demo):
         verb.add(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")

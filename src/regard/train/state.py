@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,14 @@ def read_state(folder: Path) -> State:
     return state
 
 
-def resume(folder: Path, task: Trainable[Batch], learner: Learner) -> State:
+def resume(folder: Path, task: Trainable[Batch], learner: Learner, say: Callable[[str], None]) -> State:
     """Puts weights, moments and mean back as they were; refused where the data is not what it was."""
     state, data = _read(folder)
     _refuse_other_data(folder.parent, data, task.fingerprint())
     with learner.shown():
         load_weights(folder, task.model)
         learner.restore(load_tensors(folder / TENSORS), f"{folder / TENSORS} does not fit the model")
-    return state
+    return _without_damaged_best(folder, state, say)
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -128,6 +128,18 @@ def _read(folder: Path) -> tuple[State, dict[str, str]]:
         return State(**written["state"], best=None if best is None else Best(**best)), written["data"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{folder / STATE} cannot be read: {error}") from None
+
+
+def _without_damaged_best(folder: Path, state: State, say: Callable[[str], None]) -> State:
+    """A best that cannot be published is none; the next validation finds another."""
+    best = folder if state.best is None else checkpoint_path(folder.parent, state.best.step)
+    try:
+        if best != folder:
+            read_manifest(best)
+    except CheckpointError as error:
+        say(f"{_without_advice(error)}; it was the best so far, and another is looked for from here on")
+        return replace(state, best=None, waited=0, validated=0)
+    return state
 
 
 def _refuse_other_data(run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -1,0 +1,51 @@
+import pytest
+
+from faults.toy import run_toy
+from regard.cli.main import main
+from regard.cli.verify_resume import _compared, short
+from regard.errors import RegardError
+from regard.tasks.translation import TranslationRun
+
+SETTINGS = (
+    "model.d_model=16 model.heads=2 model.d_ff=16 model.encoder_layers=1 model.decoder_layers=1 "
+    "model.vocab_size=300 data.batch_tokens=200"
+)
+
+
+@pytest.mark.fault
+def test_a_users_own_run_is_killed_gone_on_with_and_found_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
+    (tmp_path / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(30)))
+    options = [f"--set={setting}" for setting in SETTINGS.split()]
+    main(["verify-resume", "--source", "en", "--target", "fr", "--steps", "10", *options])
+    said = capsys.readouterr().out
+    assert "killed after step" in said
+    assert "losses     10 of 10 equal" in said
+    assert "is the same, bit for bit" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["en", "fr"]
+
+
+def test_a_difference_is_said_and_is_a_failure(tmp_path, capsys):
+    run_toy(tmp_path / "one", seed=1)
+    run_toy(tmp_path / "two", seed=2)
+    assert "bit for bit" in _compared(tmp_path / "one", tmp_path / "one", 12)
+    with pytest.raises(RegardError, match="is not the same"):
+        _compared(tmp_path / "one", tmp_path / "two", 12)
+    assert "different" in capsys.readouterr().out
+
+
+def test_what_goes_wrong_in_the_training_is_what_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["verify-resume", "--source", "none", "--target", "fr"])
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == "regard: none does not exist; give the path of a text file\n"
+
+
+def test_what_a_step_depends_on_is_the_users_own():
+    run = TranslationRun()
+    changed = short(run, 30)
+    assert (changed.model, changed.optimizer, changed.loss) == (run.model, run.optimizer, run.loss)
+    assert changed.data.batch_tokens == run.data.batch_tokens
+    assert changed.train.steps == 30
