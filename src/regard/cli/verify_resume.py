@@ -16,6 +16,8 @@ from regard.errors import RegardError, require
 if TYPE_CHECKING:
     from regard.tasks.translation import TranslationRun
 
+METRICS = "metrics.jsonl"
+
 DESCRIPTION = """\
 Trains the first steps of your own run twice, in temporary folders: once whole, and once killed
 (SIGKILL) in the middle and gone on with. Compares the loss of every step and the SHA-256 of
@@ -69,7 +71,7 @@ def short(run: "TranslationRun", steps: int) -> "TranslationRun":
 
 def losses(run: Path) -> dict[int, str]:
     """The loss of each step as exact text, by step."""
-    *lines, _ = (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n")  # a kill may cut the last
+    *lines, _ = (run / METRICS).read_text(encoding="utf-8").split("\n")  # a kill may cut the last
     facts = [json.loads(line) for line in lines]
     return {line["step"]: json.dumps(line["loss"]) for line in facts if line["kind"] == "train"}
 
@@ -87,8 +89,9 @@ def _finish(process: "subprocess.Popen[bytes]") -> None:
 
 def _kill(process: "subprocess.Popen[bytes]", out: Path, after: int) -> int:
     """Kills it once that step is recorded; the step it had reached."""
-    metrics = out / "metrics.jsonl"
-    while process.poll() is None and (not metrics.exists() or metrics.read_bytes().count(b"\n") < after):
+    while process.poll() is None and not (out / METRICS).exists():
+        time.sleep(0.001)
+    while process.poll() is None and len(losses(out)) < after:
         time.sleep(0.001)
     process.kill()
     process.communicate()
