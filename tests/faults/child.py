@@ -39,8 +39,15 @@ def write_book(folder):
 
 def translation_run(text, steps, save_every) -> TranslationRun:
     model = replace(TINY, d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, vocab_size=500)
-    names = ("train.en", "train.fr", "valid.en", "valid.fr")
-    data = DataConfig(*(str(text / name) for name in names), batch_tokens=256, bleu_pairs=2)
+    data = DataConfig(
+        source=(str(text / "train.en"),),
+        target=(str(text / "train.fr"),),
+        valid_source=str(text / "valid.en"),
+        valid_target=str(text / "valid.fr"),
+        cache=str(text / "cache"),
+        batch_tokens=256,
+        bleu_pairs=2,
+    )
     train = TrainConfig(
         steps=steps, save_every=save_every, log_every=1, accumulate=2, clip=1.0, ema=0.9, average=3
     )

@@ -18,8 +18,9 @@ from rich.console import Console
 from memory import peak
 from regard.data.config import DataConfig
 from regard.errors import DataError
-from regard.tasks.corpora import prepare, refuse_changed
+from regard.tasks.corpora import prepare
 from regard.text.lines import count_lines, read_lines
+from regard.train.state import refuse_changed
 
 pytestmark = pytest.mark.fault
 
@@ -244,18 +245,21 @@ def test_d6_a_zip_is_refused(tmp_path):
         ready(tmp_path / "a.txt", tmp_path / "a.txt")
 
 
-def test_d7_a_changed_corpus_is_refused_and_the_file_named(copy):
+def test_d7_a_changed_corpus_is_refused_and_the_file_named(copy, tmp_path):
     source, target, write = copy
     source, target = source[:200], target[:200]
+
+    def resume_on(files):
+        refuse_changed(tmp_path / "run", first, ready(*files).fingerprint)
+
     first = ready(*write(source, target)).fingerprint
-    refuse_changed(first, ready(*write(source, target)))
+    resume_on(write(source, target))
     for changed, name in (
         ((source, [*target[:199], target[199] + b"!"]), "fr"),
         (([*source, b"one more line"], [*target, b"une ligne de plus"]), "en"),
         ((target, source), "en"),
     ):
-        with pytest.raises(DataError, match=f"/{name} is not what this run began with"):
-            refuse_changed(first, ready(*write(*changed)))
-    paths = write(source, target)
-    with pytest.raises(DataError, match="is not what this run began with"):
-        refuse_changed(first, ready(paths[1], paths[0]))
+        with pytest.raises(DataError, match=f"/{name}.* changed since .*run was begun"):
+            resume_on(write(*changed))
+    with pytest.raises(DataError, match="changed since .*run was begun"):
+        resume_on(reversed(write(source, target)))

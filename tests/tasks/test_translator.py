@@ -129,6 +129,11 @@ def test_the_manifest_says_what_the_folder_is(folder):
     assert set(manifest["files"]) == {"config.toml", "tokenizer.json", "model.safetensors"}
 
 
+def write_manifest(folder, manifest):
+    """As the first format had it, without a seal of its own."""
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "format": 1}))
+
+
 def reseal(folder, name, change):
     """Changes a file and makes the manifest agree: damage that no checksum sees."""
     from regard.checkpoint import sha256
@@ -136,7 +141,7 @@ def reseal(folder, name, change):
     change(folder / name)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(folder, manifest)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +163,7 @@ def test_a_folder_that_cannot_work_says_which_file(folder, name, content, messag
 def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["files"][name]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_manifest(folder, manifest)
     with pytest.raises(CheckpointError, match=f"does not name {name}"):
         load_model(folder)
 
@@ -190,7 +195,7 @@ def test_weights_that_do_not_fit_their_config_are_refused(folder):
 
 def test_a_model_for_something_else_is_refused(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "task": "forecasting"}))
+    write_manifest(folder, {**manifest, "task": "forecasting"})
     with pytest.raises(CheckpointError, match="is a model for forecasting, not for translation"):
         load_model(folder)
 

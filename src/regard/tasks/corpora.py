@@ -140,18 +140,6 @@ def write_report(run: Path, corpora: Corpora) -> None:
     (run / REPORT).write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace")
 
 
-def refuse_changed(known: Mapping[str, str], corpora: Corpora) -> None:
-    """Refuses to resume on other text than a run began with (`known` is its fingerprint); names the file."""
-    before, now = list(known.items()), list(corpora.fingerprint.items())
-    if before == now:
-        return
-    name = next((name for name, digest in now if known.get(name) != digest), now[0][0])
-    raise DataError(
-        f"{name} is not what this run began with (name, place or SHA-256 differs); "
-        "bring it back to resume, or train anew with another --out"
-    )
-
-
 def training_files(data: DataConfig) -> list[PairFiles]:
     """First the pairs of files, then the files of pairs: the order of the weights."""
     two = [PairFiles(Path(a), Path(b)) for a, b in zip(data.source, data.target, strict=True)]

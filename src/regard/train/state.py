@@ -100,11 +100,22 @@ def read_state(folder: Path) -> State:
 def resume(folder: Path, task: Trainable[Batch], learner: Learner, say: Callable[[str], None]) -> State:
     """Puts weights, moments and mean back as they were; refused where the data is not what it was."""
     state, data = _read(folder)
-    _refuse_other_data(folder.parent, data, task.fingerprint())
+    refuse_changed(folder.parent, data, task.fingerprint())
     with learner.shown():
         load_weights(folder, task.model)
         learner.restore(load_tensors(folder / TENSORS), f"{folder / TENSORS} does not fit the model")
     return _without_damaged_best(folder, state, say)
+
+
+def refuse_changed(run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuses other data than a run began with, and names the files: by their SHA-256 and their order."""
+    if list(before.items()) == list(now.items()):
+        return
+    changed = [name for name in now if before.get(name) != now[name]] or list(now)
+    raise DataError(
+        f"{', '.join(changed)} changed since {run} was begun (SHA-256 or order differs); "
+        "put the old content back to go on, or choose another --out"
+    )
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
@@ -140,15 +151,6 @@ def _without_damaged_best(folder: Path, state: State, say: Callable[[str], None]
         say(f"{_without_advice(error)}; it was the best so far, and another is looked for from here on")
         return replace(state, best=None, waited=0, validated=0)
     return state
-
-
-def _refuse_other_data(run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    changed = [name for name in sorted(before.keys() | now.keys()) if before.get(name) != now.get(name)]
-    if changed:
-        raise DataError(
-            f"{', '.join(changed)} changed since {run} was begun (SHA-256 differs); "
-            "put the old content back to go on, or choose another --out"
-        )
 
 
 def _without_advice(error: CheckpointError) -> str:
