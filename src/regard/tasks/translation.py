@@ -74,7 +74,7 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
     A run that was cut short goes on from its last whole checkpoint, as if it had never stopped.
     """
     with open_run(out, to_toml(run), _free_settings(run)):
-        begun = newest_whole(out, lambda said: console.print(f"  {said}"))
+        begun = newest_whole(out, say := lambda said: console.print(f"  {said}"))
         if begun is not None and (finished := _finished(run, out, read_state(begun))):
             console.print(f"  {out} is finished; {_longer(run)}")
             return finished
@@ -83,7 +83,7 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
         parent = read_manifest(begun).get("from") if begun else start and start.parent
         task = TranslationTask(run, corpora, start, parent)
         learner = task.learner()
-        state = State() if begun is None else resume(begun, task, learner)
+        state = State() if begun is None else resume(begun, task, learner, say)
         write_report(out, corpora)
         for line in task.plan():
             console.print(f"  {line}")
