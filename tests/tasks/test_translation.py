@@ -4,6 +4,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
+import torch
 from rich.console import Console
 
 from regard.checkpoint import sha256
