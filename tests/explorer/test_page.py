@@ -113,6 +113,11 @@ def test_every_chart_is_there_with_what_to_compare_it_with(run):
     assert "Watch it learn" in texts(picture)
 
 
+def test_batches_without_padding_have_no_chart_of_it(run):
+    assert "padding" not in names(drawn(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.0))))
+    assert "padding" in names(drawn(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.1))))
+
+
 def test_the_best_is_what_the_training_said_and_else_the_lowest(run):
     events = [train(1), valid(1, 1.5), valid(2, 1.2, best=True), valid(3, 1.1, best=False)]
     assert read_histories([run(*events)])[0].best == 1

@@ -20,7 +20,7 @@ MANIFEST = {
         "files": {"/home/jane/train.en": "ab12", "/home/jane/train.de": "cd34"},
         "left_out": {"blank side": 3},
     },
-    "validated_on": {"pairs": 1014, "files": {"valid.en": "ef56", "valid.de": "7890"}},
+    "validated_on": {"pairs": 1014, "translated": 500, "files": {"valid.en": "ef56", "valid.de": "7890"}},
 }
 
 
@@ -30,7 +30,8 @@ def test_the_card_says_what_the_model_is_and_where_it_comes_from():
         "# train.en → train.de",
         "| BLEU | 41.25 |",
         "`nrefs:1|tok:13a`",
-        "On 1,014 pairs it did not learn from, at step 11,000:",
+        "On 1,014 pairs it did not learn from, at step 11,000 (BLEU and chrF of greedy translations of "
+        "the first 500):",
         "| training | 29,000 | train.en | `ab12` |",
         "- blank side: 3 pairs",
         "44,140,544 parameters; 12,000 steps in 13 minutes on NVIDIA H200 in bfloat16",

@@ -83,7 +83,7 @@ def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     manifest = load_model(tmp_path / "run").manifest
     files = {name: sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
     assert manifest["trained_on"] == {"pairs": 54, "files": files, "left_out": {}}
-    assert manifest["validated_on"] == {"pairs": 6, "files": files, "left_out": {}}
+    assert manifest["validated_on"] == {"pairs": 6, "files": files, "left_out": {}, "translated": 3}
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
 
 

@@ -33,7 +33,7 @@ class Curves:
     def charts(self) -> list[Chart]:
         every = [self.loss(), self.scores(), self.rate(), self.speed(), self.norm(), self.padding()]
         every += [self.memory(), self.lengths()]
-        return [chart for chart in every if any(np.isfinite(line.y).any() for line in chart.lines)]
+        return [chart for chart in every if any(_tells(line.y, chart) for line in chart.lines)]
 
     def loss(self) -> Chart:
         """The floor that label smoothing sets is dotted, so that nobody waits for 0."""
@@ -182,6 +182,11 @@ def small_curves(folder: Path) -> list[Chart]:
     """The two charts that say most of one run, for its model card."""
     curves = Curves(read_histories([folder]), "step")
     return [chart for chart in curves.charts() if chart.name in ("loss", "scores")]
+
+
+def _tells(y: Series, chart: Chart) -> bool:
+    """Whether there is anything to see: packed batches have no padding at all."""
+    return bool(np.isfinite(y).any()) and (chart.name != "padding" or bool(np.nanmax(y) > 0))
 
 
 def _pairs(planned: object) -> Float64[np.ndarray, "points 2"]:

@@ -181,7 +181,7 @@ def _sentences(run: History) -> list[tuple[str, str, list[tuple[int, str | None,
     for row in run.valid.rows:
         for sample in row.get("samples") or []:
             names = ("source", "reference", "hypothesis")
-            source, reference, now = (printable(str(sample[name])) for name in names)
+            source, reference, now = (printable(str(sample[name])) or "—" for name in names)
             rows = found.setdefault((source, reference), [])
             before = rows[-1][2] if rows else None
             if now != before:

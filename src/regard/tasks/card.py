@@ -96,8 +96,11 @@ def differences(run: Any, default: Any) -> list[Change]:
 
 def _scores(manifest: Mapping[str, Any]) -> Iterator[str]:
     metrics = manifest.get("metrics", {})
-    pairs = manifest.get("validated_on", {}).get("pairs", 0)
-    yield f"On {pairs:,} pairs it did not learn from, at step {manifest.get('step', 0):,}:"
+    part = manifest.get("validated_on", {})
+    yield (
+        f"On {part.get('pairs', 0):,} pairs it did not learn from, at step {manifest.get('step', 0):,} "
+        f"(BLEU and chrF of greedy translations of the first {part.get('translated', 0):,}):"
+    )
     figures = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
     rows = [f"| {SCORES.get(name, name)} | {value:.2f} |" for name, value in sorted(figures.items())]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])

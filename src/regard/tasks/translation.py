@@ -374,6 +374,7 @@ class TranslationTask:
                 "pairs": len(corpora.valid),
                 "files": dict(corpora.valid_fingerprint),
                 "left_out": dict(corpora.report["valid"]["left_out"]),
+                "translated": min(self._run.data.bleu_pairs, len(corpora.valid_texts)),
             },
         }
         if self._parent is not None:
