@@ -151,6 +151,15 @@ def test_publishing_copies_a_checkpoint_whole(folder):
     assert read_manifest(folder.parent / "best") == read_manifest(folder)
 
 
+def test_what_is_published_beside_the_files_is_sealed_with_them(folder):
+    best = folder.parent / "best"
+    publish(folder, best, beside={"README.md": "what it is: été\n"})
+    assert (best / "README.md").read_bytes() == "what it is: été\n".encode()
+    (best / "README.md").write_text("what it is not")
+    with pytest.raises(CheckpointError, match="README.md is not what was written"):
+        read_manifest(best)
+
+
 def test_a_damaged_checkpoint_is_not_published(folder):
     (folder / "a").write_bytes(b"ALPHA")
     with pytest.raises(CheckpointError, match="damaged"):

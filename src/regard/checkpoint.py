@@ -61,11 +61,16 @@ def clean(run: Path) -> None:
 
 
 def publish(
-    checkpoint: Path, folder: Path, without: Collection[str] = (), facts: Mapping[str, Any] | None = None
+    checkpoint: Path,
+    folder: Path,
+    without: Collection[str] = (),
+    facts: Mapping[str, Any] | None = None,
+    beside: Mapping[str, str] | None = None,
 ) -> None:
     """Another whole folder with the same files but those, one that no later step will delete.
 
-    `facts` are put into its manifest; a folder that was published before is replaced.
+    `facts` are put into its manifest; `beside` has texts that go with the files, by name, and are sealed
+    with them. A folder that was published before is replaced.
     """
 
     def fill(place: Path) -> dict[str, Any]:
@@ -73,6 +78,8 @@ def publish(
         for name in manifest["files"]:
             if name not in without:
                 shutil.copyfile(checkpoint / name, place / name)
+        for name, text in (beside or {}).items():
+            (place / name).write_text(text, "utf-8", newline="\n")
         kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
         return kept | dict(facts or {})
 

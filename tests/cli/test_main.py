@@ -502,4 +502,4 @@ def test_an_unknown_public_name_is_an_attribute_error():
 
 def test_metrics_of_a_run_are_json(model):
     events = [json.loads(line)["kind"] for line in (model / "metrics.jsonl").read_text().splitlines()]
-    assert events == ["train", "valid"]
+    assert events == ["run", "train", "valid"]

@@ -230,3 +230,12 @@ def test_pieces_of_a_large_corpus_are_learnt_from_a_part_and_said(files, monkeyp
 def test_nothing_to_train_on_says_which_flags_to_give():
     with pytest.raises(ConfigError, match="give --source FILE and --target FILE, or --pairs FILE"):
         ready(DataConfig())
+
+
+def test_the_report_has_the_lengths_of_the_sentences(files):
+    corpora = ready(files)
+    for side in ("source", "target"):
+        lengths = getattr(corpora.train, side).lengths
+        bins, counts = corpora.report["lengths"][side].values()
+        assert counts == np.histogram(lengths, bins)[0].tolist()
+        assert sum(counts) == len(lengths)

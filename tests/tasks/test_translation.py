@@ -1,3 +1,4 @@
+import json
 import math
 from dataclasses import replace
 from itertools import islice, pairwise
@@ -7,18 +8,18 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.checkpoint import sha256
+from regard.checkpoint import read_manifest, sha256
 from regard.config import apply, read_settings
 from regard.data.config import DataConfig
-from regard.errors import ConfigError, DataError, RegardError
+from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.model.config import TINY
 from regard.tasks.corpora import prepare
 from regard.tasks.folder import load_model
 from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
 from regard.tasks.translator import Translator
 from regard.train.loop import TrainConfig
-from regard.train.loss import LossConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.train.loss import LossConfig, smoothing_floor
+from regard.train.optimizer import OptimizerConfig, learning_rate
 
 QUIET = Console(quiet=True)
 
@@ -67,7 +68,7 @@ def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp
         "step-000004",
     ]
     files = sorted(path.name for path in (out / "model").iterdir())
-    assert files == ["config.toml", "manifest.json", "model.safetensors", "tokenizer.json"]
+    assert files == ["README.md", "config.toml", "manifest.json", "model.safetensors", "tokenizer.json"]
     assert (out / "model" / "model.safetensors").read_bytes() == (
         outcome.best / "model.safetensors"
     ).read_bytes()
@@ -81,9 +82,35 @@ def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     train_translation(small_run, tmp_path / "run", QUIET)
     manifest = load_model(tmp_path / "run").manifest
     files = {name: sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
-    assert manifest["trained_on"] == {"pairs": 54, "files": files}
-    assert manifest["validated_on"] == {"pairs": 6, "files": files}
+    assert manifest["trained_on"] == {"pairs": 54, "files": files, "left_out": {}}
+    assert manifest["validated_on"] == {"pairs": 6, "files": files, "left_out": {}, "translated": 3}
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
+
+
+def test_the_card_and_the_curves_are_sealed_with_the_model(small_run, tmp_path):
+    train_translation(small_run, tmp_path / "run", QUIET, draw=lambda folder: f"<svg>{folder.name}</svg>")
+    model = tmp_path / "run" / "model"
+    assert {"README.md", "curves.svg"} <= read_manifest(model)["files"].keys()
+    assert (model / "curves.svg").read_text() == "<svg>run</svg>"
+    card = (model / "README.md").read_text("utf-8")
+    assert "| `model.d_model` | 16 | 256 |" in card
+    for source, target in task_for(small_run).corpora.valid_texts[:3]:
+        assert f"| {source} | {target} | " in card
+    (model / "README.md").write_text("better")
+    with pytest.raises(CheckpointError, match="README.md is not what was written"):
+        load_model(tmp_path / "run")
+
+
+def test_the_first_line_of_the_metrics_says_what_to_compare_with(small_run, tmp_path):
+    run = replace(small_run, optimizer=OptimizerConfig(warmup=2, cooldown=1))
+    train_translation(run, tmp_path / "run", QUIET)
+    facts = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[0])
+    vocab = load_model(tmp_path / "run").tokenizer.vocab_size
+    assert facts["kind"] == "run"
+    assert facts["loss_floor"] == pytest.approx(smoothing_floor(0.1, vocab))
+    rates = [[step, learning_rate(step, 4, 16, run.optimizer)] for step in (1, 2, 3, 4)]
+    assert facts["planned"] == [[step, pytest.approx(rate, rel=1e-5)] for step, rate in rates]
+    assert facts["peak"] == pytest.approx((16 * 2) ** -0.5)
 
 
 def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, tmp_path):

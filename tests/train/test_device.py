@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.train.device import choose_device, choose_precision, computing_in
+from regard.train.device import choose_device, choose_precision, computing_in, device_name
 
 CPU = torch.device("cpu")
 
@@ -50,3 +50,7 @@ def test_freed_memory_is_kept_and_used_again():
         return int(run.stdout)
 
     assert faults("keep_freed_memory()") < 0.5 * faults("")
+
+
+def test_a_device_has_a_name_for_people():
+    assert device_name(CPU).startswith("cpu (")

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from regard.errors import ConfigError
 from regard.train import loss as module
-from regard.train.loss import LossConfig, smoothed_cross_entropy
+from regard.train.loss import LossConfig, smoothed_cross_entropy, smoothing_floor
 
 
 def drawn(tokens: int = 6, width: int = 5, vocab: int = 7) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -106,3 +106,14 @@ def test_a_uniform_guess_costs_the_logarithm_of_the_vocabulary():
 def test_a_weight_of_rdrop_below_zero_is_refused():
     with pytest.raises(ConfigError, match="loss.rdrop = -1.0 cannot work"):
         LossConfig(rdrop=-1.0)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
+def test_a_perfect_model_reaches_the_floor_and_a_surer_one_does_not(smoothing):
+    wanted = torch.full((50,), smoothing / 50)
+    wanted[7] += 1 - smoothing
+    target, one = torch.tensor([7]), torch.ones(1, 1)
+    perfect = smoothed_cross_entropy(one, wanted.clamp(min=1e-30).log()[:, None], target, smoothing, pad=0)
+    assert float(perfect) == pytest.approx(smoothing_floor(smoothing, 50), abs=1e-5)
+    surer = torch.full((50, 1), -30.0).index_fill(0, target, 0.0)
+    assert float(smoothed_cross_entropy(one, surer, target, smoothing, pad=0)) > perfect or smoothing == 0

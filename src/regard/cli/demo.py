@@ -57,6 +57,7 @@ def run_demo(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace, console: "Console") -> bool:
     """Whether the training came to its end."""
+    from regard.explorer.page import small
     from regard.tasks.translation import train_translation
     from regard.text.phrasebook.corpus import phrasebook
     from regard.train.device import keep_freed_memory
@@ -71,7 +72,7 @@ def _train(options: argparse.Namespace, console: "Console") -> bool:
     with console.status("writing the phrasebook"):
         write_text(phrasebook(train=options.pairs), text)
     console.print(f"Training on {options.pairs:,} pairs of the phrasebook, written to {text}")
-    return train_translation(run, out, console).ending == "steps"
+    return train_translation(run, out, console, draw=small).ending == "steps"
 
 
 def demo_run(text: Path, steps: int) -> "TranslationRun":

@@ -28,7 +28,7 @@ in the folder shows them all, and can be given to --config again. In DIR you fin
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
   data.json      what was found in the files, by line number, and left out
-  metrics.jsonl  loss, speed and validation scores
+  metrics.jsonl  loss, speed and validation scores, which `regard plot DIR -o curves.svg` draws
   step-NNNNNN/   the last checkpoints, each a model folder and all it takes to go on from it
 
 A run that was cut short, by whatever, goes on when the same command is given again.
@@ -93,6 +93,7 @@ def run_train(options: argparse.Namespace) -> None:
     run = settings(options)
     from rich.console import Console
 
+    from regard.explorer.page import small
     from regard.tasks.recipe import conformance
     from regard.tasks.translation import train_translation
     from regard.train.device import keep_freed_memory
@@ -104,10 +105,11 @@ def run_train(options: argparse.Namespace) -> None:
         raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
     keep_freed_memory()
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    outcome = train_translation(run, options.out, console)
+    outcome = train_translation(run, options.out, console, draw=small)
     console.print(
         f"  {_ended(outcome, options.out)}\n"
-        f"  translate with: {program()} translate {shlex.quote(str(options.out))} < FILE"
+        f"  translate with: {program()} translate {shlex.quote(str(options.out))} < FILE\n"
+        f"  see how it went: {program()} plot {shlex.quote(str(options.out))} -o curves.html"
     )
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from regard.data.cache import Cache, FileFacts
 from regard.data.config import DataConfig
-from regard.data.ids import flatten
+from regard.data.ids import Ids, flatten
 from regard.data.pairs import Pairs, unweighted
 from regard.data.store import open_pairs, write_pairs
 from regard.data.variants import NO_DROPOUT, PieceDropout
@@ -29,6 +29,8 @@ from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
 from regard.train.run import REPORT
 
 Text = tuple[str, str]
+MEASURED, BARS = 100_000, 50
+"""Sentences whose lengths are looked at, and bars of the picture that shows them."""
 SAMPLE = 2_000_000
 """Pairs that the pieces are learnt from; of a larger corpus as many, evenly spaced."""
 
@@ -125,6 +127,7 @@ def prepare(
             },
             "valid": {"pairs": len(valid_pairs), "left_out": _with_long(unusable, too_long, max_length)},
             "sampled": sampled,
+            "lengths": {"source": _lengths(train.source), "target": _lengths(train.target)},
         },
     )
 
@@ -288,6 +291,15 @@ def _fitting(texts: Sequence[Text], tokenizer: Tokenizer, max_length: int) -> tu
             f"every validation pair is longer than model.max_length = {max_length} pieces; set a larger one"
         )
     return unweighted(source.take(fits), target.take(fits)), len(source) - len(fits)
+
+
+def _lengths(ids: Ids) -> dict[str, list[int]]:
+    """How many sentences are how long, from each of `bins` to the next: of many, as many as tell."""
+    chosen = np.unique(np.linspace(0, len(ids) - 1, MEASURED).astype(np.int64))
+    lengths = ids.lengths_of(chosen)
+    width = -(-(int(lengths.max()) + 1) // BARS)
+    counts = np.bincount(lengths // width)
+    return {"bins": [width * bar for bar in range(len(counts) + 1)], "counts": counts.tolist()}
 
 
 def _with_long(left_out: Mapping[str, int], too_long: int, max_length: int) -> dict[str, int]:

@@ -21,8 +21,10 @@ from regard.data.stream import BatchPlan, stream
 from regard.data.stream import Position as Place
 from regard.errors import require
 from regard.metrics.bleu import bleu
+from regard.metrics.chrf import chrf
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
+from regard.tasks.card import Draw, Spent, differences, papers
 from regard.tasks.corpora import Corpora, prepare, write_report
 from regard.tasks.folder import TOKENIZER, fill_model
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
@@ -31,14 +33,22 @@ from regard.tasks.translator import Translator
 from regard.text.tokenizer import load_tokenizer
 from regard.train.average import Ema
 from regard.train.captured import CapturedStep
-from regard.train.device import ComputeConfig, can_capture, choose_device, choose_precision, computing_in
+from regard.train.device import (
+    ComputeConfig,
+    can_capture,
+    choose_device,
+    choose_precision,
+    computing_in,
+    device_name,
+)
 from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
 from regard.train.log import Log
 from regard.train.loop import Outcome, TrainConfig, ending, train
-from regard.train.loss import LossConfig
+from regard.train.loss import LossConfig, smoothing_floor
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
 from regard.train.run import METRICS, open_run
+from regard.train.screen import header
 from regard.train.state import TRAINING, State, newest_whole, read_state, resume
 from regard.train.step import EagerStep, Step
 from regard.train.trainable import Counts, Position
@@ -48,6 +58,8 @@ AHEAD = 8
 """Batches that lie ready for a GPU, so that it never waits for one."""
 SAMPLES = 3
 """Sentences that are watched through the whole training."""
+PLANNED = 200
+"""Points of the planned learning rate that are recorded."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +80,11 @@ class TranslationRun:
         require(not rdrop or drops > 0, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
 
 
-def train_translation(run: TranslationRun, out: Path, console: Console) -> Outcome:
+def train_translation(run: TranslationRun, out: Path, console: Console, draw: Draw | None = None) -> Outcome:
     """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
 
-    A run that was cut short goes on from its last whole checkpoint, as if it had never stopped.
+    `draw` makes the curves that go with it. A run that was cut short goes on from its last whole
+    checkpoint, as if it had never stopped.
     """
     with open_run(out, to_toml(run), _free_settings(run)):
         begun = newest_whole(out, say := lambda said: console.print(f"  {said}"))
@@ -89,26 +102,52 @@ def train_translation(run: TranslationRun, out: Path, console: Console) -> Outco
             console.print(f"  {line}")
         if state.step:
             console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
-        return _train(task, learner, state, run, out, console)
+        return _train(task, learner, state, run, out, console, draw)
+
+
+def _log(run: TranslationRun, out: Path, console: Console, state: State) -> Log:
+    return Log(
+        out / METRICS,
+        console,
+        run.train.steps,
+        after=state.step,
+        seconds=state.seconds,
+        minutes=run.train.minutes,
+        tensorboard=run.train.tensorboard,
+    )
 
 
 def _train(
-    task: "TranslationTask", learner: Learner, state: State, run: TranslationRun, out: Path, console: Console
+    task: "TranslationTask",
+    learner: Learner,
+    state: State,
+    run: TranslationRun,
+    out: Path,
+    console: Console,
+    draw: Draw | None,
 ) -> Outcome:
     step = task.step(learner)
-    log = Log(out / METRICS, console, run.train.steps, after=state.step, seconds=state.seconds)
-    with log, Interrupt() as interrupt:
+    with _log(run, out, console, state) as log, Interrupt() as interrupt:
+        log.began(task.facts(out.resolve().name))
         outcome = train(task, out, run.train, learner, step, task.rate, log, interrupt, state)
         if outcome.ending != "interrupt":
-            facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
-            publish(outcome.best, out / "model", without=TRAINING, facts=facts)
+            spent = Spent(log.step, log.seconds, task.device, task.precision)
+            _publish(outcome, run, out, spent, draw)
     return outcome
+
+
+def _publish(outcome: Outcome, run: TranslationRun, out: Path, spent: Spent, draw: Draw | None) -> None:
+    """The best model, with its card and its curves beside it."""
+    facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
+    manifest = {**read_manifest(outcome.best), **facts}
+    beside = papers(out, manifest, differences(run, TranslationRun()), spent, draw)
+    publish(outcome.best, out / "model", without=TRAINING, facts=facts, beside=beside)
 
 
 def _free_settings(run: TranslationRun) -> list[str]:
     """What may differ from one start to the next, since no step depends on it."""
     length = ["train.steps"] if run.optimizer.cooldown is None else []
-    return [*length, "train.minutes", "train.patience"]
+    return [*length, "train.minutes", "train.patience", "train.tensorboard"]
 
 
 def _finished(run: TranslationRun, out: Path, state: State) -> Outcome | None:
@@ -176,22 +215,69 @@ class TranslationTask:
     def plan(self) -> Iterator[str]:
         """What is about to happen, for the person who asked for it."""
         model, run = self._run.model, self._run
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        yield (
-            f"model   {model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, "
-            f"{model.heads} heads, {model.vocab_size:,} pieces: {parameters:,} parameters"
+        size = (
+            f"{model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, {model.heads} heads"
         )
+        said = f"{size}, {model.vocab_size:,} pieces: {self.parameters:,} parameters"
+        yield from header([("model", said)])
         if self._start is not None:
-            yield f"start   {self._start.said(self._tokenizer)}"
+            yield from header([("start", self._start.said(self._tokenizer))])
         yield from self.corpora.plan()
         if dropout := run.data.bpe_dropout:
-            yield f"        cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}"
+            yield from header(
+                [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
+            )
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
-        precision = str(self._precision).removeprefix("torch.")
-        yield (
-            f"train   {run.train.steps:,} steps of {run.data.batch_tokens:,} tokens{limit}, "
-            f"on {self._device.type} in {precision}; Ctrl-C stops and saves"
-        )
+        steps = f"{run.train.steps:,} steps of {run.data.batch_tokens:,} tokens{limit}"
+        rows = [("device", f"{self.device}, {self.precision}"), ("plan", f"{steps}; Ctrl-C stops and saves")]
+        if smoothing := run.loss.label_smoothing:
+            floor = f"the training loss cannot go below {self.floor:.2f}"
+            rows.append(("", f"label smoothing {smoothing:g}: {floor}"))
+        yield from header(rows)
+
+    @property
+    def parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @property
+    def device(self) -> str:
+        return device_name(self._device)
+
+    @property
+    def precision(self) -> str:
+        return str(self._precision).removeprefix("torch.")
+
+    @property
+    def floor(self) -> float:
+        """What the training loss cannot go below."""
+        return smoothing_floor(self._run.loss.label_smoothing, self._run.model.vocab_size)
+
+    def facts(self, name: str) -> dict[str, object]:
+        """What stays the same over the run, for whoever draws its curves."""
+        run = self._run
+        steps, optimizer = run.train.steps, run.optimizer
+        points = {1, optimizer.warmup, steps - (optimizer.cooldown or 0), steps}
+        points |= {1 + steps * i // PLANNED for i in range(PLANNED)}
+        planned = [
+            [step, float(f"{learning_rate(step, steps, run.model.d_model, optimizer):.6g}")]
+            for step in sorted(points)
+            if 1 <= step <= steps
+        ]
+        return {
+            "name": name,
+            "parameters": self.parameters,
+            "device": self.device,
+            "precision": self.precision,
+            "steps": steps,
+            "d_model": run.model.d_model,
+            "peak": optimizer.peak or (run.model.d_model * optimizer.warmup) ** -0.5,
+            "warmup": optimizer.warmup,
+            "cooldown": optimizer.cooldown,
+            "planned": planned,
+            "clip": run.train.clip,
+            "label_smoothing": run.loss.label_smoothing,
+            "loss_floor": self.floor,
+        }
 
     def learner(self) -> Learner:
         """The model, and what will move it."""
@@ -261,19 +347,35 @@ class TranslationTask:
         texts = self.corpora.valid_texts[: self._run.data.bleu_pairs]
         sources, references = ([pair[side] for pair in texts] for side in (0, 1))
         hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
-        score = bleu(hypotheses, references, self._run.data.lowercase)
+        lowercase = self._run.data.lowercase
+        score, letters = bleu(hypotheses, references, lowercase), chrf(hypotheses, references, lowercase)
         watched = zip(sources[:SAMPLES], references[:SAMPLES], hypotheses[:SAMPLES], strict=True)
         return Validation(
-            metrics={"loss": loss, "perplexity": math.exp(min(loss, 50)), "bleu": score.score},
-            details={"bleu_signature": score.signature},
+            metrics={
+                "loss": loss,
+                "perplexity": math.exp(min(loss, 50)),
+                "bleu": score.score,
+                "chrf": letters.score,
+            },
+            details={"bleu_signature": score.signature, "chrf_signature": letters.signature},
             samples=[Sample(*texts) for texts in watched],
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
         corpora = self.corpora
         facts = {
-            "trained_on": {"pairs": len(corpora.train), "files": dict(corpora.fingerprint)},
-            "validated_on": {"pairs": len(corpora.valid), "files": dict(corpora.valid_fingerprint)},
+            "parameters": self.parameters,
+            "trained_on": {
+                "pairs": len(corpora.train),
+                "files": dict(corpora.fingerprint),
+                "left_out": dict(corpora.report["train"]["left_out"]),
+            },
+            "validated_on": {
+                "pairs": len(corpora.valid),
+                "files": dict(corpora.valid_fingerprint),
+                "left_out": dict(corpora.report["valid"]["left_out"]),
+                "translated": min(self._run.data.bleu_pairs, len(corpora.valid_texts)),
+            },
         }
         if self._parent is not None:
             facts["from"] = dict(self._parent)

@@ -53,6 +53,14 @@ def computing_in(precision: torch.dtype, device: torch.device) -> AbstractContex
     return torch.autocast(device.type, precision)
 
 
+def device_name(device: torch.device) -> str:
+    """What it is, for people: the GPU's own name, or how many cores."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    threads = torch.get_num_threads()
+    return f"cpu ({threads} thread{'s' if threads > 1 else ''})"
+
+
 def keep_freed_memory() -> None:
     """Tells glibc to reuse large blocks rather than return them to the system after every tensor.
 

@@ -1,155 +1,196 @@
-"""What a person sees of a training, and what stays of it: one live line, one JSON line per event."""
+"""What is said of a training and what stays of it: each event once to the screen, once to metrics.jsonl."""
 
-import json
 import math
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from regard.checkpoint import write_file
+from regard.train.board import Board
+from regard.train.record import Record
+from regard.train.run import BOARD
+from regard.train.screen import SPARK, Screen, clock, figure, thousands
 from regard.train.validation import Validation
 
-PLAIN_EVERY = 20.0
-"""Seconds between plain lines where there is no terminal to keep a live one on."""
+RECENT = 20
+"""Stretches that the speed is taken from."""
+RECORDED = {"perplexity": "ppl", "bleu_signature": "signature"}
+Number = int | float
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some steps, up to `step`; what was skipped counts in neither the loss nor the norm."""
+    """Some steps, up to `step`, as one line of metrics.jsonl."""
 
     step: int
-    epoch: int
-    loss: float
-    """Mean over the target tokens."""
-    rate: float
-    norm: float
+    epoch: Number
+    loss: Number
+    """The mean over the target tokens of the stretch, in nats, as it was trained on: smoothed."""
+    rate: Number
+    norm: Number | None
+    """The gradient's length before clipping."""
     source_tokens: int
     target_tokens: int
-    padding: float
-    """Its share of all places in the batches."""
-    seconds: float
-    skipped: int
-    memory_mb: float
+    padding: Number
+    """The share of what was computed that was padding, 0 to 1."""
+    seconds: Number
+    """How long the steps took; validations are not in it."""
+    skipped: int = 0
+    """Steps that moved nothing, because something in them was not finite."""
+    memory_mb: Number | None = None
+    """The most that was in use so far, on the device that computes."""
+    nll: Number | None = None
+    """The loss without label smoothing, where the step has it."""
 
 
 class Log:
     """Writes `metrics.jsonl` and keeps the screen up to date.
 
-    `after` is the step that a training goes on from: what was recorded later happens again and is
-    dropped. `seconds` is what it has taken so far.
+    `after` is the step that the training resumes from, and `seconds` the time spent before it.
     """
 
     def __init__(
-        self, path: Path, console: Console, steps: int, after: int = 0, seconds: float = 0.0
+        self,
+        path: Path,
+        console: Console,
+        steps: int,
+        after: int = 0,
+        seconds: float = 0.0,
+        *,
+        minutes: float | None = None,
+        tensorboard: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        _keep(path, after)
-        self._file = path.open("a", encoding="utf-8")
-        self._console = console
-        self._steps = steps
-        self._spoken = time.monotonic()
-        self._started = self._spoken - seconds
-        self._progress = Progress(
-            TextColumn("  step {task.completed:,.0f}/{task.total:,.0f}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._line = self._progress.add_task("", total=steps)
+        self._clock = clock
+        self._started = clock()
+        self._seconds_before = seconds
+        self._steps, self._minutes = steps, minutes
+        self._after = self._step = after
+        self._paused, self._last = 0.0, math.inf
+        self._recent: deque[tuple[int, Stretch]] = deque(maxlen=RECENT)
+        self._losses: deque[float] = deque(maxlen=SPARK)
+        self._screen = Screen(console, clock)
+        self._board = Board(path.with_name(BOARD), self.said, after) if tensorboard else None
+        self._record = Record(path, self.said, after)
 
     def __enter__(self) -> "Log":
-        self._progress.start()
+        self._screen.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
-        with suppress(OSError):
-            self._file.close()
+        self._screen.stop()
+        self._record.close()
+        if self._board:
+            self._board.close()
 
     @property
     def seconds(self) -> float:
-        """Spent on this training, before a resume too."""
-        return time.monotonic() - self._started
+        """How long the training has taken, what came before it was resumed included."""
+        return self._seconds_before + self._clock() - self._started
 
-    def stepped(self, stretch: Stretch) -> None:
-        """After some steps."""
-        speed = stretch.target_tokens / max(stretch.seconds, 1e-9)
-        said = f"loss {stretch.loss:.3f}  rate {stretch.rate:.1e}  {speed:,.0f} tokens/s"
-        self._progress.update(self._line, completed=stretch.step, description=said)
-        if not self._console.is_terminal and time.monotonic() - self._spoken >= PLAIN_EVERY:
-            self._spoken = time.monotonic()
-            self._print(f"  step {stretch.step:,}/{self._steps:,}  {said}")
-        self._write(
-            "train",
-            step=stretch.step,
-            epoch=stretch.epoch,
-            loss=stretch.loss,
-            lr=stretch.rate,
-            grad_norm=stretch.norm,
-            source_tokens=stretch.source_tokens,
-            target_tokens=stretch.target_tokens,
-            tokens_per_s=round(speed, 1),
-            pad_fraction=round(stretch.padding, 4),
-            skipped=stretch.skipped,
-            memory_mb=round(stretch.memory_mb, 1),
-        )
+    @property
+    def step(self) -> int:
+        """The last step that was logged."""
+        return self._step
 
-    def validated(self, step: int, validation: Validation) -> None:
-        """A row that stays on the screen."""
-        figures = "  ".join(f"{name} {value:.2f}" for name, value in validation.metrics.items())
-        self._print(f"  step {step:>6,}  {_clock(self.seconds)}  {figures}")
-        for sample in validation.samples[:1]:
-            self._print(f"               {_clip(sample.source)} -> {_clip(sample.hypothesis)}", style="dim")
-        self._write("valid", step=step, **validation.metrics, **validation.details)
+    def began(self, facts: Mapping[str, object]) -> None:
+        """What the curves are to be compared with: the plan, and whatever else stays the same."""
+        self._record.write_once({"kind": "run", **facts})
 
     def said(self, text: str) -> None:
-        """A line that stays."""
-        self._print(f"  {text}")
+        """A line that stays on the screen."""
+        self._screen.say(text)
 
-    def _print(self, text: str, style: str | None = None) -> None:
-        """Goes quiet where nobody can hear any more: a dead pipe must not end a training."""
-        try:
-            self._console.print(text, style=style)
-        except (OSError, SystemExit):  # the second is how rich says that the pipe is broken
-            self._console = Console(quiet=True)
+    def stepped(self, stretch: Stretch) -> None:
+        """After some steps: how they went."""
+        now = self._clock()
+        self._paused += max(0.0, now - self._last - stretch.seconds)
+        self._last = now
+        self._recent.append((stretch.step - self._step, stretch))
+        self._losses.append(stretch.loss)
+        self._step = stretch.step
+        self._screen.line(self._parts(stretch), list(self._losses))
+        self._write(
+            {
+                "kind": "train",
+                "step": stretch.step,
+                "epoch": stretch.epoch,
+                "time_s": round(self.seconds, 2),
+                "loss": stretch.loss,
+                "nll": stretch.nll,
+                "ppl": _perplexity(stretch),
+                "lr": stretch.rate,
+                "grad_norm": stretch.norm,
+                "source_tokens": stretch.source_tokens,
+                "target_tokens": stretch.target_tokens,
+                "tokens_per_s": round(_speed(stretch), 1),
+                "pad_fraction": stretch.padding,
+                "memory_mb": stretch.memory_mb,
+                "skipped": stretch.skipped,
+            }
+        )
 
-    def _write(self, kind: str, **facts: object) -> None:
-        line = {"kind": kind, "time_s": round(self.seconds, 2)}
-        line |= {key: value if _is_json(value) else None for key, value in facts.items()}
-        with suppress(OSError):  # a full disk must not end a training
-            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            self._file.flush()
+    def validated(self, step: int, validation: Validation, best: bool = False) -> None:
+        """A row that stays on the screen, and the first sample under it."""
+        metrics = validation.metrics
+        figures = {name: f"{value:,.{3 if name == 'loss' else 2}f}" for name, value in metrics.items()}
+        self._screen.row({"step": f"{step:,}", "time": clock(self.seconds), **figures}, best)
+        for sample in validation.samples[:1]:
+            self._screen.sample(sample)
+        facts = {**metrics, **validation.details}
+        self._write(
+            {
+                "kind": "valid",
+                "step": step,
+                "time_s": round(self.seconds, 2),
+                "nll": metrics["loss"],
+                **{RECORDED.get(name, name): value for name, value in facts.items()},
+                "best": best,
+                "samples": [asdict(sample) for sample in validation.samples],
+            }
+        )
+
+    def _parts(self, stretch: Stretch) -> dict[str, str]:
+        seconds = sum(stretch.seconds for _, stretch in self._recent)
+        tokens = sum(stretch.source_tokens + stretch.target_tokens for _, stretch in self._recent)
+        return {
+            "step": f"step {stretch.step:,}/{self._steps:,}",
+            "loss": f"loss {figure(stretch.loss)}",
+            "ppl": f"ppl {figure(_perplexity(stretch))}",
+            "lr": f"lr {stretch.rate:.1e}".replace("e-0", "e-"),
+            "speed": f"{thousands(tokens / max(seconds, 1e-9))} tok/s",
+            "pad": f"pad {stretch.padding:.0%}",
+            "eta": f"ETA {clock(self._left())}",
+        }
+
+    def _left(self) -> float:
+        """Seconds to go: at the speed of late, and with as much time between stretches as so far.
+
+        That time is spent on validations, which are too seldom to be in every recent stretch.
+        """
+        steps = max(1, sum(steps for steps, _ in self._recent))
+        recent = sum(stretch.seconds for _, stretch in self._recent) / steps
+        pauses = self._paused / max(1, self._step - self._after)
+        left = max(0, self._steps - self._step) * (recent + pauses)
+        return left if self._minutes is None else max(0.0, min(left, self._minutes * 60 - self.seconds))
+
+    def _write(self, facts: Mapping[str, object]) -> None:
+        self._record.write(facts)
+        if self._board:
+            self._board.write(facts)
 
 
-def _keep(path: Path, after: int) -> None:
-    """Leaves the whole lines up to a step, in a file that is replaced at once."""
-    if not path.exists():
-        return
-    lines = [
-        line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")
-    ]
-    kept = [line for line in lines if json.loads(line)["step"] <= after]
-    write_file(path, "".join(kept))
+def _speed(stretch: Stretch) -> float:
+    """Tokens of both sides a second, padding not counted."""
+    return (stretch.source_tokens + stretch.target_tokens) / max(stretch.seconds, 1e-9)
 
 
-def _clip(text: str, length: int = 45) -> str:
-    """Its beginning: a young model repeats itself without end."""
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
-
-
-def _is_json(value: object) -> bool:
-    """Whether JSON has a word for it, as it has not for NaN and infinity."""
-    return not isinstance(value, float) or math.isfinite(value)
+def _perplexity(stretch: Stretch) -> float:
+    loss = stretch.loss if stretch.nll is None else stretch.nll
+    return float(f"{math.exp(min(loss, 50)):.6g}") if math.isfinite(loss) else math.nan

@@ -66,6 +66,8 @@ class TrainConfig:
     average: int | None = None
     """At the end, the mean of so many last checkpoints is judged too (section 6.1); none is off."""
     seed: int = 1
+    tensorboard: bool = False
+    """Write the curves for TensorBoard, too; needs the package tensorboard."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "save_every", "log_every", "accumulate"):
@@ -228,9 +230,10 @@ class _Loop(Generic[Batch]):
     def _judge(self, validation: Validation, last: bool) -> None:
         """Logs, saves, and takes it for the best if it is and could be saved."""
         step, metrics = self._state.step, {**finite(validation.metrics), **validation.details}
-        self._log.validated(step, validation)
+        better = self._better(validation.metrics)
+        self._log.validated(step, validation, best=better)
         self._state = replace(self._state, validated=step)
-        if self._better(validation.metrics):
+        if better:
             judged = replace(self._state, best=Best(step, metrics), waited=0)
         else:
             judged = replace(self._state, waited=self._state.waited + 1)

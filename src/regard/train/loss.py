@@ -33,6 +33,13 @@ class LossConfig:
         require(0 <= self.rdrop < math.inf, "loss.rdrop", self.rdrop, "it must be a number, at least 0")
 
 
+def smoothing_floor(smoothing: float, vocab: int) -> float:
+    """The entropy of the smoothed target, in nats: no model's training loss is lower, not a perfect one's."""
+    other = smoothing / vocab
+    true = 1 - smoothing + other
+    return 0.0 if smoothing == 0 else -true * math.log(true) - (vocab - 1) * other * math.log(other)
+
+
 def smoothed_cross_entropy(
     hidden: Float[Tensor, "tokens width"],
     output: Float[Tensor, "vocab width"],

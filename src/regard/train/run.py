@@ -1,6 +1,7 @@
 """A run's folder: one process at a time, one set of settings, nothing half written left in it."""
 
 import os
+import shutil
 import tomllib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from regard.config import read_settings
 from regard.errors import ConfigError, RegardError
 
 SETTINGS, METRICS, REPORT, LOCK = "config.toml", "metrics.jsonl", "data.json", ".lock"
+BOARD = "tensorboard"
 
 
 @contextmanager
@@ -101,5 +103,6 @@ def _take_back(out: Path, made: bool) -> None:
     with suppress(OSError):  # whatever went wrong matters more than this
         for name in (SETTINGS, METRICS, REPORT, LOCK):
             (out / name).unlink(missing_ok=True)
+        shutil.rmtree(out / BOARD, ignore_errors=True)
         if made:
             out.rmdir()

@@ -1,0 +1,108 @@
+"""What a run folder says of its training, read leniently: it may still be going on."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float64
+
+from regard.errors import DataError
+
+METRICS, DATA = "metrics.jsonl", "data.json"
+Axis = Literal["step", "tokens", "hours"]
+Column = Float64[np.ndarray, " events"]
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events of one kind, column by column."""
+
+    rows: Sequence[Mapping[str, Any]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Column:
+        """The numbers under that name; NaN where there is none."""
+        values = [row.get(name) for row in self.rows]
+        return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
+
+
+@dataclass(frozen=True)
+class History:
+    """One training: its plan, its steps and its validations."""
+
+    name: str
+    facts: Mapping[str, Any]
+    train: Events
+    valid: Events
+    lengths: Mapping[str, Any] = field(default_factory=dict)
+
+    def along(self, axis: Axis, events: Events) -> Column:
+        """Where the events lie on that axis. A validation saw as many tokens as the steps before it."""
+        if axis == "hours":
+            return events["time_s"] / 3600
+        if axis == "step":
+            return events["step"]
+        tokens = np.cumsum(np.nan_to_num(self.train["target_tokens"]))
+        places = np.searchsorted(self.train["step"], events["step"], side="right")
+        return np.concatenate([[0.0], tokens])[places]
+
+    @property
+    def best(self) -> int | None:
+        """Which validation the training called its best, or else the one with the lowest loss."""
+        if named := [place for place, row in enumerate(self.valid.rows) if row.get("best") is True]:
+            return named[-1]
+        losses = self.valid["loss"]
+        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else None
+
+
+def read_histories(paths: Sequence[Path]) -> list[History]:
+    """The runs, each under its folder's name, or under its whole path where two folders have one name."""
+    folders = [_run_folder(path) for path in paths]
+    names = [folder.resolve().name for folder in folders]
+    return [
+        _read(folder, name if names.count(name) == 1 else str(path))
+        for folder, name, path in zip(folders, names, paths, strict=True)
+    ]
+
+
+def _run_folder(path: Path) -> Path:
+    """The run meant by `path`: itself, or the one whose model or metrics it is."""
+    for folder in (path, path.parent):
+        if (folder / METRICS).is_file():
+            return folder
+    problem = "has no metrics.jsonl" if path.exists() else "does not exist"
+    raise DataError(f"{path} {problem}; give a folder that `regard train --out` wrote")
+
+
+def _read(folder: Path, name: str) -> History:
+    events: dict[str, list[Mapping[str, Any]]] = {"run": [], "train": [], "valid": []}
+    for event in _events(folder / METRICS):
+        events.get(str(event.get("kind")), []).append(event)
+    if not events["train"] and not events["valid"]:
+        raise DataError(f"{folder / METRICS} has no step and no validation yet; plot it later")
+    facts = events["run"][-1] if events["run"] else {}
+    return History(name, facts, Events(events["train"]), Events(events["valid"]), _lengths(folder / DATA))
+
+
+def _events(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The lines that are whole: the last may be half written."""
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict) and (event.get("kind") == "run" or isinstance(event.get("step"), int)):
+            yield event
+
+
+def _lengths(path: Path) -> Mapping[str, Any]:
+    try:
+        lengths = json.loads(path.read_bytes())["lengths"]
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return {}
+    return lengths if isinstance(lengths, dict) else {}
