@@ -104,7 +104,7 @@ def test_a_file_is_read_once_until_it_changes(cache, tmp_path, monkeypatch):
     path, read = tmp_path / "text", []
     path.write_bytes(b"a\nb")
     facts = cache.file(path, read.append)
-    assert facts == FileFacts(hashlib.sha256(b"a\nb").hexdigest(), 2)
+    assert facts == FileFacts(hashlib.sha256(b"a\nb").hexdigest(), 2, 3)
     assert cache.file(path, read.append) == facts
     assert read == [b"a\nb"]
     path.write_bytes(b"a\nc")
@@ -137,7 +137,9 @@ def test_a_file_that_has_just_changed_is_not_remembered(cache, tmp_path, monkeyp
 def test_a_packed_file_is_known_by_what_lies_on_disk(cache, tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\nb\nc\n"))
-    assert cache.file(path) == FileFacts(hashlib.sha256(path.read_bytes()).hexdigest(), 3)
+    assert cache.file(path) == FileFacts(
+        hashlib.sha256(path.read_bytes()).hexdigest(), 3, len(path.read_bytes())
+    )
 
 
 def test_what_cannot_be_read_twice_is_refused(cache, tmp_path):

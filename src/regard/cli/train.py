@@ -10,6 +10,9 @@ from regard.cli.program import program
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from regard.config import Settings
     from regard.tasks.translation import TranslationRun
     from regard.train.loop import Outcome
 
@@ -19,12 +22,14 @@ FILE_FLAGS = ("source", "target", "pairs", "valid_source", "valid_target", "vali
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
   tiny   4+4  128   4   256   for some ten thousand pairs
-  small  3+3  256   4  1024   for some hundred thousand pairs (the default)
+  small  3+3  256   4  1024   for some hundred thousand pairs
   base   6+6  512   8  2048   the paper's base model
   big    6+6 1024  16  4096   the paper's big model
 
-Settings come from the preset (or from the model of --from), then --config, then --set; config.toml
-in the folder shows them all, and can be given to --config again. In DIR you find
+With two files and nothing else, size, length and rates are planned from how much text there is and from
+what computes it; the first line says how. Otherwise settings come from the preset (or from the model of
+--from), then --config, then --set; config.toml in the folder shows them all, and can be given to --config
+again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
   data.json      what was found in the files, by line number, and left out
@@ -34,7 +39,7 @@ in the folder shows them all, and can be given to --config again. In DIR you fin
 A run that was cut short, by whatever, goes on when the same command is given again.
 
 examples
-  regard train --source train.en --target train.fr --out runs/en-fr --set train.steps=5000
+  regard train --source train.en --target train.fr --out runs/en-fr
   regard train --from runs/en-fr --source law.en --target law.fr --out runs/en-fr-law
 """
 
@@ -73,7 +78,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid-target", metavar="FILE")
     parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
     parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
-    parser.add_argument("--preset", choices=PRESETS, help="size of the model (default: small)")
+    parser.add_argument(
+        "--preset", choices=PRESETS, help="size of the model, and no plan (default: what suits the corpus)"
+    )
     parser.add_argument(
         "--from", dest="start", metavar="MODEL", help="go on from this model's weights and pieces"
     )
@@ -90,9 +97,10 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(options: argparse.Namespace) -> None:
-    run = settings(options)
     from rich.console import Console
 
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    run = settings(options, console)
     from regard.explorer.page import small
     from regard.tasks.recipe import conformance
     from regard.tasks.translation import train_translation
@@ -104,7 +112,6 @@ def run_train(options: argparse.Namespace) -> None:
     if options.out is None:
         raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
     keep_freed_memory()
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     outcome = train_translation(run, options.out, console, draw=small)
     console.print(
         f"  {_ended(outcome, options.out)}\n"
@@ -120,8 +127,8 @@ def _ended(outcome: "Outcome", out: Path) -> str:
     return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"
 
 
-def settings(options: argparse.Namespace) -> "TranslationRun":
-    """Preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
+def settings(options: argparse.Namespace, console: "Console") -> "TranslationRun":
+    """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
     from regard.config import apply, merge, parse_assignments, read_settings
     from regard.tasks.start import inherited
     from regard.tasks.translation import TranslationRun
@@ -133,7 +140,22 @@ def settings(options: argparse.Namespace) -> "TranslationRun":
             flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
             raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
         return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
+    if options.preset is None and options.recipe is None:
+        return _planned(asked, console)
     return apply(_base(options), asked)
+
+
+def _planned(asked: "Settings", console: "Console") -> "TranslationRun":
+    """What suits the corpus, where nobody asks for anything else."""
+    from regard.config import apply
+    from regard.tasks.plan import plan
+    from regard.tasks.translation import TranslationRun
+
+    run = apply(TranslationRun(), asked)
+    steps = run.train.steps if "steps" in asked.get("train", {}) else None
+    found = plan(run.data, run.compute.device, steps, console)
+    console.print(f"  plan    {found.why}")
+    return apply(found.run, asked)
 
 
 def _base(options: argparse.Namespace) -> "TranslationRun":
@@ -143,7 +165,7 @@ def _base(options: argparse.Namespace) -> "TranslationRun":
     from regard.tasks.translation import TranslationRun
 
     if options.recipe is None:
-        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
+        return TranslationRun(model=getattr(presets, options.preset.upper()))
     if options.preset not in (None, "base", "big"):
         raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
     return paper("big" if options.preset == "big" else "base")

@@ -44,10 +44,12 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_verify_resume(options: argparse.Namespace) -> None:
+    from rich.console import Console
+
     from regard.config import to_toml
 
     require(options.steps >= 6, "--steps", options.steps, "it must be at least 6")
-    run = short(settings(options), options.steps)
+    run = short(settings(options, Console(highlight=False, markup=False)), options.steps)
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
         config.write_text(to_toml(run), encoding="utf-8")

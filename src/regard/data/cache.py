@@ -27,6 +27,8 @@ class FileFacts:
 
     sha256: str
     lines: int
+    bytes: int
+    """Of its text, unpacked."""
 
 
 class Cache:
@@ -64,8 +66,8 @@ class Cache:
         if (remembered := _read_note(note, identity)) is not None:
             return remembered
         began, digest = time.time(), hashlib.sha256()
-        lines = count_lines(path, _both(digest.update, seen))
-        facts = FileFacts(digest.hexdigest(), lines)
+        counted = count_lines(path, _both(digest.update, seen))
+        facts = FileFacts(digest.hexdigest(), counted.lines, counted.bytes)
         if began - max(before.st_mtime, before.st_ctime) > SETTLED and identity == _identity(path.stat()):
             self._make(note.parent)
             _write_note(note, {"path": str(path.resolve()), "identity": identity, **asdict(facts)})
@@ -137,7 +139,9 @@ def _quickly_checked(path: Path) -> dict[str, Any] | None:
 def _read_note(note: Path, identity: Sequence[int]) -> FileFacts | None:
     try:
         known = json.loads(note.read_bytes())
-        return FileFacts(known["sha256"], known["lines"]) if known["identity"] == list(identity) else None
+        if known["identity"] != list(identity):
+            return None
+        return FileFacts(known["sha256"], known["lines"], known["bytes"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

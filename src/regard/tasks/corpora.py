@@ -95,8 +95,8 @@ def prepare(
     Without a tokenizer one is learnt, from the training part alone; one that is given may be extended.
     """
     corpora, valid = training_files(data), validation_files(data)
-    cache = Cache(data.cache, lambda said: console.print(f"  {said}"))
-    files = _count([*corpora, *([] if valid is None else [valid])], cache, console)
+    cache = open_cache(data, console)
+    files = count([*corpora, *([] if valid is None else [valid])], cache, console)
     checked = check(corpora, valid, files, Part(data.held_out, seed), cache, console)
     if data.strict:
         checked.refuse_bad()
@@ -132,6 +132,11 @@ def prepare(
     )
 
 
+def open_cache(data: DataConfig, console: Console) -> Cache:
+    """Where prepared corpora are kept."""
+    return Cache(data.cache, lambda said: console.print(f"  {said}"))
+
+
 def write_report(run: Path, corpora: Corpora) -> None:
     """`data.json` in the run's folder: every finding with its lines, and which files were read."""
     document = {
@@ -163,7 +168,7 @@ def validation_files(data: DataConfig) -> PairFiles | None:
     return None
 
 
-def _count(corpora: Sequence[PairFiles], cache: Cache, console: Console) -> dict[Path, FileFacts]:
+def count(corpora: Sequence[PairFiles], cache: Cache, console: Console) -> dict[Path, FileFacts]:
     """Lines and SHA-256 of each file; files that cannot match are refused here, before any work."""
     paths = [file for corpus in corpora for file in corpus.files]
     with Bar("counting lines", paths, console) as seen:

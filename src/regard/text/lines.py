@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.errors import DataError
 from regard.text.unpack import Seen, unpacked
@@ -51,10 +52,17 @@ def _cut(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
         yield b"".join(begun)
 
 
-def count_lines(path: Path, seen: Seen | None = None) -> int:
+class Counted(NamedTuple):
+    """How much text a file holds, unpacked."""
+
+    lines: int
+    bytes: int
+
+
+def count_lines(path: Path, seen: Seen | None = None) -> Counted:
     """How many lines `read_lines` would give, sooner."""
     lines, size, last = 0, 0, b""
     for piece in filter(None, _without_mark(unpacked(path, seen))):
         lines += piece.count(b"\n")
         size, last = size + len(piece), piece
-    return lines + (size > 0 and not last.endswith(b"\n"))
+    return Counted(lines + (size > 0 and not last.endswith(b"\n")), size)
