@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+import commands
 from regard.cli.main import main
 
 
@@ -23,12 +24,7 @@ def check(*arguments):
 
 
 def failure(*arguments) -> str:
-    with pytest.raises(SystemExit) as stop:
-        check(*arguments)
-    message = str(stop.value.code)
-    assert message.startswith("regard: ")
-    assert "\n" not in message
-    return message
+    return commands.failure("check", "--source", "en", "--target", "fr", *arguments)
 
 
 def spoil(path, line, text):

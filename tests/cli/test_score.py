@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import commands
 import regard
 from regard.cli.main import main
 
@@ -47,12 +48,7 @@ def score(*arguments):
 
 
 def failure(*arguments) -> str:
-    with pytest.raises(SystemExit) as stop:
-        score(*arguments)
-    message = str(stop.value.code)
-    assert message.startswith("regard: ")
-    assert "\n" not in message
-    return message
+    return commands.failure("score", *arguments)
 
 
 @pytest.mark.usefixtures("here")

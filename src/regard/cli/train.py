@@ -140,7 +140,7 @@ def settings(options: argparse.Namespace, console: "Console") -> "TranslationRun
             flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
             raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
         return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
-    if options.preset is None and options.recipe is None:
+    if options.preset is None and options.recipe is None and "d_model" not in asked.get("model", {}):
         return _planned(asked, console)
     return apply(_base(options), asked)
 
@@ -165,7 +165,7 @@ def _base(options: argparse.Namespace) -> "TranslationRun":
     from regard.tasks.translation import TranslationRun
 
     if options.recipe is None:
-        return TranslationRun(model=getattr(presets, options.preset.upper()))
+        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
     if options.preset not in (None, "base", "big"):
         raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
     return paper("big" if options.preset == "big" else "base")
