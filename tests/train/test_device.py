@@ -11,7 +11,6 @@ CPU = torch.device("cpu")
 
 
 def test_the_cpu_computes_in_fp32_and_a_gpu_in_bf16_unless_told():
-    assert choose_precision("auto", CPU) == torch.float32
     assert choose_precision("auto", torch.device("cuda")) == torch.bfloat16
     assert choose_precision("bf16", CPU) == torch.bfloat16
     assert choose_precision("fp32", torch.device("cuda")) == torch.float32
@@ -54,3 +53,10 @@ def test_freed_memory_is_kept_and_used_again():
 
 def test_a_device_has_a_name_for_people():
     assert device_name(CPU).startswith("cpu (")
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_a_cpu_computes_in_bf16_only_if_it_multiplies_it_itself(monkeypatch, has_it):
+    for check in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, check, lambda: has_it, raising=False)
+    assert choose_precision("auto", CPU) == (torch.bfloat16 if has_it else torch.float32)
