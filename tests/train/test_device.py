@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.train.device import choose_device, choose_precision, computing_in, device_name
+from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in, device_name
 
 CPU = torch.device("cpu")
 
@@ -54,3 +54,9 @@ def test_freed_memory_is_kept_and_used_again():
 
 def test_a_device_has_a_name_for_people():
     assert device_name(CPU).startswith("cpu (")
+
+
+@pytest.mark.parametrize("memory", [0.0, -1.0, float("inf"), float("nan")])
+def test_memory_is_a_number_above_nothing(memory):
+    with pytest.raises(ConfigError, match="compute.memory = .* it must be a number above 0, auto or any"):
+        ComputeConfig(memory=memory)
