@@ -15,13 +15,17 @@ from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.model.config import TINY
 from regard.tasks.corpora import prepare
 from regard.tasks.folder import load_model
+from regard.tasks.footprint import step_need
 from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
 from regard.tasks.translator import Translator
+from regard.train import memory
+from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig, smoothing_floor
 from regard.train.optimizer import OptimizerConfig, learning_rate
 
 QUIET = Console(quiet=True)
+CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -309,3 +313,39 @@ def test_pieces_are_learnt_from_both_sides(small_run, tmp_path):
     train_translation(replace(run, train=replace(run.train, steps=1)), tmp_path / "run", QUIET)
     source_word, target_word = load_model(tmp_path / "run").tokenizer.tokenize(["and", "seven"])
     assert len(source_word) == len(target_word) == 1
+
+
+def test_a_step_that_does_not_fit_is_taken_in_parts_and_goes_on_in_the_same(small_run, tmp_path, monkeypatch):
+    """Free memory differs from one start to the next; what is computed must not."""
+
+    def trained(out, *rooms):
+        for steps, room in zip((2, 4), rooms, strict=True):
+            monkeypatch.setattr(memory, "free_memory", lambda _, room=room: room)
+            train_translation(replace(run, train=replace(run.train, steps=steps)), tmp_path / out, QUIET)
+        return sha256(tmp_path / out / "step-000004" / "model.safetensors")
+
+    run = replace(small_run, model=replace(small_run.model, max_length=64))
+    tight, ample = int(1.25 * room_for(run, 110)), 2**40
+    cut = trained("cut", tight, tight)
+    settings = read_settings(tmp_path / "cut" / "step-000004" / "config.toml")
+    assert (settings["data"]["batch_tokens"], settings["train"]["accumulate"]) == (100, 2)
+    assert read_settings(tmp_path / "cut" / "config.toml")["data"]["batch_tokens"] == 200
+    assert trained("ample later", tight, ample) == cut
+    assert trained("ample", ample, tight) == trained("ample before", ample, ample) != cut
+
+
+def test_a_model_that_does_not_fit_is_refused_and_leaves_nothing(small_run, tmp_path):
+    run = replace(small_run, compute=ComputeConfig(memory=1e-6))
+    with pytest.raises(ConfigError, match="the model does not fit"):
+        train_translation(run, tmp_path / "run", QUIET)
+    assert not (tmp_path / "run").exists()
+
+
+def room_for(run, tokens):
+    """Bytes that batches of so many tokens take."""
+    corpora = corpora_of(run)
+    model = replace(run.model, vocab_size=corpora.tokenizer.vocab_size)
+    mean = corpora.train.mean_length
+    return step_need(model, run.loss, False, CPU, torch.float32, False, mean, run.data.batch_tokens).of(
+        tokens
+    )

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,3 +33,14 @@ def test_hashes_come_back_from_their_file(slabs):
         for array in arrays:
             file.add(array)
         assert np.array_equal(file.pairs(), np.concatenate([np.zeros((0, 2), np.int64), *arrays]))
+
+
+def test_repeats_are_found_in_the_memory_of_one_part(monkeypatch):
+    monkeypatch.setattr(hashes_module, "PART", 2**16)
+    monkeypatch.setattr(hashes_module, "SLAB", 2**12)
+    many = np.random.default_rng(1).integers(-(2**62), 2**62, (2**19, 2))
+    tracemalloc.start()
+    assert len(repeats(many)) == 0
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 5 * 8 * 2**16  # four numbers for each of a part, and a slab

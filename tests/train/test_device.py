@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.train.device import choose_device, choose_precision, computing_in, device_name
+from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in, device_name
 
 CPU = torch.device("cpu")
 
@@ -60,3 +60,9 @@ def test_a_cpu_computes_in_bf16_only_if_it_multiplies_it_itself(monkeypatch, has
     for check in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, check, lambda: has_it, raising=False)
     assert choose_precision("auto", CPU) == (torch.bfloat16 if has_it else torch.float32)
+
+
+@pytest.mark.parametrize("memory", [0.0, -1.0, float("inf"), float("nan")])
+def test_memory_is_a_number_above_nothing(memory):
+    with pytest.raises(ConfigError, match="compute.memory = .* it must be a number above 0, auto or any"):
+        ComputeConfig(memory=memory)

@@ -90,6 +90,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe", choices=("paper",), help="paper: its base model (or --preset big) and all its settings"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="GIB",
+        help="what a step may take, or auto (what is free, the default), or any; batches are cut to fit",
+    )
     parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
@@ -134,7 +139,8 @@ def settings(options: argparse.Namespace, console: "Console") -> "TranslationRun
     from regard.tasks.translation import TranslationRun
 
     written = {} if options.config is None else read_settings(options.config)
-    asked = merge(written, parse_assignments(options.set), _flags(options))
+    memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
+    asked = merge(written, parse_assignments([*options.set, *memory]), _flags(options))
     if parent := asked.get("start", {}).get("model"):
         if options.preset is not None or options.recipe is not None:
             flag = "--recipe" if options.preset is None else f"--preset {options.preset}"

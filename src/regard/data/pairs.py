@@ -29,6 +29,11 @@ class Pairs:
         return len(self.source) // self.ways
 
     @property
+    def mean_length(self) -> float:
+        """Of the sentences of the longer side, end marks counted."""
+        return max(len(side.flat) / len(side) + 1 for side in (self.source, self.target))
+
+    @property
     def turns(self) -> int:
         """Pairs that an epoch shows, repeats counted."""
         return sum(self._turns)

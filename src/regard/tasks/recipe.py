@@ -83,7 +83,7 @@ BIG_CLAIMS = (
 NOT_OF_THE_RECIPE = (
     *("source", "target", "pairs", "weights", "valid_source", "valid_target", "valid_pairs", "held_out"),
     *("bleu_pairs", "strict", "cache", "bpe_variants"),
-    *("extend_vocabulary", "accumulate", "minutes", "keep_last", "log_every", "device"),
+    *("extend_vocabulary", "accumulate", "minutes", "keep_last", "log_every", "device", "memory"),
 )
 """Settings that change what is read, shown or kept, or that only matter beside another one."""
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from regard.checkpoint import publish, read_manifest
-from regard.config import to_toml
+from regard.config import apply, read_settings, to_toml
 from regard.data.ahead import ahead
 from regard.data.batch import Form, PairBatch, pair_batch
 from regard.data.bucketing import by_length
@@ -26,7 +26,8 @@ from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.card import Draw, Spent, differences, papers
 from regard.tasks.corpora import Corpora, prepare, write_report
-from regard.tasks.folder import TOKENIZER, fill_model
+from regard.tasks.folder import CONFIG, TOKENIZER, fill_model
+from regard.tasks.footprint import step_need
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
 from regard.tasks.start import Start, StartConfig, start_from
 from regard.tasks.translator import Translator
@@ -46,6 +47,7 @@ from regard.train.learner import Learner
 from regard.train.log import Log
 from regard.train.loop import Outcome, TrainConfig, ending, train
 from regard.train.loss import LossConfig, smoothing_floor
+from regard.train.memory import as_begun, fitted
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
 from regard.train.run import METRICS, open_run
 from regard.train.screen import header
@@ -94,11 +96,14 @@ def train_translation(run: TranslationRun, out: Path, console: Console, draw: Dr
         start = find_start(run) if begun is None else None
         corpora = prepare_corpora(run, start, begun, console)
         parent = read_manifest(begun).get("from") if begun else start and start.parent
+        run, memory = with_memory(run, corpora, begun)
         task = TranslationTask(run, corpora, start, parent)
         learner = task.learner()
         state = State() if begun is None else resume(begun, task, learner, say)
         write_report(out, corpora)
         for line in task.plan():
+            console.print(f"  {line}")
+        for line in header([("memory", memory)]):
             console.print(f"  {line}")
         if state.step:
             console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
@@ -147,7 +152,7 @@ def _publish(outcome: Outcome, run: TranslationRun, out: Path, spent: Spent, dra
 def _free_settings(run: TranslationRun) -> list[str]:
     """What may differ from one start to the next, since no step depends on it."""
     length = ["train.steps"] if run.optimizer.cooldown is None else []
-    return [*length, "train.minutes", "train.patience", "train.tensorboard"]
+    return [*length, "train.minutes", "train.patience", "train.tensorboard", "compute.memory"]
 
 
 def _finished(run: TranslationRun, out: Path, state: State) -> Outcome | None:
@@ -180,6 +185,35 @@ def prepare_corpora(
     if start is not None:
         tokenizer, extend = start.model.tokenizer, run.start.extend_vocabulary
     return prepare(run.data, model.vocab_size, model.max_length, seed, console, tokenizer, extend)
+
+
+def with_memory(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tuple[TranslationRun, str]:
+    """The run in batches that fit the device, and what to say of it.
+
+    A run that goes on keeps the batches of its checkpoint, since other ones would be another training.
+    """
+    data, train, device = run.data, run.train, choose_device(run.compute.device)
+    precision = choose_precision(run.compute.precision, device)
+    need = step_need(
+        replace(run.model, vocab_size=corpora.tokenizer.vocab_size),
+        run.loss,
+        train.ema is not None,
+        device,
+        precision,
+        can_capture(run.compute.capture, device, precision, train.steps),
+        corpora.train.mean_length,
+        data.batch_tokens,
+    )
+    if begun is None:
+        plan = fitted(need, data.batch_tokens, run.model.max_length, run.compute.memory, device)
+        tokens, batches, said = plan.tokens, plan.parts * train.accumulate, plan.said
+    else:
+        before = apply(run, {name: read_settings(begun / CONFIG)[name] for name in ("data", "train")})
+        tokens, batches = before.data.batch_tokens, before.train.accumulate
+        said = as_begun(need, tokens, device)
+    return replace(
+        run, data=replace(data, batch_tokens=tokens), train=replace(train, accumulate=batches)
+    ), said
 
 
 class TranslationTask:
@@ -228,7 +262,8 @@ class TranslationTask:
                 [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
             )
         limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
-        steps = f"{run.train.steps:,} steps of {run.data.batch_tokens:,} tokens{limit}"
+        tokens = run.data.batch_tokens * run.train.accumulate
+        steps = f"{run.train.steps:,} steps of {tokens:,} tokens{limit}"
         rows = [("device", f"{self.device}, {self.precision}"), ("plan", f"{steps}; Ctrl-C stops and saves")]
         if smoothing := run.loss.label_smoothing:
             floor = f"the training loss cannot go below {self.floor:.2f}"
@@ -308,8 +343,7 @@ class TranslationTask:
         """Of every batch: room for its tokens, and for as many sentences as are likely to come with them."""
         pairs, longest = self.corpora.train, self._run.model.max_length
         tokens = max(self._run.data.batch_tokens, longest)
-        mean = max(len(side.flat) / len(side) + 1 for side in (pairs.source, pairs.target))
-        return Form(tokens, int(1.2 * tokens / mean) + -(-tokens // longest) + 1, longest)
+        return Form(tokens, int(1.2 * tokens / pairs.mean_length) + -(-tokens // longest) + 1, longest)
 
     def _compiled(self) -> list[nn.Module]:
         """The parts of the model that are worth compiling, each kind once."""

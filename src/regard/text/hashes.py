@@ -15,7 +15,7 @@ PairHashes = Int64[np.ndarray, "pairs 2"]
 
 NONE = 0  # stands for a sentence of a bad pair
 SLAB = 2**16  # pairs looked at together
-PART = 2**22  # hashes that are sorted together
+PART = 2**21  # hashes that are sorted together
 MIX = -7046029254386353131  # odd, with its bits all over: 2^64 divided by the golden ratio
 
 
@@ -76,7 +76,9 @@ def _repeats_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, 
         chosen = np.flatnonzero((slab[:, 0] != NONE) & (mixed % parts == part))
         numbers.append(mixed[chosen])
         places.append(chosen + start + 1)
-    number, place = np.concatenate(numbers), np.concatenate(places)
+    number = np.concatenate(numbers)
+    numbers.clear()  # or everything would be in memory twice
     order = np.argsort(number, kind="stable")
-    again = np.flatnonzero(number[order][1:] == number[order][:-1]) + 1
-    return place[order[again]]
+    number = number[order]
+    again = order[np.flatnonzero(number[1:] == number[:-1]) + 1]
+    return np.concatenate(places)[again]

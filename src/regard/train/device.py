@@ -1,6 +1,7 @@
 """Which device computes, in which precision, and how its process treats memory."""
 
 import ctypes
+import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -8,11 +9,12 @@ from typing import Literal
 
 import torch
 
-from regard.errors import ConfigError
+from regard.errors import ConfigError, require
 
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
 Capture = Literal["auto", "yes", "no"]
+Memory = Literal["auto", "any"]
 
 WORTH_CAPTURING = 500
 """Steps from which on the half minute that compiling takes is won back."""
@@ -28,6 +30,13 @@ class ComputeConfig:
     """auto: bf16 where the hardware multiplies it, on a GPU or a newer CPU; else fp32."""
     capture: Capture = "auto"
     """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16, if the run is worth it."""
+    memory: Memory | float = "auto"
+    """How much a step may take, in GiB; batches that do not fit are cut. auto: what is free. any: all."""
+
+    def __post_init__(self) -> None:
+        memory = self.memory
+        positive = isinstance(memory, str) or 0 < memory < math.inf
+        require(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
 
 
 def choose_device(wanted: Device) -> torch.device:

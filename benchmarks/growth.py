@@ -1,0 +1,318 @@
+"""What grows with the corpus? Start, memory and cost per token from ten thousand pairs to ten million.
+
+    python benchmarks/growth.py --work /tmp/growth
+
+All pairs are the phrasebook's and distinct; a smaller corpus is the beginning of a larger one. They are
+written to the folder of --work once (a minute and a half per ten million) and used again. Each figure
+comes from a process of its own. Cold: an empty cache, so that files are counted, checked, cut into
+pieces and stored. Warm: the second start, the best of several. Speed of start-up is the wall clock's, a
+step's is CPU time with one thread, which others on the machine hardly change.
+Writes growth.md and growth.svg to benchmarks/results.
+"""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.tasks.corpora import Corpora
+    from regard.tasks.translation import TranslationRun
+
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+TOKENS, PIECES, BATCHES, WARM_UP, STEPS, TURNS = 2048, 2000, 1000, 2, 10, 5
+RESULTS = Path(__file__).parent / "results"
+Figures = dict[str, float]
+Curve = Callable[[Figures], float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="folder for corpora and cache: 4 GB")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--alone", choices=("cold", "warm", "steps"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.alone:
+        print(json.dumps(MEASURES[options.alone](options.work, options.sizes[0])))
+        return
+    options.work.mkdir(parents=True, exist_ok=True)
+    write_corpora(options.work, options.sizes)
+    shutil.rmtree(options.work / "cache", ignore_errors=True)
+    rows = measured(options.work, options.sizes)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "growth.svg").write_text(plot(rows), encoding="utf-8")
+    (RESULTS / "growth.md").write_text(page(rows), encoding="utf-8")
+    print(table(rows))
+
+
+def write_corpora(work: Path, sizes: Sequence[int]) -> None:
+    """The first pairs of the phrasebook, as many as each size asks for, unless they are there."""
+    from regard.text.phrasebook.corpus import pairs
+
+    if all(path.exists() for size in sizes for path in files(work, size)):
+        return
+    drawn, done = pairs("train"), 0
+    for before, size in zip([None, *sizes], sizes, strict=False):
+        for side, path in enumerate(files(work, size)):
+            path.unlink(missing_ok=True)
+            if before is not None:
+                shutil.copy(files(work, before)[side], path)
+        with files(work, size)[0].open("a") as source, files(work, size)[1].open("a") as target:
+            for english, french in islice(drawn, size - done):
+                source.write(f"{english}\n")
+                target.write(f"{french}\n")
+        done = size
+    time.sleep(1)  # files that have just changed are not remembered
+
+
+def files(work: Path, size: int) -> tuple[Path, Path]:
+    return work / f"{size}.en", work / f"{size}.fr"
+
+
+def measured(work: Path, sizes: Sequence[int]) -> list[Figures]:
+    """All that is known of each size; where time counts they take turns, and the best turn is taken."""
+    rows = [
+        {"pairs": size, "mb": sum(path.stat().st_size for path in files(work, size)) / 1e6}
+        | alone("cold", work, size)
+        for size in sizes
+    ]
+    for what in ("warm", "steps"):
+        turns = [[alone(what, work, size) for size in sizes] for _ in range(TURNS)]
+        for row, found in zip(rows, zip(*turns, strict=True), strict=True):
+            row |= {name: min(turn[name] for turn in found) for name in found[0]}
+    return rows
+
+
+def alone(what: str, work: Path, size: int) -> Figures:
+    command = [sys.executable, __file__, "--work", str(work), "--sizes", str(size), "--alone", what]
+    answer = subprocess.run(command, check=True, stdout=-1, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return json.loads(answer.stdout)
+
+
+def cold(work: Path, size: int) -> Figures:
+    """The first start: everything is made."""
+    from regard.data.cache import Cache
+
+    import_module("regard.tasks.translation")  # which is no part of it
+    counts = []
+    for turn in range(3):
+        counting = Cache(str(work / "cache" / f"count-{size}-{turn}"), print)
+        began = time.perf_counter()
+        for path in files(work, size):
+            counting.file(path)
+        counts.append(time.perf_counter() - began)
+    with most_anonymous() as most:
+        began = time.perf_counter()
+        first_batch(work, size)
+        seconds = time.perf_counter() - began
+    return {"count_s": min(counts), "cold_s": seconds, "cold_mb": most[0]}
+
+
+def warm(work: Path, size: int) -> Figures:
+    """The second start: everything is there."""
+    import_module("regard.tasks.translation")  # which is no part of it
+    with most_anonymous() as most:
+        began, cpu = time.perf_counter(), time.process_time()
+        first_batch(work, size)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    return {"warm_s": seconds, "warm_cpu_s": cpu, "warm_mb": most[0]}
+
+
+def steps(work: Path, size: int) -> Figures:
+    """Batches alone, and then with a model to learn from them."""
+    from regard.tasks.translation import TranslationTask
+    from regard.train.device import keep_freed_memory
+    from regard.train.step import EagerStep
+
+    keep_freed_memory()
+    run = settings(work, size)
+    task = TranslationTask(run, prepared(run))
+    began = time.process_time()
+    for _ in islice(task.batches({}), BATCHES):
+        pass
+    batch = (time.process_time() - began) / BATCHES
+    step = EagerStep(task, task.learner(), run.train.seed, run.train.clip)
+    batches = [found for found, _ in islice(task.batches({}), WARM_UP + STEPS)]
+    task.model.train()
+    began, tokens = 0.0, 0
+    for number, each in enumerate(batches, start=1):
+        if number == WARM_UP + 1:
+            began, tokens = time.process_time(), 0
+        step(number, [each], task.rate(number))
+        tokens += each.target_tokens
+    spent = time.process_time() - began
+    return {
+        "batch_ms": 1e3 * batch,
+        "token_us": 1e6 * spent / tokens,
+        "run_mb": anonymous_mb(),
+        "pieces": task.model.config.vocab_size,
+    }
+
+
+MEASURES = {"cold": cold, "warm": warm, "steps": steps}
+
+
+def first_batch(work: Path, size: int) -> None:
+    from regard.data.batch import pair_batch
+    from regard.data.stream import BatchPlan, stream
+
+    run = settings(work, size)
+    pairs = prepared(run).train
+    indexes, _ = next(stream(pairs, BatchPlan(TOKENS), run.train.seed))
+    pair_batch(pairs.source, pairs.target, indexes)
+
+
+def settings(work: Path, size: int) -> "TranslationRun":
+    from regard.data.config import DataConfig
+    from regard.model.config import TINY
+    from regard.tasks.translation import TranslationRun
+
+    source, target = map(str, files(work, size))
+    data = DataConfig((source,), (target,), cache=str(work / "cache"), batch_tokens=TOKENS)
+    return TranslationRun(model=replace(TINY, vocab_size=PIECES), data=data)
+
+
+def prepared(run: "TranslationRun") -> "Corpora":
+    from rich.console import Console
+
+    from regard.tasks.corpora import prepare
+
+    return prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, Console(quiet=True))
+
+
+@contextmanager
+def most_anonymous() -> Iterator[list[float]]:
+    """While entered, the most memory of the process's own is watched: what is mapped from files is not."""
+    most, over = [anonymous_mb()], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            most[0] = max(most[0], anonymous_mb())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield most
+    finally:
+        over.set()
+        thread.join()
+        most[0] = max(most[0], anonymous_mb())
+
+
+def anonymous_mb() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) / 1024
+
+
+COLUMNS = (
+    ("pairs", lambda row: f"{row['pairs']:,}"),
+    ("text, MB", lambda row: f"{row['mb']:.1f}"),
+    ("counting, GB/s", lambda row: f"{row['mb'] / row['count_s'] / 1e3:.2f}"),
+    ("cold start, s", lambda row: f"{row['cold_s']:.1f}"),
+    ("pairs/s", lambda row: f"{row['pairs'] / row['cold_s']:,.0f}"),
+    ("MB/s", lambda row: f"{row['mb'] / row['cold_s']:.1f}"),
+    ("its memory, MB", lambda row: f"{row['cold_mb']:.0f}"),
+    ("warm start, s", lambda row: f"{row['warm_s']:.3f}"),
+    ("its memory, MB", lambda row: f"{row['warm_mb']:.0f}"),
+    ("a batch, ms", lambda row: f"{row['batch_ms']:.2f}"),
+    ("a target token, µs", lambda row: f"{row['token_us']:.0f}"),
+)
+
+
+def table(rows: Sequence[Figures]) -> str:
+    lines = [[name for name, _ in COLUMNS], ["---:"] * len(COLUMNS)]
+    lines += [[said(row) for _, said in COLUMNS] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def page(rows: Sequence[Figures]) -> str:
+    import torch
+
+    return f"""# What grows with the corpus
+
+python benchmarks/growth.py --work DIR ({os.cpu_count()} CPU cores, shared; torch {torch.__version__})
+
+{table(rows)}
+
+![The same as curves](growth.svg)
+
+Distinct pairs of the phrasebook; a smaller corpus is the beginning of a larger one. The cold start counts,
+checks, learns {PIECES:,} pieces from at most two million pairs, tokenizes and stores. The warm start is from
+`prepare` to the first batch, the best of {TURNS} processes. Memory is anonymous memory, the most at any
+moment, libraries included. A batch has {TOKENS:,} tokens and is made without a model. A target token's cost
+is CPU time of real steps of a tiny model ({STEPS} steps after {WARM_UP}, one thread), the best of {TURNS}
+processes too. The smallest corpus is less than a pool of the stream, hence its shorter start.
+"""
+
+
+WIDTH, HEIGHT, LEFT, TOP = 260, 150, 50, 40
+PANELS = (
+    ("cold start, thousand pairs/s", (("", lambda row: row["pairs"] / row["cold_s"] / 1e3),)),
+    ("warm start, seconds", (("", lambda row: row["warm_s"]),)),
+    ("memory, MB", (("cold", lambda row: row["cold_mb"]), ("warm", lambda row: row["warm_mb"]))),
+    ("CPU time per target token, µs", (("", lambda row: row["token_us"]),)),
+)
+COLOURS = ("#1f5fa8", "#c2571a")
+
+
+def plot(rows: Sequence[Figures]) -> str:
+    """Panels side by side: pairs to the right, each ten times the last; every height counted from zero."""
+    width = len(PANELS) * (WIDTH + LEFT) + 20
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {TOP + HEIGHT + 40}" '
+        'font-family="sans-serif" font-size="12" fill="#333">'
+    ]
+    for number, (title, curves) in enumerate(PANELS):
+        parts += panel(title, curves, rows, LEFT + number * (WIDTH + LEFT))
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def panel(title: str, curves: Sequence[tuple[str, Curve]], rows: Sequence[Figures], left: int) -> list[str]:
+    top = 1.25 * max(value(row) for _, value in curves for row in rows)
+    least, most = (math.log10(end(row["pairs"] for row in rows)) for end in (min, max))
+    foot, span = TOP + HEIGHT, max(most - least, 1)
+
+    def place(row: Figures, value: float) -> tuple[float, float]:
+        across = left + 20 + (WIDTH - 60) * (math.log10(row["pairs"]) - least) / span
+        return across, foot - HEIGHT * value / top
+
+    parts = [
+        f'<text x="{left}" y="{TOP - 16}" font-weight="bold">{title}</text>',
+        f'<path d="M{left} {TOP}V{foot}H{left + WIDTH - 20}" fill="none" stroke="#999"/>',
+        f'<text x="{left - 6}" y="{foot}" text-anchor="end">0</text>',
+    ]
+    for row in rows:
+        x, _ = place(row, 0)
+        parts.append(f'<text x="{x:.0f}" y="{foot + 18}" text-anchor="middle">{short(row["pairs"])}</text>')
+    for (name, value), colour in zip(curves, COLOURS, strict=False):
+        points = [place(row, value(row)) for row in rows]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for (x, y), row in zip(points, rows, strict=True):
+            said = f"{value(row):.3g}"
+            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
+            parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{said}</text>')
+        if name:
+            x, y = points[-1]
+            parts.append(f'<text x="{x + 8:.1f}" y="{y + 16:.1f}" fill="{colour}">{name}</text>')
+    return parts
+
+
+def short(pairs: float) -> str:
+    return f"{pairs / 1e6:g} M" if pairs >= 1e6 else f"{pairs / 1e3:g} k"
+
+
+if __name__ == "__main__":
+    main()
