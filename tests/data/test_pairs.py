@@ -40,6 +40,15 @@ def test_a_tiny_weight_still_shows_something():
     assert of((3, 5), (0.01, 0.01)).turns == 2
 
 
+def test_lines_are_told_apart_by_corpus_each_once_and_in_order():
+    rows = flatten([[3]] * 18)
+    lines = np.array(
+        [2, 5, 9, 1, 1, 4, 7, 8, 3]
+    )  # a pair of the second corpus was split, the last comes first
+    pairs = Pairs(rows, rows, (3, 0, 6), (1.0, 1.0, 2.0), 2, lines)
+    assert pairs.lines_of(np.array([17, 6, 9, 4, 1, 5])) == {0: [2, 9], 2: [1, 3]}
+
+
 def test_lengths_are_those_of_the_pairs_asked_for():
     pairs = of((9,), (1.0,))
     source, target = pairs.lengths_of(np.array([7, 0, 3]))

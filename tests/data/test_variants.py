@@ -8,6 +8,7 @@ from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a cat sings to the birds."] * 5
 PAIRS = list(zip(TEXTS, TEXTS[1:] + TEXTS[:1], strict=True))
+NUMBERED = list(enumerate(PAIRS, start=1))
 TOKENIZER = learn_tokenizer(TEXTS, 300)
 DROPOUT = PieceDropout(0.3, 3, 7)
 
@@ -25,7 +26,7 @@ def test_without_dropout_there_is_one_way_the_tokenizers():
 
 
 def test_epochs_of_a_stored_corpus_take_the_ways_in_turn(tmp_path):
-    facts = write_pairs(tmp_path, [PAIRS[:10], PAIRS[10:]], TOKENIZER, 100, "drop", DROPOUT)
+    facts = write_pairs(tmp_path, [NUMBERED[:10], NUMBERED[10:]], TOKENIZER, 100, "drop", DROPOUT)
     pairs = open_pairs(tmp_path, facts, (1.0, 1.0))
     assert (len(pairs), pairs.sizes, pairs.turns) == (15, (10, 5), 15)
     assert len(pairs.source) == len(pairs.target) == 45
@@ -44,19 +45,20 @@ def test_epochs_of_a_stored_corpus_take_the_ways_in_turn(tmp_path):
 def test_a_pair_that_is_too_long_in_one_way_is_too_long():
     everything = PieceDropout(0.5, 4, 1)
     longest = 18
-    source, target, counts = tokenize_pairs(PAIRS, TOKENIZER, longest, "drop", everything)
+    source, target, _, counts = tokenize_pairs(NUMBERED, TOKENIZER, longest, "drop", everything)
     assert 0 < counts["dropped"] < len(PAIRS)
     assert len(source) == len(target) == 4 * (len(PAIRS) - counts["dropped"])
     assert max(map(len, source + target)) <= longest
-    source, target, counts = tokenize_pairs(PAIRS, TOKENIZER, longest, "cut", everything)
+    source, target, _, counts = tokenize_pairs(NUMBERED, TOKENIZER, longest, "cut", everything)
     assert counts["cut"] > 0
     assert len(source) == 4 * len(PAIRS)
     assert max(map(len, source + target)) <= longest
 
 
 def test_what_is_split_is_cut_in_every_way():
-    given = [("the cat sings. " * 4, "a dog sees. " * 4)]
-    source, target, counts = tokenize_pairs(given, TOKENIZER, 20, "split", DROPOUT)
+    given = [(7, ("the cat sings. " * 4, "a dog sees. " * 4))]
+    source, target, lines, counts = tokenize_pairs(given, TOKENIZER, 20, "split", DROPOUT)
     assert counts == {"split": 1, "parts": 4}
     assert len(source) == len(target) == 12
+    assert lines == [7] * 4
     assert set(TOKENIZER.detokenize(source)) == {"the cat sings."}

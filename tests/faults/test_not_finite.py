@@ -1,11 +1,21 @@
 """T8: a value that is not finite never reaches the weights."""
 
+import io
+import json
+from dataclasses import replace
+
 import pytest
 import torch
+from rich.console import Console
 
 from faults.toy import Toy, run_toy
 from regard.checkpoint import checkpoints
+from regard.data.config import DataConfig
 from regard.errors import RegardError
+from regard.model.config import TINY
+from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
+from regard.train.loop import TrainConfig
+from regard.train.run import METRICS
 from regard.train.weights import load_tensors
 
 pytestmark = pytest.mark.fault
@@ -52,7 +62,7 @@ def test_one_bad_step_is_skipped_counted_and_named(tmp_path, value, where):
     task.hook = _watched(task, moves)
     outcome = run_toy(tmp_path / "run", task, said)
     assert outcome.ending == "steps"
-    assert said == ["step 5 skipped: the loss or its gradient is not finite (batch 4)"]
+    assert said == ["step 5 skipped: the loss or its gradient is not finite (points line 4)"]
     assert torch.equal(moves[4], moves[5])  # before step 5 and after it
     assert not torch.equal(moves[5], moves[6])
     for path in checkpoints(tmp_path / "run"):
@@ -109,4 +119,44 @@ class Stopped(Spoilt):
 def test_a_bad_batch_spoils_the_whole_step_of_several(tmp_path):
     said = []
     run_toy(tmp_path / "run", Spoilt(float("nan"), "batch", {5}), said, accumulate=2)
-    assert said == ["step 3 skipped: the loss or its gradient is not finite (batch 4; batch 5)"]
+    assert said == ["step 3 skipped: the loss or its gradient is not finite (points lines 4, 5)"]
+
+
+def test_the_lines_of_a_skipped_step_are_written(tmp_path, monkeypatch):
+    """A translation, with lines that are left out between those that are learned from."""
+    source = ["" if i % 7 == 3 else f"{i} and {i + 1}" for i in range(200)]
+    target = ["" if i % 5 == 2 else f"plus {i}" for i in range(200)]
+    for name, side in (("en", source), ("fr", target)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in side))
+    files = [str(tmp_path / "en"), str(tmp_path / "fr")]
+    run = TranslationRun(
+        replace(TINY, d_model=16, heads=2, d_ff=16, encoder_layers=1, decoder_layers=1, vocab_size=300),
+        data=DataConfig(
+            (files[0],), (files[1],), batch_tokens=256, bleu_pairs=1, cache=str(tmp_path / "cache")
+        ),
+        train=TrainConfig(steps=6, save_every=6, log_every=3, accumulate=2),
+    )
+    steps = _poisoned(monkeypatch, number=7)
+    console = Console(file=io.StringIO(), highlight=False)
+    train_translation(run, tmp_path / "run", console)
+    expected = sorted(source.index(text) + 1 for text in steps[6] + steps[7])
+    assert 20 < len(expected) == len(set(expected))
+    shown, more = ", ".join(map(str, expected[:20])), len(expected) - 20
+    where = f"{files[0]} and {files[1]} lines {shown} and {more} more"
+    assert f"step 4 skipped: the loss or its gradient is not finite ({where})\n" in console.file.getvalue()
+    events = [json.loads(line) for line in (tmp_path / "run" / METRICS).read_text().splitlines()]
+    skips = [event for event in events if event["kind"] == "skip"]
+    assert skips == [{"kind": "skip", "step": 4, "files": files, "lines": expected}]
+
+
+def _poisoned(monkeypatch, number):
+    """Spoils one batch of the next training; gathers the source sentences of each."""
+    real, seen = TranslationTask.loss, []
+
+    def loss(task, batch):
+        rows = batch.source.tokens[0].split(batch.source.starts.diff().tolist())
+        seen.append(task.corpora.tokenizer.detokenize([row[:-1].tolist() for row in rows]))
+        return real(task, batch) * (float("nan") if len(seen) - 1 == number else 1.0)
+
+    monkeypatch.setattr(TranslationTask, "loss", loss)
+    return seen

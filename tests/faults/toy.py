@@ -13,6 +13,7 @@ from regard.checkpoint import publish, sha256
 from regard.train.average import Ema
 from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
+from regard.train.lines import Lines
 from regard.train.log import Log
 from regard.train.loop import TrainConfig, train
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
@@ -56,7 +57,7 @@ class Toy:
         return self.hook(functional.cross_entropy(self.model(x), y, reduction="sum"))
 
     def where(self, batch):
-        return f"batch {batch[0]}"
+        return [Lines(("points",), (batch[0],))]
 
     def fingerprint(self):
         return {"points": self.data}

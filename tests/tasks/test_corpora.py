@@ -12,6 +12,7 @@ from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError
 from regard.tasks import corpora as corpora_module
 from regard.tasks.corpora import prepare, write_report
+from regard.train.lines import Lines
 
 QUIET = Console(quiet=True)
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -74,7 +75,7 @@ def test_a_change_of_any_setting_or_byte_is_seen(files, tmp_path):
 def test_a_damaged_store_is_made_again_and_said(files, tmp_path, capsys):
     data = replace(files, cache=str(tmp_path / "cache"))
     first = texts(ready(data))
-    for name in ("source.ids", "keep", "tokenizer.json"):
+    for name in ("source.ids", "lines", "keep", "tokenizer.json"):
         [path] = (tmp_path / "cache").rglob(name)
         path.write_bytes(path.read_bytes()[:-1])
         assert texts(ready(data, console=Console(soft_wrap=True))) == first
@@ -162,6 +163,51 @@ def test_bad_pairs_are_left_out_counted_and_listed(files, tmp_path):
     assert [(f["kind"], f["lines"]) for f in report["findings"]] == [("blank side", [7]), ("NUL", [9])]
     assert document["train"]["left_out"] == {"blank side": 1, "NUL": 1}
     assert document["files"] == corpora.fingerprint
+
+
+def found(corpora, indexes):
+    """What stands on the lines that the pairs are said to come from."""
+    [lines] = corpora.lines_of(np.array(indexes))
+    sides = [Path(file).read_text(encoding="utf-8").split("\n") for file in lines.files]
+    return [tuple(side[number - 1] for side in sides) for number in lines.numbers]
+
+
+def test_lines_are_those_of_the_files_with_bad_and_held_out_pairs_between(files):
+    for line in (1, 7, 8, 60):
+        spoil(files, line, "")
+    corpora = ready(files)
+    assert len(corpora.train) < 56
+    learned = list(zip(texts(corpora), texts(corpora, "target"), strict=True))
+    for index, pair in enumerate(learned):
+        assert found(corpora, [index]) == [pair]
+    assert found(corpora, [9, 3, 3]) == [learned[3], learned[9]]
+
+
+def test_lines_of_several_corpora_are_named_with_their_files(files, tmp_path):
+    rows = ["no pair", *[f"{a}, {a}\t{b}, {b}" for a, b in PAIRS[:9]], "no pair", "0 or 1\tzero or one"]
+    tsv = write(tmp_path / "more.tsv", rows)
+    valid = write(tmp_path / "v.tsv", ["x\ty"])
+    spoil(files, 2, "")
+    data = replace(
+        files, pairs=(tsv,), weights=(1.0, 3.0), valid_pairs=valid, bpe_dropout=0.2, bpe_variants=3
+    )
+    corpora = ready(data)
+    shown = corpora.train.at(1, np.arange(corpora.train.turns))  # each pair of the second corpus three times
+    two, one = corpora.lines_of(shown)
+    assert two == Lines((*files.source, *files.target), (1, *range(3, 61)))
+    assert one == Lines((tsv,), (*range(2, 11), 12))
+    last = np.array([3 * 59 + 3 * 9 + 2])
+    assert corpora.lines_of(last) == [Lines((tsv,), (12,))]
+
+
+def test_parts_of_a_long_pair_have_its_line(files, tmp_path):
+    half = "9 " * 30
+    write(tmp_path / "s", ["", f"{half}. {half}.", *[a for a, _ in PAIRS]])
+    write(tmp_path / "t", ["", f"{half}! {half}!", *[b for _, b in PAIRS]])
+    valid = write(tmp_path / "v.tsv", ["x\ty"])
+    corpora = ready(replace(files, long="split", valid_pairs=valid))
+    numbers = [corpora.lines_of(np.array([index]))[0].numbers for index in range(62)]
+    assert numbers == [*[(line,) for line in range(3, 63)], (2,), (2,)]  # what was split comes last
 
 
 def test_strict_refuses_them_and_names_the_first(files):

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from regard.errors import ConfigError
+from regard.train.lines import Lines
 from regard.train.log import Log, Stretch
 from regard.train.screen import fitted, header, spark
 from regard.train.validation import Sample, Validation
@@ -244,6 +245,22 @@ def test_metrics_have_the_agreed_names(tmp_path):
             {"source": "a dog", "reference": "un chien", "hypothesis": "un"},
         ],
     }
+
+
+def test_a_skipped_step_is_said_with_some_of_its_lines_and_recorded_with_all(tmp_path):
+    console = plain()
+    some, others = Lines(("a.en", "a.fr"), tuple(range(7, 40))), Lines(("b.tsv",), (3,))
+    with Log(tmp_path / "m", console, 1000, clock=Clock()) as log:
+        log.skipped(1_234, [some, others])
+    shown = ", ".join(map(str, range(7, 27)))
+    assert console.file.getvalue() == (
+        "  step 1,234 skipped: the loss or its gradient is not finite "
+        f"(a.en and a.fr lines {shown} and 13 more; b.tsv line 3)\n"
+    )
+    assert lines(tmp_path / "m") == [
+        {"kind": "skip", "step": 1234, "files": ["a.en", "a.fr"], "lines": list(range(7, 40))},
+        {"kind": "skip", "step": 1234, "files": ["b.tsv"], "lines": [3]},
+    ]
 
 
 def test_a_resumed_log_goes_on_where_it_was(tmp_path):

@@ -4,30 +4,45 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
+from typing import NamedTuple
 
 from regard.data.config import Long
 from regard.data.variants import NO_DROPOUT, PieceDropout, Ways, cut
 from regard.text.tokenizer import Tokenizer
 
 Rows = list[list[int]]
+Numbered = tuple[int, tuple[str, str]]
+"""A pair, and the line that it stands on, counted from 1."""
 END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 """After a sign that ends a sentence."""
 
 
+class Tokenized(NamedTuple):
+    """Pairs as ids, none too long."""
+
+    source: Rows
+    target: Rows
+    lines: list[int]
+    """The one that each pair comes from, in however many ways it is cut."""
+    long: Counter[str]
+    """How many pairs were too long, by what became of them."""
+
+
 def tokenize_pairs(
-    texts: Sequence[tuple[str, str]],
+    texts: Sequence[Numbered],
     tokenizer: Tokenizer,
     longest: int,
     policy: Long,
     dropout: PieceDropout = NO_DROPOUT,
     first: int = 0,
-) -> tuple[Rows, Rows, Counter[str]]:
-    """Ids of both sides, none over `longest`; and how many pairs were too long, by what became of them.
+) -> Tokenized:
+    """Ids of both sides, none over `longest`.
 
     A pair that is cut into pieces in several ways has as many rows on each side, one after the other,
     and is too long if one of them is. `first` is the place of the first text in its corpus.
     """
-    source, target = (cut(side, tokenizer, dropout, first) for side in zip(*texts, strict=True))
+    lines, pairs = [line for line, _ in texts], [pair for _, pair in texts]
+    source, target = (cut(side, tokenizer, dropout, first) for side in zip(*pairs, strict=True))
     fits = [_length(a) <= longest and _length(b) <= longest for a, b in zip(source, target, strict=True)]
     long = [i for i, fit in enumerate(fits) if not fit]
     counts = Counter[str]()
@@ -36,16 +51,19 @@ def tokenize_pairs(
         counts["cut"] = len(long)
     elif long:
         source, target = list(compress(source, fits)), list(compress(target, fits))
+        lines = list(compress(lines, fits))
         for i in long:
-            parts = split_pair(*texts[i]) if policy == "split" else []
+            line, pair = texts[i]
+            parts = split_pair(*pair) if policy == "split" else []
             rows = [cut(side, tokenizer, dropout, first + i) for side in zip(*parts, strict=True)]
             if len(parts) < 2 or any(_length(ways) > longest for side in rows for ways in side):
                 counts["dropped"] += 1
                 continue
             source += rows[0]
             target += rows[1]
+            lines += [line] * len(parts)
             counts += Counter({"split": 1, "parts": len(parts)})
-    return _flat(source), _flat(target), counts
+    return Tokenized(_flat(source), _flat(target), lines, counts)
 
 
 def _flat(side: list[Ways]) -> Rows:

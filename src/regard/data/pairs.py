@@ -1,6 +1,6 @@
 """Pairs: sentences and their translations as ids, and how often an epoch shows each corpus of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 import numpy as np
@@ -24,6 +24,8 @@ class Pairs:
     """A corpus of weight 2.5 is shown twice in an epoch and half of it a third time: the other half next."""
     ways: int = 1
     """How many times each pair stands there, cut into pieces in another way; epochs take them in turn."""
+    lines: Int64[np.ndarray, " pairs"] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The line that each pair comes from in its corpus, counted from 1; empty where nobody will ask."""
 
     def __len__(self) -> int:
         return len(self.source) // self.ways
@@ -56,6 +58,15 @@ class Pairs:
     def lengths_of(self, indexes: Indexes) -> tuple[Lengths, Lengths]:
         """How long the two sides of those pairs are, end marks not counted."""
         return self.source.lengths_of(indexes), self.target.lengths_of(indexes)
+
+    def lines_of(self, indexes: Indexes) -> dict[int, list[int]]:
+        """The lines that those pairs come from, corpus by corpus; each once and in order."""
+        pairs = indexes // self.ways
+        corpora = np.searchsorted(np.cumsum(self.sizes), pairs, side="right")
+        lines = self.lines[pairs]
+        return {
+            corpus: np.unique(lines[corpora == corpus]).tolist() for corpus in np.unique(corpora).tolist()
+        }
 
 
 def unweighted(source: Ids, target: Ids) -> Pairs:

@@ -11,13 +11,13 @@ import numpy as np
 
 from regard.data.config import Long
 from regard.data.ids import Ids
-from regard.data.long import Rows, tokenize_pairs
+from regard.data.long import Numbered, Rows, Tokenized, tokenize_pairs
 from regard.data.pairs import Pairs
 from regard.data.variants import NO_DROPOUT, PieceDropout
 from regard.text.tokenizer import Tokenizer
 
 CHUNK = 2**14  # pairs tokenized together
-Texts = Iterable[tuple[str, str]]
+Texts = Iterable[Numbered]
 
 
 def write_pairs(
@@ -31,13 +31,18 @@ def write_pairs(
     """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
     kind = "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"
     sizes, long = [], Counter()
-    with _SideWriter(folder, "source", kind) as source, _SideWriter(folder, "target", kind) as target:
+    with (
+        _SideWriter(folder, "source", kind) as source,
+        _SideWriter(folder, "target", kind) as target,
+        (folder / "lines").open("wb") as lines,
+    ):
         for texts in corpora:
             before = source.sentences
-            for source_rows, target_rows, counts in _tokenized(texts, tokenizer, longest, policy, dropout):
-                source.add(source_rows)
-                target.add(target_rows)
-                long += counts
+            for some in _tokenized(texts, tokenizer, longest, policy, dropout):
+                source.add(some.source)
+                target.add(some.target)
+                lines.write(np.array(some.lines, "<i8").tobytes())
+                long += some.long
             sizes.append((source.sentences - before) // dropout.ways)
     return {"kind": kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
 
@@ -48,12 +53,13 @@ def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float])
         Ids(_mapped(folder / f"{side}.ids", facts["kind"]), _mapped(folder / f"{side}.starts", "<i8"))
         for side in ("source", "target")
     )
-    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"])
+    lines = _mapped(folder / "lines", "<i8")
+    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"], lines)
 
 
 def _tokenized(
     texts: Texts, tokenizer: Tokenizer, longest: int, policy: Long, dropout: PieceDropout
-) -> Iterator[tuple[Rows, Rows, Counter[str]]]:
+) -> Iterator[Tokenized]:
     """Chunk by chunk; while one is tokenized, the next is read."""
     with ThreadPoolExecutor(1) as worker:
         pending = None
@@ -68,7 +74,7 @@ def _tokenized(
             yield pending.result()
 
 
-def _chunks(texts: Texts) -> Iterator[list[tuple[str, str]]]:
+def _chunks(texts: Texts) -> Iterator[list[Numbered]]:
     texts = iter(texts)
     while chunk := list(islice(texts, CHUNK)):
         yield chunk

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from regard.data.cache import Cache, FileFacts
 from regard.data.holdout import HeldOut, hold_out
+from regard.data.long import Numbered
 from regard.errors import DataError
 from regard.tasks.bar import Bar
 from regard.text.corpus import clean
@@ -50,13 +51,14 @@ class Checked:
     left_out: dict[str, int]
     held_out: tuple[Text, ...]
 
-    def texts(self, corpus: int, seen: Seen | None = None) -> Iterator[Text]:
-        """The pairs of one corpus that are learned from, as training sees them."""
+    def texts(self, corpus: int, seen: Seen | None = None) -> Iterator[Numbered]:
+        """The pairs of one corpus that are learned from, as training sees them, and their lines."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
-        for row, kept in zip(self.corpora[corpus].rows(seen), _each(keep), strict=False):
+        rows = zip(self.corpora[corpus].rows(seen), _each(keep), strict=False)
+        for line, (row, kept) in enumerate(rows, start=1):
             if kept:
-                yield _as_text(row)
+                yield line, _as_text(row)
 
     def refuse_bad(self) -> None:
         """What `strict` asks for: the first pair that would be left out ends it."""

@@ -13,7 +13,7 @@ from rich.console import Console
 from regard.data.cache import Cache, FileFacts
 from regard.data.config import DataConfig
 from regard.data.ids import Ids, flatten
-from regard.data.pairs import Pairs, unweighted
+from regard.data.pairs import Indexes, Pairs, unweighted
 from regard.data.store import open_pairs, write_pairs
 from regard.data.variants import NO_DROPOUT, PieceDropout
 from regard.errors import ConfigError, DataError
@@ -26,6 +26,7 @@ from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.pairs import PairFiles
 from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
+from regard.train.lines import Lines
 from regard.train.run import REPORT
 
 Text = tuple[str, str]
@@ -53,6 +54,12 @@ class Corpora:
     valid_fingerprint: Mapping[str, str]
     report: Mapping[str, Any]
     """What was found in the files and what became of it, for `data.json`."""
+
+    def lines_of(self, pairs: Indexes) -> list[Lines]:
+        """Where those training pairs stand in the files."""
+        files = [report["files"] for report in self.report["train"]["corpora"]]
+        lines = self.train.lines_of(pairs)
+        return [Lines(tuple(files[corpus]), tuple(numbers)) for corpus, numbers in lines.items()]
 
     def plan(self) -> Iterator[str]:
         """What a person should know of it before the training."""
@@ -220,7 +227,7 @@ class _Sample:
     def __iter__(self) -> Iterator[str]:
         kept, wanted = self._checked.kept, min(SAMPLE, self._checked.kept)
         corpora = range(len(self._checked.corpora))
-        texts = (pair for corpus in corpora for pair in self._checked.texts(corpus))
+        texts = (pair for corpus in corpora for _, pair in self._checked.texts(corpus))
         for index, pair in enumerate(texts):
             if index * wanted // kept != (index + 1) * wanted // kept:
                 yield from pair
@@ -250,7 +257,7 @@ def _ids(
         return facts
 
     made_from = {
-        "format": 2,
+        "format": 3,
         "text": checked.key,
         "pieces": tokenizer.fingerprint,
         "longest": longest,

@@ -44,6 +44,7 @@ from regard.train.device import (
 )
 from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
+from regard.train.lines import Lines
 from regard.train.log import Log
 from regard.train.loop import Outcome, TrainConfig, ending, train
 from regard.train.loss import LossConfig, smoothing_floor
@@ -362,9 +363,8 @@ class TranslationTask:
             on_device = batch.to(self._device)
             return agreeing_pair_loss(self.model, on_device, config.label_smoothing, config.rdrop)
 
-    def where(self, batch: PairBatch) -> str:
-        first = self.corpora.train.source[int(batch.pairs[0])].tolist()
-        return f'{len(batch.pairs)} pairs, the first is "{self._tokenizer.detokenize([first])[0]}"'
+    def where(self, batch: PairBatch) -> list[Lines]:
+        return self.corpora.lines_of(batch.pairs)
 
     def fingerprint(self) -> Mapping[str, str]:
         return {**self.corpora.fingerprint, **self.corpora.valid_fingerprint}

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from types import TracebackType
 from rich.console import Console
 
 from regard.train.board import Board
+from regard.train.lines import Lines
 from regard.train.record import Record
 from regard.train.run import BOARD
 from regard.train.screen import SPARK, Screen, clock, figure, thousands
@@ -106,6 +107,13 @@ class Log:
     def said(self, text: str) -> None:
         """A line that stays on the screen."""
         self._screen.say(text)
+
+    def skipped(self, step: int, lines: Sequence[Lines]) -> None:
+        """A step that moved nothing: some of its lines on the screen, all of them in metrics.jsonl."""
+        where = "; ".join(map(str, lines))
+        self.said(f"step {step:,} skipped: the loss or its gradient is not finite ({where})")
+        for each in lines:
+            self._write({"kind": "skip", "step": step, "files": each.files, "lines": each.numbers})
 
     def stepped(self, stretch: Stretch) -> None:
         """After some steps: how they went."""

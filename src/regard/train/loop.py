@@ -16,6 +16,7 @@ from regard.train.average import mean_weights
 from regard.train.gathered import Gathered
 from regard.train.interrupt import Abandoned, Interrupt
 from regard.train.learner import Learner
+from regard.train.lines import together
 from regard.train.log import Log
 from regard.train.state import (
     Best,
@@ -203,8 +204,10 @@ class _Loop(Generic[Batch]):
         for step, starts, skipped in gathered.flags():
             bad = bad + 1 if skipped else 0
             if skipped:
-                where = "; ".join(self._task.where(next(self._task.batches(start))[0]) for start in starts)
-                self._log.said(f"step {step:,} skipped: the loss or its gradient is not finite ({where})")
+                again = (next(self._task.batches(start))[0] for start in starts)
+                self._log.skipped(
+                    step, together(lines for batch in again for lines in self._task.where(batch))
+                )
             if bad >= BAD_STEPS:
                 raise RegardError(
                     f"the loss or its gradient is not finite, {bad} steps in a row up to step {step}; "

@@ -1,12 +1,13 @@
 """Trainable: all that the training loop asks of a task."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
+from regard.train.lines import Lines
 from regard.train.validation import Validation
 
 Batch = TypeVar("Batch")
@@ -41,8 +42,8 @@ class Trainable(Protocol[Batch]):
         """The sum over what counts, left on the device."""
         ...
 
-    def where(self, batch: Batch) -> str:
-        """Which part of the data it is, for a person who must find the line that spoils it."""
+    def where(self, batch: Batch) -> Sequence[Lines]:
+        """The lines that it comes from."""
         ...
 
     def fingerprint(self) -> Mapping[str, str]:

@@ -1,0 +1,75 @@
+"""Writes docs/settings.md: every setting, with the words that stand under it in the code.
+
+python docs/settings.py
+"""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from regard.config import to_toml
+from regard.tasks.translation import TranslationRun
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """\
+# Settings
+
+Every setting of `regard train`, by section, with the default of the preset `small`. Set one with
+`--set section.key=value` or under `[section]` in a run file. `none` switches off what can be off;
+a text is off when it is empty.
+"""
+BESIDE = {
+    "data": 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
+}
+"""What a section's docstring does not say."""
+
+
+def page() -> str:
+    """The whole page."""
+    run = TranslationRun()
+    sections = [_section(field.name, getattr(run, field.name)) for field in fields(run)]
+    return "\n".join([HEAD, *sections])
+
+
+def _section(name: str, section: object) -> str:
+    kind = type(section)
+    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name)]
+    said = filter(None, [kind.__doc__, BESIDE.get(name)])
+    return "\n".join(
+        [f"## [{name}]", "", *said, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
+    )
+
+
+def _defaults(section: str) -> Iterator[tuple[str, str]]:
+    """Each setting of a section, as a run file writes it."""
+    _, _, text = to_toml(TranslationRun()).partition(f"[{section}]\n")
+    for line in text.partition("\n\n")[0].splitlines():
+        key, _, value = line.partition(" = ")
+        yield key, value
+
+
+def _words(section: type, key: str) -> str:
+    """The docstring of a field, and what it may be."""
+    said, wanted = [_docstrings(section).get(key, "")], get_type_hints(section)[key]
+    if get_origin(wanted) is Literal:
+        said.append(f"One of {', '.join(f'`{word}`' for word in get_args(wanted))}.")
+    return " ".join(filter(None, said))
+
+
+def _docstrings(section: type) -> dict[str, str]:
+    """What stands under each field; Python itself keeps the words of classes and functions only."""
+    [definition] = ast.parse(inspect.getsource(section)).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for field, below in zip(definition.body, definition.body[1:], strict=False):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(text.split())
+    return found
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
