@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -112,6 +113,18 @@ def test_a_manifest_is_sealed_itself(folder, before, after):
     (folder / MANIFEST).write_text(text.replace(before, after, 1))
     with pytest.raises(CheckpointError, match="manifest.json is not what was written"):
         read_manifest(folder)
+
+
+def test_what_windows_makes_of_the_end_of_a_line_breaks_no_seal(tmp_path, monkeypatch):
+    """There, text is written with two bytes at the end of a line, unless told otherwise."""
+    write_text = Path.write_text
+
+    def windows(path, data, encoding=None, errors=None, newline=None):
+        return write_text(path, data, encoding, errors, "\r\n" if newline is None else newline)
+
+    monkeypatch.setattr(Path, "write_text", windows)
+    write_whole(tmp_path / "model", two_files)
+    assert read_manifest(tmp_path / "model")["task"] == "test"
 
 
 def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):

@@ -40,7 +40,7 @@ def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
 def write_file(path: Path, content: str) -> None:
     """One file, whole or as it was before."""
     temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    temporary.write_text(content, encoding="utf-8")
+    temporary.write_text(content, encoding="utf-8", newline="\n")
     _sync(temporary)
     temporary.replace(path)
     _sync(path.parent)
@@ -125,7 +125,7 @@ def _seal(folder: Path, facts: dict[str, Any]) -> None:
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
     }
     manifest = {"format": FORMAT, **facts, "files": files}
-    (folder / MANIFEST).write_text(_sealed(manifest), "utf-8")
+    (folder / MANIFEST).write_text(_sealed(manifest), "utf-8", newline="\n")
     for path in (*folder.iterdir(), folder):
         _sync(path)
 
