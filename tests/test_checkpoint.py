@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from regard.checkpoint import MANIFEST, find_model, publish, read_manifest, sha256, write_whole
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, SaveError
 
 
 @pytest.fixture
@@ -178,3 +178,21 @@ def test_a_damaged_checkpoint_is_not_published(folder):
     with pytest.raises(CheckpointError, match="damaged"):
         publish(folder, folder.parent / "best")
     assert not (folder.parent / "best").exists()
+
+
+def test_what_was_published_before_stays_until_the_new_one_is_whole(folder, monkeypatch):
+    best = folder.parent / "best"
+    publish(folder, best, facts={"step": 1})
+
+    def full(*_):
+        assert read_manifest(best)["step"] == 1
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", full)
+        with pytest.raises(SaveError, match="No space left on device"):
+            publish(folder, best, facts={"step": 2})
+    assert read_manifest(best)["step"] == 1
+    publish(folder, best, facts={"step": 2})
+    assert read_manifest(best)["step"] == 2
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["best", "model"]

@@ -15,19 +15,22 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 
 
-def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
+def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]], over: bool = False) -> None:
     """Fills a temporary folder beside `folder`, seals it with a manifest, and renames it into place.
 
     `fill` writes the files and returns what the manifest should say of them. Whatever goes
-    wrong before the rename leaves no `folder` behind, and no temporary one.
+    wrong before the rename leaves no `folder` behind, and no temporary one. `over` allows one that
+    is there already: it goes when the new one is whole, and not before.
     """
-    if folder.exists():
+    if folder.exists() and not over:
         raise CheckpointError(f"{folder} exists already; a model folder is written once")
     temporary = folder.with_name(f".{folder.name}.writing-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
         _seal(temporary, fill(temporary))
+        if over and folder.exists():
+            remove_whole(folder)
         temporary.rename(folder)
         _sync(folder.parent)
     except BaseException as error:
@@ -83,9 +86,7 @@ def publish(
         kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
         return kept | dict(facts or {})
 
-    if folder.exists():
-        remove_whole(folder)
-    write_whole(folder, fill)
+    write_whole(folder, fill, over=True)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -299,9 +299,7 @@ class _Loop(Generic[Batch]):
         path = self._folder / MEAN
         metrics = {**finite(validation.metrics), **validation.details}
         facts = {"step": self._state.step, "metrics": metrics}
-        if path.exists():
-            remove_whole(path)
-        write_whole(path, lambda place: {**self._task.save(place), **facts})
+        write_whole(path, lambda place: {**self._task.save(place), **facts}, over=True)
         return replace(outcome, best=path, step=self._state.step, metrics=metrics)
 
     def _better(self, metrics: Mapping[str, float]) -> bool:
