@@ -186,8 +186,8 @@ class _Loop(Generic[Batch]):
             gathered.add(step, starts, counts, self._step(step, some, rate))
             if self._pauses(step):
                 break
-        seconds = time.perf_counter() - began
         bad = self._report(gathered)
+        seconds = time.perf_counter() - began  # the wait for the device is over
         self._state = replace(self._state, step=step, position=position, bad=bad)
         self._log.stepped(gathered.stretch(position.get("epoch", 0), rate, seconds))
 
