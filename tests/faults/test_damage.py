@@ -143,6 +143,24 @@ def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
     assert "it was the best so far" in said[0]
 
 
+def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
+    folder, said, seen = tmp_path / "run", [], []
+    task = Toy()
+
+    def spoil(loss):
+        seen.append(loss)
+        if len(seen) == 11:
+            (folder / "step-000006" / "model.safetensors").write_bytes(b"")
+        return loss
+
+    task.hook = spoil
+    assert run_toy(folder, task, said, average=4).ending == "steps"
+    damage, mean = said
+    assert "step-000006 is damaged: model.safetensors" in damage
+    assert "the mean is taken without it" in damage
+    assert mean.startswith("mean of the last 3 checkpoints: loss ")
+
+
 def test_data_that_changed_is_refused_and_named(run, tmp_path):
     folder = copy_of(run, tmp_path / "run")
     task = Toy()

@@ -85,7 +85,7 @@ def newest_whole(run: Path, say: Callable[[str], None]) -> Path | None:
             if aside.exists():
                 remove_whole(aside)
             os.rename(folder, aside)
-            say(f"{_without_advice(error)}; it is put aside as {aside.name} and the one before is taken")
+            say(f"{without_advice(error)}; it is put aside as {aside.name} and the one before is taken")
         else:
             return folder
     return None
@@ -123,6 +123,11 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if math.isfinite(value)}
 
 
+def without_advice(error: CheckpointError) -> str:
+    """What is wrong; copying the folder again is not what a run does about it."""
+    return re.sub(r"; copy .*", "", str(error))
+
+
 def _require_state(folder: Path) -> None:
     manifest = read_manifest(folder)
     for name in TRAINING:
@@ -148,11 +153,6 @@ def _without_damaged_best(folder: Path, state: State, say: Callable[[str], None]
         if best != folder:
             read_manifest(best)
     except CheckpointError as error:
-        say(f"{_without_advice(error)}; it was the best so far, and another is looked for from here on")
+        say(f"{without_advice(error)}; it was the best so far, and another is looked for from here on")
         return replace(state, best=None, waited=0, validated=0)
     return state
-
-
-def _without_advice(error: CheckpointError) -> str:
-    """What is wrong; copying the folder again is not what a run does about it."""
-    return re.sub(r"; copy .*", "", str(error))
