@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from regard.checkpoint import MANIFEST, find_model, publish, read_manifest, sha256, write_whole
-from regard.errors import CheckpointError, SaveError
+from regard.errors import CheckpointError, FormatError, SaveError
 
 
 @pytest.fixture
@@ -134,11 +134,12 @@ def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
     assert read_manifest(folder)["task"] == "test"
 
 
-def test_a_later_format_asks_for_an_upgrade(folder):
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 3}))
-    with pytest.raises(CheckpointError, match="has format 3, this regard reads up to 2; upgrade regard"):
-        read_manifest(folder)
+def test_a_later_format_asks_for_an_upgrade(tmp_path, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr("regard.checkpoint.FORMAT", 3)
+        write_whole(tmp_path / "model", two_files)
+    with pytest.raises(FormatError, match="has format 3, this regard reads up to 2; upgrade regard"):
+        read_manifest(tmp_path / "model")
 
 
 def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):

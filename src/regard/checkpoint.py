@@ -8,10 +8,13 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CheckpointError, SaveError
+from regard.errors import CheckpointError, FormatError, SaveError
 
 FORMAT = 2
-"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it."""
+"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it.
+
+Every later format must be sealed in the same way, or this regard takes it for damaged.
+"""
 MANIFEST = "manifest.json"
 
 
@@ -156,14 +159,14 @@ def _parse(folder: Path) -> dict[str, Any]:
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
         raise CheckpointError(f"{folder / MANIFEST} is not a model's manifest")
-    if manifest["format"] > FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
-        )
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     if manifest["format"] != 1 and not _is_sealed(rest, content):
         raise CheckpointError(
             f"{folder} is damaged: {MANIFEST} is not what was written (seal differs); copy the folder again"
+        )
+    if manifest["format"] > FORMAT:
+        raise FormatError(
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
         )
     return rest
 

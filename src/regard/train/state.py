@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.checkpoint import MANIFEST, checkpoints, read_manifest, remove_whole, write_whole
-from regard.errors import CheckpointError, DataError
+from regard.errors import CheckpointError, DataError, FormatError
 from regard.train.learner import Learner
 from regard.train.trainable import Batch, Position, Trainable
 from regard.train.weights import load_tensors, load_weights, save_tensors
@@ -75,17 +75,23 @@ def bytes_needed(learner: Learner) -> int:
 def newest_whole(run: Path, say: Callable[[str], None]) -> Path | None:
     """The last checkpoint whose every file is what was written.
 
-    Each later one is named and put aside, where no step that comes again will find it in its way.
+    Each later one is named and put aside, where no step that comes again will find it in its way. One
+    of a later regard is not damaged, and refused.
     """
-    for folder in reversed(checkpoints(run)):
+    found = checkpoints(run)
+    while found:
+        folder = found.pop()
         try:
             _require_state(folder)
+        except FormatError:
+            raise
         except CheckpointError as error:
             aside = folder.with_name(f"{folder.name}.damaged")
             if aside.exists():
                 remove_whole(aside)
             os.rename(folder, aside)
-            say(f"{without_advice(error)}; it is put aside as {aside.name} and the one before is taken")
+            then = "the one before is taken" if found else "there is none before, so the run begins again"
+            say(f"{without_advice(error)}; it is put aside as {aside.name} and {then}")
         else:
             return folder
     return None
