@@ -183,7 +183,7 @@ def prepare_corpora(
 
 
 class TranslationTask:
-    """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
+    """Translation as the training loop sees it: satisfies `train.trainable.Trainable`."""
 
     def __init__(
         self,
