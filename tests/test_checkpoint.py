@@ -1,9 +1,10 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from regard.checkpoint import MANIFEST, find_model, publish, read_manifest, sha256, write_whole
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, FormatError, SaveError
 
 
 @pytest.fixture
@@ -114,6 +115,18 @@ def test_a_manifest_is_sealed_itself(folder, before, after):
         read_manifest(folder)
 
 
+def test_what_windows_makes_of_the_end_of_a_line_breaks_no_seal(tmp_path, monkeypatch):
+    """There, text is written with two bytes at the end of a line, unless told otherwise."""
+    write_text = Path.write_text
+
+    def windows(path, data, encoding=None, errors=None, newline=None):
+        return write_text(path, data, encoding, errors, "\r\n" if newline is None else newline)
+
+    monkeypatch.setattr(Path, "write_text", windows)
+    write_whole(tmp_path / "model", two_files)
+    assert read_manifest(tmp_path / "model")["task"] == "test"
+
+
 def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
     manifest = {**json.loads((folder / MANIFEST).read_text()), "format": 1}
     del manifest["seal"]
@@ -121,11 +134,12 @@ def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
     assert read_manifest(folder)["task"] == "test"
 
 
-def test_a_later_format_asks_for_an_upgrade(folder):
-    manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "format": 3}))
-    with pytest.raises(CheckpointError, match="has format 3, this regard reads up to 2; upgrade regard"):
-        read_manifest(folder)
+def test_a_later_format_asks_for_an_upgrade(tmp_path, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr("regard.checkpoint.FORMAT", 3)
+        write_whole(tmp_path / "model", two_files)
+    with pytest.raises(FormatError, match="has format 3, this regard reads up to 2; upgrade regard"):
+        read_manifest(tmp_path / "model")
 
 
 def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):
@@ -165,3 +179,21 @@ def test_a_damaged_checkpoint_is_not_published(folder):
     with pytest.raises(CheckpointError, match="damaged"):
         publish(folder, folder.parent / "best")
     assert not (folder.parent / "best").exists()
+
+
+def test_what_was_published_before_stays_until_the_new_one_is_whole(folder, monkeypatch):
+    best = folder.parent / "best"
+    publish(folder, best, facts={"step": 1})
+
+    def full(*_):
+        assert read_manifest(best)["step"] == 1
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", full)
+        with pytest.raises(SaveError, match="No space left on device"):
+            publish(folder, best, facts={"step": 2})
+    assert read_manifest(best)["step"] == 1
+    publish(folder, best, facts={"step": 2})
+    assert read_manifest(best)["step"] == 2
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["best", "model"]

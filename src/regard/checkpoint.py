@@ -8,26 +8,32 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.errors import CheckpointError, SaveError
+from regard.errors import CheckpointError, FormatError, SaveError
 
 FORMAT = 2
-"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it."""
+"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it.
+
+Every later format must be sealed in the same way, or this regard takes it for damaged.
+"""
 MANIFEST = "manifest.json"
 
 
-def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
+def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]], over: bool = False) -> None:
     """Fills a temporary folder beside `folder`, seals it with a manifest, and renames it into place.
 
     `fill` writes the files and returns what the manifest should say of them. Whatever goes
-    wrong before the rename leaves no `folder` behind, and no temporary one.
+    wrong before the rename leaves no `folder` behind, and no temporary one. `over` allows one that
+    is there already: it goes when the new one is whole, and not before.
     """
-    if folder.exists():
+    if folder.exists() and not over:
         raise CheckpointError(f"{folder} exists already; a model folder is written once")
     temporary = folder.with_name(f".{folder.name}.writing-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
         _seal(temporary, fill(temporary))
+        if over and folder.exists():
+            remove_whole(folder)
         temporary.rename(folder)
         _sync(folder.parent)
     except BaseException as error:
@@ -40,7 +46,7 @@ def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]]) -> None:
 def write_file(path: Path, content: str) -> None:
     """One file, whole or as it was before."""
     temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    temporary.write_text(content, encoding="utf-8")
+    temporary.write_text(content, encoding="utf-8", newline="\n")
     _sync(temporary)
     temporary.replace(path)
     _sync(path.parent)
@@ -83,9 +89,7 @@ def publish(
         kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
         return kept | dict(facts or {})
 
-    if folder.exists():
-        remove_whole(folder)
-    write_whole(folder, fill)
+    write_whole(folder, fill, over=True)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -125,7 +129,7 @@ def _seal(folder: Path, facts: dict[str, Any]) -> None:
         path.name: {"bytes": path.stat().st_size, "sha256": sha256(path)} for path in sorted(folder.iterdir())
     }
     manifest = {"format": FORMAT, **facts, "files": files}
-    (folder / MANIFEST).write_text(_sealed(manifest), "utf-8")
+    (folder / MANIFEST).write_text(_sealed(manifest), "utf-8", newline="\n")
     for path in (*folder.iterdir(), folder):
         _sync(path)
 
@@ -155,14 +159,14 @@ def _parse(folder: Path) -> dict[str, Any]:
     files = manifest.get("files") if isinstance(manifest, dict) else None
     if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
         raise CheckpointError(f"{folder / MANIFEST} is not a model's manifest")
-    if manifest["format"] > FORMAT:
-        raise CheckpointError(
-            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
-        )
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     if manifest["format"] != 1 and not _is_sealed(rest, content):
         raise CheckpointError(
             f"{folder} is damaged: {MANIFEST} is not what was written (seal differs); copy the folder again"
+        )
+    if manifest["format"] > FORMAT:
+        raise FormatError(
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT}; upgrade regard"
         )
     return rest
 

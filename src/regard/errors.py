@@ -25,6 +25,10 @@ class CheckpointError(RegardError):
     """A model folder that is missing, damaged, or not one."""
 
 
+class FormatError(CheckpointError):
+    """A model folder that a later regard wrote."""
+
+
 class SaveError(CheckpointError):
     """A folder that could not be written: the disk is full, or may not be written to."""
 

@@ -7,8 +7,8 @@ import pytest
 
 from faults.disk import copy_of
 from faults.toy import Toy, digests, losses, run_toy
-from regard.checkpoint import checkpoints
-from regard.errors import DataError
+from regard.checkpoint import FORMAT, checkpoints
+from regard.errors import DataError, FormatError
 from regard.train.state import newest_whole
 from regard.train.validation import Validation
 
@@ -116,8 +116,32 @@ def test_a_run_of_nothing_but_damaged_checkpoints_begins_again(run, tmp_path):
     folder = copy_of(run, tmp_path / "run")
     for path in checkpoints(folder):
         (path / "model.safetensors").write_bytes(b"")
-    run_toy(folder, keep_last=3)
+    said = []
+    run_toy(folder, said=said, keep_last=3)
+    assert [line.partition(".damaged and ")[2] for line in said] == [
+        "the one before is taken",
+        "the one before is taken",
+        "there is none before, so the run begins again",
+    ]
     assert digests(folder, 12) == digests(run, 12)
+
+
+def test_a_checkpoint_of_a_later_regard_is_refused_and_stays(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    with monkeypatch.context() as later:
+        later.setattr("regard.checkpoint.FORMAT", FORMAT + 1)
+        run_toy(folder, keep_last=3)
+    with pytest.raises(FormatError, match="upgrade regard"):
+        run_toy(folder, keep_last=3)
+    assert [path.name for path in checkpoints(folder)] == ["step-000006", "step-000009", "step-000012"]
+
+
+def test_a_flipped_bit_does_not_pass_for_a_later_regard(run, tmp_path):
+    def flip(folder):
+        manifest = folder / "manifest.json"
+        manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'))
+
+    damaged(run, tmp_path / "run", flip, "manifest.json")
 
 
 def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
@@ -141,6 +165,24 @@ def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
     assert (outcome.step, outcome.metrics) == (12, {"loss": 3.0})
     assert "step-000003 is damaged: model.safetensors" in said[0]
     assert "it was the best so far" in said[0]
+
+
+def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
+    folder, said, seen = tmp_path / "run", [], []
+    task = Toy()
+
+    def spoil(loss):
+        seen.append(loss)
+        if len(seen) == 11:
+            (folder / "step-000006" / "model.safetensors").write_bytes(b"")
+        return loss
+
+    task.hook = spoil
+    assert run_toy(folder, task, said, average=4).ending == "steps"
+    damage, mean = said
+    assert "step-000006 is damaged: model.safetensors" in damage
+    assert "the mean is taken without it" in damage
+    assert mean.startswith("mean of the last 3 checkpoints: loss ")
 
 
 def test_data_that_changed_is_refused_and_named(run, tmp_path):

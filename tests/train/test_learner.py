@@ -35,6 +35,13 @@ def test_what_goes_to_a_file_comes_back(tmp_path):
     assert all(torch.equal(mean, after.ema.mean[name]) for name, mean in before.ema.mean.items())
 
 
+def test_what_came_back_no_longer_needs_its_file():
+    tensors, after = learner(1).tensors(), learner(0)
+    after.restore(tensors, "no fit")
+    given = {tensor.data_ptr() for tensor in tensors.values()}
+    assert not given & {tensor.data_ptr() for tensor in after.tensors().values()}
+
+
 def test_what_belongs_to_no_weight_is_refused():
     tensors = learner(1).tensors()
     with pytest.raises(CheckpointError, match="no fit: 9.weight.exp_avg belongs to no weight"):

@@ -12,6 +12,7 @@ from rich.console import Console
 from regard.checkpoint import checkpoints
 from regard.errors import ConfigError, RegardError
 from regard.train.average import Ema
+from regard.train.gathered import Gathered
 from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
 from regard.train.lines import Lines
@@ -241,6 +242,15 @@ def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
     run(task, tmp_path, steps=12, save_every=5, log_every=6)
     events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert all(event["tokens_per_s"] <= 8 / 0.01 for event in events if event["kind"] == "train")
+
+
+def test_the_speed_counts_the_wait_for_the_device(tmp_path, monkeypatch):
+    """A GPU is told of many steps before it has done the first: their figures come when they are done."""
+    flags = Gathered.flags
+    monkeypatch.setattr(Gathered, "flags", lambda self: time.sleep(0.05) or flags(self))
+    run(OneParameter(), tmp_path, steps=4, log_every=2)
+    events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert all(event["tokens_per_s"] <= 16 / 0.05 for event in events if event["kind"] == "train")
 
 
 def test_clipping_bounds_the_step(tmp_path):

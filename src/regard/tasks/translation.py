@@ -218,7 +218,7 @@ def with_memory(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tu
 
 
 class TranslationTask:
-    """Translation as the training loop sees it: satisfies `train.loop.Trainable`."""
+    """Translation as the training loop sees it: satisfies `train.trainable.Trainable`."""
 
     def __init__(
         self,

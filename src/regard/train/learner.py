@@ -52,7 +52,10 @@ class Learner:
         return found | {f"{name}.{RAW}": weight for name, weight in self._raw().items()}
 
     def restore(self, tensors: Mapping[str, Tensor], misfit: str) -> None:
-        """Takes back what `tensors` gave; each must belong to a weight, and fit it."""
+        """Takes back what `tensors` gave; each must belong to a weight, and fit it.
+
+        They are copied: those of a file are the file itself, mapped into memory, and it is to be deleted.
+        """
         parameters = dict(self.model.named_parameters())
         raw = {}
         for full, tensor in tensors.items():
@@ -63,7 +66,7 @@ class Learner:
                 raw[name] = tensor
             else:
                 parameter = parameters[name]
-                self.optimizer.state[parameter][kind] = tensor.to(parameter.device)
+                self.optimizer.state[parameter][kind] = tensor.to(parameter.device, copy=True)
         copy_into(self._raw(), raw, misfit)
 
     def _raw(self) -> dict[str, Tensor]:

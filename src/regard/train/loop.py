@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal
 
 from regard.checkpoint import checkpoints, read_manifest, remove_whole, write_whole
-from regard.errors import RegardError, SaveError, require
+from regard.errors import CheckpointError, RegardError, SaveError, require
 from regard.train.average import mean_weights
 from regard.train.gathered import Gathered
 from regard.train.interrupt import Abandoned, Interrupt
@@ -24,6 +24,7 @@ from regard.train.state import (
     bytes_needed,
     checkpoint_path,
     finite,
+    without_advice,
     write_checkpoint,
 )
 from regard.train.step import Step
@@ -187,8 +188,8 @@ class _Loop(Generic[Batch]):
             gathered.add(step, starts, counts, self._step(step, some, rate))
             if self._pauses(step):
                 break
-        seconds = time.perf_counter() - began
         bad = self._report(gathered)
+        seconds = time.perf_counter() - began  # the wait for the device is over
         self._state = replace(self._state, step=step, position=position, bad=bad)
         self._log.stepped(gathered.stretch(position.get("epoch", 0), rate, seconds))
 
@@ -282,9 +283,10 @@ class _Loop(Generic[Batch]):
 
     def _mean(self, outcome: Outcome, count: int) -> Outcome:
         """The mean of the last checkpoints, if it is better than the best of them."""
-        last = [path for path in checkpoints(self._folder) if self._regular(path)][-count:]
-        for path in last:
-            read_manifest(path)
+        found = [path for path in checkpoints(self._folder) if self._regular(path)][-count:]
+        last = [path for path in found if self._whole(path)]
+        if not last:
+            return outcome
         weights = dict(self._task.model.named_parameters())
         held = {name: weight.detach().clone() for name, weight in weights.items()}
         copy_into(weights, mean_weights(last), "the mean does not fit the model")
@@ -298,13 +300,20 @@ class _Loop(Generic[Batch]):
             self._task.model.train()
             copy_into(weights, held, "the weights do not fit the model")
 
+    def _whole(self, path: Path) -> bool:
+        """One that is not is named, and the mean taken without it."""
+        try:
+            read_manifest(path)
+        except CheckpointError as error:
+            self._log.said(f"{without_advice(error)}; the mean is taken without it")
+            return False
+        return True
+
     def _write_mean(self, validation: Validation, outcome: Outcome) -> Outcome:
         path = self._folder / MEAN
         metrics = {**finite(validation.metrics), **validation.details}
         facts = {"step": self._state.step, "metrics": metrics}
-        if path.exists():
-            remove_whole(path)
-        write_whole(path, lambda place: {**self._task.save(place), **facts})
+        write_whole(path, lambda place: {**self._task.save(place), **facts}, over=True)
         return replace(outcome, best=path, step=self._state.step, metrics=metrics)
 
     def _better(self, metrics: Mapping[str, float]) -> bool:

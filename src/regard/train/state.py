@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.checkpoint import MANIFEST, checkpoints, read_manifest, remove_whole, write_whole
-from regard.errors import CheckpointError, DataError
+from regard.errors import CheckpointError, DataError, FormatError
 from regard.train.learner import Learner
 from regard.train.trainable import Batch, Position, Trainable
 from regard.train.weights import load_tensors, load_weights, save_tensors
@@ -75,17 +75,23 @@ def bytes_needed(learner: Learner) -> int:
 def newest_whole(run: Path, say: Callable[[str], None]) -> Path | None:
     """The last checkpoint whose every file is what was written.
 
-    Each later one is named and put aside, where no step that comes again will find it in its way.
+    Each later one is named and put aside, where no step that comes again will find it in its way. One
+    of a later regard is not damaged, and refused.
     """
-    for folder in reversed(checkpoints(run)):
+    found = checkpoints(run)
+    while found:
+        folder = found.pop()
         try:
             _require_state(folder)
+        except FormatError:
+            raise
         except CheckpointError as error:
             aside = folder.with_name(f"{folder.name}.damaged")
             if aside.exists():
                 remove_whole(aside)
             os.rename(folder, aside)
-            say(f"{_without_advice(error)}; it is put aside as {aside.name} and the one before is taken")
+            then = "the one before is taken" if found else "there is none before, so the run begins again"
+            say(f"{without_advice(error)}; it is put aside as {aside.name} and {then}")
         else:
             return folder
     return None
@@ -123,6 +129,11 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in metrics.items() if math.isfinite(value)}
 
 
+def without_advice(error: CheckpointError) -> str:
+    """What is wrong; copying the folder again is not what a run does about it."""
+    return re.sub(r"; copy .*", "", str(error))
+
+
 def _require_state(folder: Path) -> None:
     manifest = read_manifest(folder)
     for name in TRAINING:
@@ -148,11 +159,6 @@ def _without_damaged_best(folder: Path, state: State, say: Callable[[str], None]
         if best != folder:
             read_manifest(best)
     except CheckpointError as error:
-        say(f"{_without_advice(error)}; it was the best so far, and another is looked for from here on")
+        say(f"{without_advice(error)}; it was the best so far, and another is looked for from here on")
         return replace(state, best=None, waited=0, validated=0)
     return state
-
-
-def _without_advice(error: CheckpointError) -> str:
-    """What is wrong; copying the folder again is not what a run does about it."""
-    return re.sub(r"; copy .*", "", str(error))

@@ -24,7 +24,7 @@ class Stepped:
     norm: Float[Tensor, ""]
     """Of the gradient, before clipping."""
     skipped: Bool[Tensor, ""]
-    """Loss or gradient were not finite, and nothing has moved."""
+    """Loss or gradient were not finite, and neither weights nor moments have moved."""
 
 
 @runtime_checkable
