@@ -440,7 +440,7 @@ def test_ctrl_c_saves_a_model_that_translates(here):
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
-    while time.monotonic() < deadline and not (metrics.exists() and metrics.stat().st_size):
+    while time.monotonic() < deadline and not (metrics.exists() and b'"train"' in metrics.read_bytes()):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
@@ -462,7 +462,7 @@ def test_ctrl_c_saves_even_when_it_kills_the_pipe_we_print_to(here):
     process = subprocess.Popen(["bash", "-c", command], stdout=pipe_in, stderr=pipe_in, cwd=here)
     os.close(pipe_in)
     metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
-    while time.monotonic() < deadline and not (metrics.exists() and metrics.stat().st_size):
+    while time.monotonic() < deadline and not (metrics.exists() and b'"train"' in metrics.read_bytes()):
         time.sleep(0.05)
     os.close(pipe_out)
     process.send_signal(signal.SIGINT)

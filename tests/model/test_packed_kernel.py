@@ -1,4 +1,4 @@
-"""The GPU's kernels against attention with an explicit mask; `TRITON_INTERPRET=1` runs them without a GPU."""
+"""The GPU's kernels against attention with an explicit mask."""
 
 import pytest
 import torch

@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.train.device import ComputeConfig, choose_device, choose_precision, computing_in, device_name
+from regard.train.device import (
+    ComputeConfig,
+    can_capture,
+    choose_device,
+    choose_precision,
+    computing_in,
+    device_name,
+)
 
 CPU = torch.device("cpu")
 
@@ -35,7 +42,7 @@ def test_products_are_computed_in_the_precision_asked():
 def test_freed_memory_is_kept_and_used_again():
     """Writing a large new block costs a page fault for every 4 kB, unless it was ours before."""
     code = (
-        "import resource, torch; from regard.train.device import keep_freed_memory\n"
+        "import resource, torch; from regard.train.device import can_capture, keep_freed_memory\n"
         "{}\n"
         "torch.ones(30_000_000); before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
         "for i in range(50): torch.ones(8_000_000 + 7 * i % 5 * 1_000_000)\n"
@@ -66,3 +73,16 @@ def test_a_cpu_computes_in_bf16_only_if_it_multiplies_it_itself(monkeypatch, has
 def test_memory_is_a_number_above_nothing(memory):
     with pytest.raises(ConfigError, match="compute.memory = .* it must be a number above 0, auto or any"):
         ComputeConfig(memory=memory)
+
+
+def test_only_a_gpu_in_half_precision_plays_steps_back(monkeypatch):
+    monkeypatch.setattr("regard.train.device.find_spec", lambda name: name)
+    gpu = torch.device("cuda")
+    assert can_capture("auto", gpu, torch.bfloat16)
+    assert not can_capture("no", gpu, torch.bfloat16)
+    assert not can_capture("auto", gpu, torch.float32)
+    assert not can_capture("auto", CPU, torch.bfloat16)
+    monkeypatch.setattr("regard.train.device.find_spec", lambda _: None)
+    assert not can_capture("auto", gpu, torch.bfloat16)
+    with pytest.raises(ConfigError, match="it takes a GPU, bf16 and triton"):
+        can_capture("yes", gpu, torch.bfloat16)

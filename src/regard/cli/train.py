@@ -126,6 +126,8 @@ def run_train(options: argparse.Namespace) -> None:
 
 
 def _ended(outcome: "Outcome", out: Path) -> str:
+    if outcome.ending == "interrupt" and outcome.step == 0:
+        return "interrupted before the first step"
     if outcome.ending == "interrupt":
         return f"interrupted after step {outcome.step:,}; the same command goes on from there"
     why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.ending]

@@ -11,9 +11,12 @@ from torch.nn import functional
 from regard.model.visible import EVERYTHING, Segments, Visible
 
 try:  # comes with torch wherever there is a GPU to compute on
-    from regard.model.packed_kernel import can_attend, packed_attention
+    from regard.model.packed_kernel import packed_attention
 except ImportError:
-    can_attend = packed_attention = None
+    packed_attention = None
+
+KERNEL_WIDTHS = (16, 32, 64, 128)
+"""Of heads that the kernels for packed sentences can take."""
 
 
 def attention(
@@ -55,7 +58,8 @@ def _packed(
     """The same over sentences that lie end to end; on a GPU by kernels of our own, which drop nothing."""
     query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    if packed_attention and can_attend and query.is_cuda and can_attend(query) and dropout == 0.0:
+    halved = query.dtype in (torch.bfloat16, torch.float16)
+    if packed_attention and query.is_cuda and halved and dropout == 0.0 and query.shape[-1] in KERNEL_WIDTHS:
         out = packed_attention(query, key, value, queries.starts, keys.starts, causal, scale)
         return out.transpose(0, 1)[None]
     keep = None if causal else keys.keep()

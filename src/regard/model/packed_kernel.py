@@ -32,11 +32,6 @@ def packed_attention(
     return _attend(query, key, value, query_starts, key_starts, causal, scale)[0]
 
 
-def can_attend(query: Tensor) -> bool:
-    """Whether the kernels are made for it: half precision, and heads of a width that tiles can have."""
-    return query.dtype in (torch.bfloat16, torch.float16) and query.shape[-1] in (16, 32, 64, 128)
-
-
 @torch.library.custom_op("regard::packed_attention", mutates_args=())
 def _attend(
     query: Tensor,

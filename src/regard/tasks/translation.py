@@ -22,6 +22,7 @@ from regard.data.stream import Position as Place
 from regard.errors import require
 from regard.metrics.bleu import bleu
 from regard.metrics.chrf import chrf
+from regard.model.attention import KERNEL_WIDTHS
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.card import Draw, Spent, differences, papers
@@ -170,6 +171,12 @@ def _longer(run: TranslationRun) -> str:
     return "its cooldown is over: to train longer, start another run with a larger train.steps"
 
 
+def _captured(run: TranslationRun, device: torch.device, precision: torch.dtype) -> bool:
+    """Whether steps are played back: never for attention that the kernels for packed sentences cannot do."""
+    suits = run.model.attention_dropout == 0 and run.model.head_width in KERNEL_WIDTHS
+    return suits and can_capture(run.compute.capture, device, precision)
+
+
 def find_start(run: TranslationRun) -> Start | None:
     """The model that the run goes on from, if it does."""
     if run.start.model is None:
@@ -201,7 +208,7 @@ def with_memory(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tu
         train.ema is not None,
         device,
         precision,
-        can_capture(run.compute.capture, device, precision, train.steps),
+        _captured(run, device, precision),
         corpora.train.mean_length,
         data.batch_tokens,
     )
@@ -244,8 +251,7 @@ class TranslationTask:
         if start is not None:
             self.model.load_state_dict(start.weights(tokenizer).state_dict())
         self._translator = Translator(self.model, tokenizer)
-        captured = can_capture(run.compute.capture, self._device, self._precision, run.train.steps)
-        self._form = self._one_form() if captured else None
+        self._form = self._one_form() if _captured(run, self._device, self._precision) else None
 
     def plan(self) -> Iterator[str]:
         """What is about to happen, for the person who asked for it."""

@@ -5,6 +5,7 @@ import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal
 
 import torch
@@ -16,9 +17,6 @@ Precision = Literal["auto", "fp32", "bf16"]
 Capture = Literal["auto", "yes", "no"]
 Memory = Literal["auto", "any"]
 
-WORTH_CAPTURING = 500
-"""Steps from which on the half minute that compiling takes is won back."""
-
 
 @dataclass(frozen=True)
 class ComputeConfig:
@@ -29,7 +27,7 @@ class ComputeConfig:
     precision: Precision = "auto"
     """auto: bf16 where the hardware multiplies it, on a GPU or a newer CPU; else fp32."""
     capture: Capture = "auto"
-    """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16, if the run is worth it."""
+    """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16."""
     memory: Memory | float = "auto"
     """How much a step may take, in GiB; batches that do not fit are cut. auto: what is free. any: all."""
 
@@ -104,9 +102,14 @@ def memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def can_capture(wanted: Capture, device: torch.device, precision: torch.dtype, steps: int) -> bool:
-    """Whether steps will be recorded and played back, which is many times faster for small models."""
-    possible = device.type == "cuda" and precision != torch.float32
+def compiles(device: torch.device) -> bool:
+    """Whether torch's compiler has what it needs there to be worth the wait."""
+    return device.type == "cuda" and find_spec("triton") is not None
+
+
+def can_capture(wanted: Capture, device: torch.device, precision: torch.dtype) -> bool:
+    """Whether steps can be recorded and played back, which is many times faster for small models."""
+    possible = compiles(device) and precision != torch.float32
     if wanted == "yes" and not possible:
-        raise ConfigError("compute.capture = yes cannot work; it takes a GPU and bf16")
-    return possible and (wanted == "yes" or (wanted == "auto" and steps >= WORTH_CAPTURING))
+        raise ConfigError("compute.capture = yes cannot work; it takes a GPU, bf16 and triton")
+    return possible and wanted != "no"

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import require
+from regard.train.device import compiles
 
 CHUNK = {"cpu": 2**23, "cuda": 2**26}
 """Scores held at once: as many tokens at a time as make about so many."""
@@ -96,7 +97,7 @@ def _smoothed(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
     """The loss of some tokens, and its gradient with respect to their scores."""
-    by = _compiled() if scores.is_cuda else _in_place
+    by = _compiled() if compiles(scores.device) else _in_place
     return by(scores, true, smoothing, pad)
 
 

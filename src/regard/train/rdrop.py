@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.train.device import compiles
 from regard.train.loss import CHUNK, add_product
 
 
@@ -48,7 +49,7 @@ class _Agreement(torch.autograd.Function):
         computed_in: torch.dtype,
     ) -> Tensor:
         rows = max(1, CHUNK[hidden_p.device.type] // (2 * len(output)))
-        matrix, by = output.to(computed_in), _compiled() if hidden_p.is_cuda else agreement
+        matrix, by = output.to(computed_in), _compiled() if compiles(hidden_p.device) else agreement
         exact = torch.promote_types(computed_in, torch.float32)
         loss, d_output = (
             torch.zeros((), device=output.device, dtype=exact),
@@ -97,4 +98,4 @@ def agreement(
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
     """Only where it is used: torch's compiler takes a second to import."""
-    return torch.compile(agreement, dynamic=False)
+    return torch.compile(agreement)
