@@ -32,6 +32,8 @@ def test_what_was_written_is_read_back_in_order(tmp_path, tokenizer):
         for i in (0, 1, CHUNK - 1, CHUNK, CHUNK + 2, CHUNK + 3, CHUNK + 4):
             assert stored[i].tolist() == expected[i]
         assert stored.flat.itemsize == 2
+        assert (stored.sizes == stored.lengths).all()
+        assert stored.sizes.itemsize == 2
 
 
 def test_every_pair_keeps_its_line(tmp_path, tokenizer):
@@ -64,6 +66,12 @@ def test_a_large_vocabulary_is_kept_whole(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(Tokenizer, "tokenize", lambda _, texts: [[69_999] for _ in texts])
     facts = write_pairs(tmp_path, [enumerate(texts(3), start=1)], tokenizer, 100, "drop")
     assert open_pairs(tmp_path, facts, (1.0,)).source[2].tolist() == [69_999]
+
+
+def test_a_long_sentence_keeps_its_length(tmp_path, tokenizer, monkeypatch):
+    monkeypatch.setattr(Tokenizer, "tokenize", lambda _, texts: [[7] * 70_000 for _ in texts])
+    facts = write_pairs(tmp_path, [enumerate(texts(2), start=1)], tokenizer, 2**17, "drop")
+    assert open_pairs(tmp_path, facts, (1.0,)).source.lengths_of(np.array([1])).tolist() == [70_000]
 
 
 LONG = ("a b. c d. e f.", "u v! w x? y z")

@@ -13,6 +13,8 @@ class Ids:
 
     flat: Integer[np.ndarray, " tokens"]
     starts: Int64[np.ndarray, " sentences_and_one"]
+    sizes: Integer[np.ndarray, " sentences"] | None = None
+    """The lengths once more, in few bytes: where all this is mapped from files, they lie on fewer pages."""
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -26,6 +28,8 @@ class Ids:
 
     def lengths_of(self, indexes: Int64[np.ndarray, " chosen"]) -> Int64[np.ndarray, " chosen"]:
         """The lengths of those sentences, without a look at the others."""
+        if self.sizes is not None:
+            return self.sizes[indexes].astype(np.int64)
         return self.starts[indexes + 1] - self.starts[indexes]
 
     def take(self, indexes: Int64[np.ndarray, " chosen"]) -> "Ids":

@@ -29,11 +29,11 @@ def write_pairs(
     dropout: PieceDropout = NO_DROPOUT,
 ) -> dict[str, Any]:
     """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
-    kind = "<u2" if tokenizer.vocab_size <= 2**16 else "<i4"
+    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (tokenizer.vocab_size - 1, longest))
     sizes, long = [], Counter()
     with (
-        _SideWriter(folder, "source", kind) as source,
-        _SideWriter(folder, "target", kind) as target,
+        _SideWriter(folder, "source", kind, sizes_kind) as source,
+        _SideWriter(folder, "target", kind, sizes_kind) as target,
         (folder / "lines").open("wb") as lines,
     ):
         for texts in corpora:
@@ -44,13 +44,17 @@ def write_pairs(
                 lines.write(np.array(some.lines, "<i8").tobytes())
                 long += some.long
             sizes.append((source.sentences - before) // dropout.ways)
-    return {"kind": kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
+    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
 
 
 def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> Pairs:
     """The pairs that `write_pairs` wrote; nothing is read before it is asked for."""
     source, target = (
-        Ids(_mapped(folder / f"{side}.ids", facts["kind"]), _mapped(folder / f"{side}.starts", "<i8"))
+        Ids(
+            _mapped(folder / f"{side}.ids", facts["kind"]),
+            _mapped(folder / f"{side}.starts", "<i8"),
+            _mapped(folder / f"{side}.sizes", facts["sizes_kind"]),
+        )
         for side in ("source", "target")
     )
     lines = _mapped(folder / "lines", "<i8")
@@ -81,13 +85,14 @@ def _chunks(texts: Texts) -> Iterator[list[Numbered]]:
 
 
 class _SideWriter:
-    """The two files of one side: the ids end to end, and where each sentence starts."""
+    """The files of one side: the ids end to end, where each sentence starts, and how long it is."""
 
-    def __init__(self, folder: Path, side: str, kind: str) -> None:
+    def __init__(self, folder: Path, side: str, kind: str, sizes_kind: str) -> None:
         self._ids: IO[bytes] = (folder / f"{side}.ids").open("wb")
         self._starts: IO[bytes] = (folder / f"{side}.starts").open("wb")
+        self._sizes: IO[bytes] = (folder / f"{side}.sizes").open("wb")
         self._starts.write(np.zeros(1, "<i8").tobytes())
-        self._kind, self._end, self.sentences = kind, 0, 0
+        self._kind, self._sizes_kind, self._end, self.sentences = kind, sizes_kind, 0, 0
 
     def __enter__(self) -> "_SideWriter":
         return self
@@ -95,9 +100,12 @@ class _SideWriter:
     def __exit__(self, *_: object) -> None:
         self._ids.close()
         self._starts.close()
+        self._sizes.close()
 
     def add(self, rows: Rows) -> None:
-        ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
+        sizes = np.array([len(row) for row in rows], "<i8")
+        ends = self._end + np.cumsum(sizes)
+        self._sizes.write(sizes.astype(self._sizes_kind).tobytes())
         self._starts.write(ends.tobytes())
         self._ids.write(np.array([id for row in rows for id in row], self._kind).tobytes())
         if rows:

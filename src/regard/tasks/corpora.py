@@ -257,7 +257,7 @@ def _ids(
         return facts
 
     made_from = {
-        "format": 3,
+        "format": 4,
         "text": checked.key,
         "pieces": tokenizer.fingerprint,
         "longest": longest,
