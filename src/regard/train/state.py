@@ -77,7 +77,8 @@ def newest_whole(run: Path, say: Callable[[str], None]) -> Path | None:
 
     Each later one is named and put aside, where no step that comes again will find it in its way.
     """
-    for folder in reversed(checkpoints(run)):
+    found = checkpoints(run)
+    for folder in reversed(found):
         try:
             _require_state(folder)
         except CheckpointError as error:
@@ -85,7 +86,8 @@ def newest_whole(run: Path, say: Callable[[str], None]) -> Path | None:
             if aside.exists():
                 remove_whole(aside)
             os.rename(folder, aside)
-            say(f"{_without_advice(error)}; it is put aside as {aside.name} and the one before is taken")
+            then = "there is none before it" if folder == found[0] else "the one before is taken"
+            say(f"{_without_advice(error)}; it is put aside as {aside.name} and {then}")
         else:
             return folder
     return None
