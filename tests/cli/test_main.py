@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,6 +95,34 @@ def test_training_goes_on_from_a_model(model, capsys):
     assert not (model.parent / "c").exists()
 
 
+def test_a_plan_is_made_once_and_a_corpus_that_changed_is_named(here, capsys):
+    few = ["--set=train.steps=2", "--set=data.bleu_pairs=2", "--set=model.max_length=32"]
+    few += ["--set=model.encoder_layers=1", "--set=model.decoder_layers=1"]
+    again = ["train", "--source", "en", "--target", "fr", "--out", "run", *few]
+    run(*again)
+    said = capsys.readouterr().out
+    assert "plan    30 pairs, about 94 target tokens, on a " in said
+    assert "U: a tiny model, 11 epochs\n" in said
+    before = (here / "run" / "config.toml").read_text()
+    assert "d_model = 128" in before
+    run(*again)
+    assert "plan    that of run, which was begun with it" in capsys.readouterr().out
+    shutil.rmtree(here / "run" / "model")  # as if it had been killed before the end
+    for name, word in (("en", "line"), ("fr", "ligne")):  # so much that a new plan would have larger batches
+        (here / name).write_text("".join(f"{word} {i} of a longer file\n" for i in range(6000)))
+    assert "en, fr changed since run was begun" in failure(capsys, *again)
+    assert (here / "run" / "config.toml").read_text() == before
+    wrong = failure(capsys, *again, "--set=optimizer.beta1=0.8")
+    assert "begun with other settings: optimizer.beta1 was 0.9 and is 0.8; give" in wrong
+
+
+@pytest.mark.usefixtures("here")
+def test_where_to_write_is_asked_before_the_files_are_read(capsys):
+    assert "give --out DIR" in failure(capsys, "train", "--source", "none", "--target", "fr")
+    wrong = failure(capsys, "train", "--source", "none", "--target", "fr", "--out", "en")
+    assert "en cannot be written" in wrong
+
+
 def test_departures_from_the_paper_are_shown_without_training(here, capsys):
     run("train", "--recipe", "paper", "--conformance")
     assert "departs in nothing from the paper's base model" in capsys.readouterr().out
@@ -105,8 +134,8 @@ def test_departures_from_the_paper_are_shown_without_training(here, capsys):
     ]
     assert "the paper leaves open" in said
     assert sorted(path.name for path in here.iterdir()) == ["en", "fr"]
-    assert "a base and a big model" in failure(capsys, "train", "--recipe", "paper", "--preset", "tiny")
-    assert "give --out DIR" in failure(capsys, "train", "--source", "en", "--target", "fr")
+    tiny = ["--recipe", "paper", "--preset", "tiny", "--conformance"]
+    assert "a base and a big model" in failure(capsys, "train", *tiny)
 
 
 def test_lines_go_in_and_come_out_in_order(model):

@@ -2,6 +2,7 @@ import gzip
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,21 @@ def test_a_folder_is_made_once_for_the_same_facts(cache):
     assert (fill.times, facts["answer"]) == (1, 42)
     assert cache.folder("things", {"a": 2}, fill)[0] != path
     assert fill.times == 2
+
+
+def test_what_a_killed_process_left_is_deleted_after_a_day_and_not_before(cache):
+    path, _ = cache.folder("things", {"a": 1}, Filling())
+    left, busy = path.with_name(".a.writing-1"), path.with_name(".b.writing-2")
+    for folder in (left, busy):
+        folder.mkdir()
+        (folder / "source.ids").write_bytes(b"half")
+    yesterday = time.time() - 25 * 3600
+    os.utime(left / "source.ids", (yesterday, yesterday))
+    for folder in (left, busy):  # files that grow do not change the time of their folder
+        os.utime(folder, (yesterday, yesterday))
+    cache.folder("things", {"a": 2}, Filling())
+    assert (left.exists(), busy.exists()) == (False, True)
+    assert path.exists()
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "missing", "manifest", "no manifest"])

@@ -191,3 +191,13 @@ def test_data_that_changed_is_refused_and_named(run, tmp_path):
     task.data = "1" * 64
     with pytest.raises(DataError, match="points changed since .*run was begun"):
         run_toy(folder, task, keep_last=3)
+
+
+def test_where_none_is_whole_none_before_is_promised(run, tmp_path):
+    folder = copy_of(run, tmp_path / "run")
+    for checkpoint in folder.glob("step-*"):
+        (checkpoint / "state.json").write_text("{")
+    taken, said = found(folder)
+    assert taken is None
+    assert said.count("and the one before is taken") == 2
+    assert said.endswith("put aside as step-000006.damaged and there is none before it")

@@ -33,13 +33,23 @@ def test_the_card_says_what_the_model_is_and_where_it_comes_from():
         "On 1,014 pairs it did not learn from, at step 11,000 (BLEU and chrF of greedy translations of "
         "the first 500):",
         "| training | 29,000 | train.en | `ab12` |",
-        "- blank side: 3 pairs",
+        "- blank side: 3 pairs of training",
         "44,140,544 parameters; 12,000 steps in 13 minutes on NVIDIA H200 in bfloat16",
         "| `model.dropout` | 0.3 | 0.1 |",
         "(curves.svg)",
     ):
         assert fact in said, fact
     assert "/home/jane" not in said
+
+
+def test_a_held_out_part_is_not_said_to_be_the_files_it_was_taken_from():
+    trained = {**MANIFEST["trained_on"], "left_out": {"over 99 pieces": 3}}
+    held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 pieces": 2}}
+    manifest = {**MANIFEST, "trained_on": trained, "validated_on": held_out}
+    said = card(manifest, [], [], SPENT, curves=False)
+    assert said.count("`ab12`") == 1
+    assert "| validation | 100 | held out of the files above | |" in said
+    assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in said
 
 
 def test_a_model_that_was_fine_tuned_says_from_what():

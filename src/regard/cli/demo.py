@@ -38,8 +38,12 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         default=Path("runs/demo"),
         help="where to train (default: runs/demo)",
     )
-    parser.add_argument("--pairs", metavar="N", type=int, default=300_000, help="pairs to learn from")
-    parser.add_argument("--steps", metavar="N", type=int, default=2000, help="steps to train for")
+    parser.add_argument(
+        "--pairs", metavar="N", type=int, default=300_000, help="pairs to learn from (default: 300000)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=int, default=2000, help="steps to train for (default: 2000)"
+    )
     parser.set_defaults(run=run_demo)
 
 

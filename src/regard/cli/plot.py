@@ -29,7 +29,9 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, required=True, help="NAME.svg or NAME.html"
     )
-    parser.add_argument("--x", choices=("step", "tokens", "hours"), default="step", help="what to draw over")
+    parser.add_argument(
+        "--x", choices=("step", "tokens", "hours"), default="step", help="what to draw over (default: step)"
+    )
     parser.set_defaults(run=run_plot)
 
 

@@ -26,10 +26,10 @@ presets (layers, width, heads, feed-forward)
   base   6+6  512   8  2048   the paper's base model
   big    6+6 1024  16  4096   the paper's big model
 
-With two files and nothing else, size, length and rates are planned from how much text there is and from
-what computes it; the first line says how. Otherwise settings come from the preset (or from the model of
---from), then --config, then --set; config.toml in the folder shows them all, and can be given to --config
-again. In DIR you find
+Without --preset, --recipe, --from and model.d_model, size, length and rates are planned from how much text
+there is and from what computes it; the first line says how. Settings come from that plan (or from the
+preset, or from the model of --from), then --config, then --set; config.toml in the folder shows them all,
+and can be given to --config again. In DIR you find
   model/         the best model: give DIR or DIR/model to `regard translate`
   config.toml    every setting that was in effect
   data.json      what was found in the files, by line number, and left out
@@ -104,8 +104,14 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
+    from regard.train.run import refuse_unusable
+
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    run = settings(options, console)
+    if not options.conformance:  # what cannot work is said before the files are read
+        if options.out is None:
+            raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
+        refuse_unusable(options.out)
+    run = settings(options, console, options.out)
     from regard.explorer.page import small
     from regard.tasks.recipe import conformance
     from regard.tasks.translation import train_translation
@@ -114,8 +120,6 @@ def run_train(options: argparse.Namespace) -> None:
     if options.conformance:
         show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
         return
-    if options.out is None:
-        raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
     keep_freed_memory()
     outcome = train_translation(run, options.out, console, draw=small)
     console.print(
@@ -134,8 +138,11 @@ def _ended(outcome: "Outcome", out: Path) -> str:
     return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"
 
 
-def settings(options: argparse.Namespace, console: "Console") -> "TranslationRun":
-    """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins."""
+def settings(options: argparse.Namespace, console: "Console", out: Path | None = None) -> "TranslationRun":
+    """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins.
+
+    `out` is the run's folder; one that was begun keeps its plan.
+    """
     from regard.config import apply, merge, parse_assignments, read_settings
     from regard.tasks.start import inherited
     from regard.tasks.translation import TranslationRun
@@ -149,21 +156,26 @@ def settings(options: argparse.Namespace, console: "Console") -> "TranslationRun
             raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
         return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
     if options.preset is None and options.recipe is None and "d_model" not in asked.get("model", {}):
-        return _planned(asked, console)
+        return _planned(asked, console, out)
     return apply(_base(options), asked)
 
 
-def _planned(asked: "Settings", console: "Console") -> "TranslationRun":
-    """What suits the corpus, where nobody asks for anything else."""
-    from regard.config import apply
-    from regard.tasks.plan import plan
+def _planned(asked: "Settings", console: "Console", out: Path | None) -> "TranslationRun":
+    """What suits the corpus, where nobody asks for anything else; for a run that was begun, what did then."""
+    from regard.config import apply, merge, read_settings
+    from regard.tasks.plan import chosen, plan
     from regard.tasks.translation import TranslationRun
+    from regard.train.run import SETTINGS
 
     run = apply(TranslationRun(), asked)
+    if out is not None and (out / SETTINGS).is_file():
+        console.print(f"  plan    that of {out}, which was begun with it")
+        return apply(run, merge(chosen(read_settings(out / SETTINGS)), asked))
     steps = run.train.steps if "steps" in asked.get("train", {}) else None
-    found = plan(run.data, run.compute.device, steps, console)
-    console.print(f"  plan    {found.why}")
-    return apply(found.run, asked)
+    found = plan(run, steps, console)
+    planned = apply(found.run, asked)
+    console.print(f"  plan    {found.why(planned)}")
+    return planned
 
 
 def _base(options: argparse.Namespace) -> "TranslationRun":

@@ -27,7 +27,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         default=PAPER.alpha,
         help=f"length penalty: more favours longer translations (default: {PAPER.alpha})",
     )
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to compute (default: auto, a GPU if there is one)",
+    )
 
 
 def load(options: argparse.Namespace) -> "Translator":

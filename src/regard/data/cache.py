@@ -7,6 +7,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from regard.errors import CheckpointError, DataError
 from regard.text.lines import count_lines
 from regard.text.unpack import Seen, readable
 
+ABANDONED = 24 * 3600.0  # seconds; what was not written to for so long was left by a process that was killed
 SETTLED = 0.1  # seconds; a file changed later than that before it was read could change again unseen
 
 Fill = Callable[[Path], dict[str, Any]]
@@ -52,6 +54,7 @@ class Cache:
         path = self._root / name / _hash(made_from)
         manifest = self._read(path)
         if manifest is None:
+            _forget_abandoned(path.parent)
             manifest = _fill(path, fill)
         return path, manifest
 
@@ -104,6 +107,18 @@ def cache_folder() -> Path:
     """`regard` in the user's cache folder, as the XDG specification finds it."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "regard"
+
+
+def _forget_abandoned(folder: Path) -> None:
+    """Deletes what a process that was killed had begun to write, once nobody can be at it any more.
+
+    Process numbers do not tell: the folder may be shared by several machines.
+    """
+    for begun in folder.glob(".*.writing-*"):
+        with suppress(OSError):  # another process may be deleting it as well
+            last = max(path.stat().st_mtime for path in (begun, *begun.iterdir()))
+            if time.time() - last > ABANDONED:
+                shutil.rmtree(begun, ignore_errors=True)
 
 
 def _fill(path: Path, fill: Fill) -> dict[str, Any]:

@@ -67,6 +67,11 @@ class ModelConfig:
         """d_k, which the paper also uses for d_v."""
         return self.d_model // self.heads if self.d_k is None else self.d_k
 
+    @property
+    def drops(self) -> bool:
+        """Whether there is any dropout."""
+        return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
+
 
 def _nearest_multiple(number: int, of: int) -> int:
     return max(of, round(number / of) * of)

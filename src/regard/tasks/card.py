@@ -130,12 +130,18 @@ def _samples(samples: Sequence[Sample]) -> Iterator[str]:
 def _data(manifest: Mapping[str, Any]) -> Iterator[str]:
     rows = ["| | pairs | file | SHA-256 |", "| --- | --- | --- | --- |"]
     left_out = []
+    trained = manifest.get("trained_on", {}).get("files")
     for title, name in (("training", "trained_on"), ("validation", "validated_on")):
         part = manifest.get(name, {})
+        left_out += [
+            f"- {why}: {count:,} pairs of {title}" for why, count in part.get("left_out", {}).items()
+        ]
+        if name == "validated_on" and part.get("files") == trained is not None:
+            rows.append(f"| {title} | {part.get('pairs', 0):,} | held out of the files above | |")
+            continue
         for place, (path, digest) in enumerate(part.get("files", {}).items()):
             first = f"{title} | {part.get('pairs', 0):,}" if place == 0 else " | "
             rows.append(f"| {first} | {_text(_name(path))} | `{_code(digest)}` |")
-        left_out += [f"- {why}: {count:,} pairs" for why, count in part.get("left_out", {}).items()]
     yield "\n".join(rows)
     if left_out:
         yield "Left out:\n\n" + "\n".join(left_out)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
+from regard.config import Settings
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
 from regard.tasks.corpora import count, open_cache, training_files
 from regard.tasks.translation import TranslationRun
-from regard.train.device import Device, choose_device
+from regard.train.device import choose_device
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
@@ -63,21 +64,46 @@ LONG_ENOUGH = 3000
 """Steps from which on a mean over about a thousand of them is worth having."""
 
 
+CHOSEN = {
+    "data": ("batch_tokens", "bleu_pairs"),
+    "optimizer": ("peak", "warmup", "cooldown"),
+    "loss": ("rdrop",),
+    "train": ("steps", "save_every", "ema"),
+}
+"""The settings that a plan decides, beside those of the model."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Settings to begin with, and why."""
 
     run: TranslationRun
-    why: str
+    size: Size
+    pairs: int
+    tokens: int
+    """Of the target, about."""
+    gpu: bool
+
+    def why(self, run: TranslationRun) -> str:
+        """What was found and what is done about it; `run` is the plan with what else was asked for."""
+        epochs = run.train.steps * run.train.accumulate * run.data.batch_tokens / max(self.tokens, 1)
+        return (
+            f"{self.pairs:,} pairs, about {_short(self.tokens)} target tokens, on a "
+            f"{'GPU' if self.gpu else 'CPU'}: a {self.size.name} model, {epochs:.{int(epochs < 10)}f} epochs"
+        )
 
 
-def plan(data: DataConfig, device: Device, steps: int | None, console: Console) -> Plan:
+def plan(asked: TranslationRun, steps: int | None, console: Console) -> Plan:
     """For the training files as they are; `steps` are as many as somebody asked for."""
-    files = training_files(data)
-    facts = count(files, open_cache(data, console), console)
+    files = training_files(asked.data)
+    facts = count(files, open_cache(asked.data, console), console)
     pairs = sum(facts[corpus.files[0]].lines for corpus in files)
     text = sum(facts[corpus.files[-1]].bytes // (1 if len(corpus.files) > 1 else 2) for corpus in files)
-    return plan_for(pairs, text // BYTES_OF_A_TOKEN, choose_device(device).type == "cuda", steps)
+    gpu = choose_device(asked.compute.device).type == "cuda"
+    found = plan_for(pairs, text // BYTES_OF_A_TOKEN, gpu, steps)
+    if asked.model.drops:
+        return found
+    return replace(found, run=replace(found.run, loss=LossConfig()))  # R-Drop would have nothing to do
 
 
 def plan_for(pairs: int, tokens: int, gpu: bool, steps: int | None = None) -> Plan:
@@ -99,11 +125,16 @@ def plan_for(pairs: int, tokens: int, gpu: bool, steps: int | None = None) -> Pl
             steps=steps, save_every=max(1, steps // 10), ema=0.999 if steps >= LONG_ENOUGH else 0.99
         ),
     )
-    why = (
-        f"{pairs:,} pairs, about {_short(tokens)} target tokens, on a {'GPU' if gpu else 'CPU'}: "
-        f"a {size.name} model, {steps * batch / max(tokens, 1):.0f} epochs"
-    )
-    return Plan(run, why)
+    return Plan(run, size, pairs, tokens, gpu)
+
+
+def chosen(settings: Settings) -> Settings:
+    """Those of a run's settings that a plan decides: it is made once, however the files or regard change."""
+    found = {
+        section: {name: value for name, value in settings.get(section, {}).items() if name in names}
+        for section, names in CHOSEN.items()
+    }
+    return {"model": settings.get("model", {}), **found}
 
 
 def _vocabulary(tokens: int) -> int:

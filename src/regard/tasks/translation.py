@@ -79,9 +79,8 @@ class TranslationRun:
     compute: ComputeConfig = field(default_factory=ComputeConfig)
 
     def __post_init__(self) -> None:
-        model, rdrop = self.model, self.loss.rdrop
-        drops = model.dropout or model.attention_dropout or model.activation_dropout
-        require(not rdrop or drops > 0, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
+        drops, rdrop = self.model.drops, self.loss.rdrop
+        require(not rdrop or drops, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console, draw: Draw | None = None) -> Outcome:
