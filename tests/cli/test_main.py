@@ -203,7 +203,7 @@ def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
         (["--source", "short", "--target", "fr"], "short has 1 lines and fr 30; the two sides must pair"),
         (
             ["--source", "latin", "--target", "fr"],
-            "latin and fr have no pair that could be used; most: not UTF-8",
+            "latin and fr: no pair that could be used; most: not UTF-8",
         ),
         ([], "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE"),
         (["--source", "en"], "data.source has 1 file and data.target 0 files; each source goes with"),

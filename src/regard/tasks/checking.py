@@ -138,7 +138,7 @@ def _examine(
         left_out[SHARING] = good - kept - len(chosen)
     if not kept:
         raise DataError(
-            f"{corpora[0].name} has too few different sentences to hold some out; give --valid-source"
+            f"{corpora[0].name}: too few different sentences to hold some out; give --valid-source"
         )
     (place / "reports.json").write_text(json.dumps([report.as_document() for report in reports]), "utf-8")
     (place / "held.json").write_text(json.dumps(chosen), "utf-8")

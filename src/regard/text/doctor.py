@@ -83,7 +83,7 @@ def _fatal(names: tuple[str, ...], lines: tuple[int, int], patient: "_Examinatio
         said = differing(names, lines)
         return [Finding(kinds.LINE_COUNTS, abs(lines[0] - lines[1]), [min(lines) + 1], said)]
     if patient.good == 0:
-        said = f"{' and '.join(names)} have no pair that could be used; most: {patient.worst}"
+        said = f"{' and '.join(names)}: no pair that could be used; most: {patient.worst}"
         return [Finding(kinds.EMPTY, lines[0], [], said)]
     return []
 
