@@ -341,6 +341,18 @@ def test_a_step_that_does_not_fit_is_taken_in_parts_and_goes_on_in_the_same(smal
     assert trained("ample", ample, tight) == trained("ample before", ample, ample) != cut
 
 
+def test_a_run_goes_on_in_the_precision_it_was_begun_in(small_run, tmp_path, monkeypatch):
+    """Another machine, or another regard, might choose another."""
+    out = tmp_path / "run"
+    for steps, has_it in ((2, True), (4, False)):
+        monkeypatch.setattr("regard.train.device._multiplies_bf16", lambda _, has_it=has_it: has_it)
+        train_translation(replace(small_run, train=replace(small_run.train, steps=steps)), out, QUIET)
+    assert read_settings(out / "config.toml")["compute"]["precision"] == "auto"
+    for step in (2, 4):
+        kept = read_settings(out / f"step-00000{step}" / "config.toml")["compute"]
+        assert (kept["device"], kept["precision"]) == ("cpu", "bf16")
+
+
 def test_a_model_that_does_not_fit_is_refused_and_leaves_nothing(small_run, tmp_path):
     run = replace(small_run, compute=ComputeConfig(memory=1e-6))
     with pytest.raises(ConfigError, match="the model does not fit"):

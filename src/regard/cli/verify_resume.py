@@ -64,11 +64,19 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
 
 def short(run: "TranslationRun", steps: int) -> "TranslationRun":
-    """The run, ended early, saved often and every loss written; nothing that a step depends on is changed."""
+    """The run, ended early, saved often and every loss written; nothing that a step depends on is changed.
+
+    Free memory, which may differ from one start to the next, is not asked for.
+    """
     train = replace(
         run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None
     )
-    return replace(run, train=replace(train, judge="loss"), data=replace(run.data, bleu_pairs=1))
+    return replace(
+        run,
+        train=replace(train, judge="loss"),
+        data=replace(run.data, bleu_pairs=1),
+        compute=replace(run.compute, memory="any"),
+    )
 
 
 def losses(run: Path) -> dict[int, str]:

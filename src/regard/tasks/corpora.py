@@ -139,6 +139,13 @@ def prepare(
     )
 
 
+def fingerprints(data: DataConfig, console: Console) -> dict[str, str]:
+    """The SHA-256 of every file of the run, known before anything is made of them."""
+    corpora, valid = training_files(data), validation_files(data)
+    every = [*corpora, *([] if valid is None else [valid])]
+    return _fingerprint(every, count(every, open_cache(data, console), console))
+
+
 def open_cache(data: DataConfig, console: Console) -> Cache:
     """Where prepared corpora are kept."""
     return Cache(data.cache, lambda said: console.print(f"  {said}"))

@@ -26,7 +26,7 @@ from regard.model.attention import KERNEL_WIDTHS
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.card import Draw, Spent, differences, papers
-from regard.tasks.corpora import Corpora, prepare, write_report
+from regard.tasks.corpora import Corpora, fingerprints, prepare, write_report
 from regard.tasks.folder import CONFIG, TOKENIZER, fill_model
 from regard.tasks.footprint import step_need
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
@@ -36,6 +36,7 @@ from regard.text.tokenizer import load_tokenizer
 from regard.train.average import Ema
 from regard.train.captured import CapturedStep
 from regard.train.device import (
+    NAMES,
     ComputeConfig,
     can_capture,
     choose_device,
@@ -53,7 +54,15 @@ from regard.train.memory import as_begun, fitted
 from regard.train.optimizer import OptimizerConfig, adam, learning_rate
 from regard.train.run import METRICS, open_run
 from regard.train.screen import header
-from regard.train.state import TRAINING, State, newest_whole, read_state, resume
+from regard.train.state import (
+    TRAINING,
+    State,
+    newest_whole,
+    read_data,
+    read_state,
+    refuse_changed,
+    resume,
+)
 from regard.train.step import EagerStep, Step
 from regard.train.trainable import Counts, Position
 from regard.train.validation import Sample, Validation
@@ -94,10 +103,12 @@ def train_translation(run: TranslationRun, out: Path, console: Console, draw: Dr
         if begun is not None and (finished := _finished(run, out, read_state(begun))):
             console.print(f"  {out} is finished; {_longer(run)}")
             return finished
+        if begun is not None:
+            refuse_changed(out, read_data(begun), fingerprints(run.data, console))
         start = find_start(run) if begun is None else None
         corpora = prepare_corpora(run, start, begun, console)
         parent = read_manifest(begun).get("from") if begun else start and start.parent
-        run, memory = with_memory(run, corpora, begun)
+        run, memory = settled(run, corpora, begun)
         task = TranslationTask(run, corpora, start, parent)
         learner = task.learner()
         state = State() if begun is None else resume(begun, task, learner, say)
@@ -194,13 +205,18 @@ def prepare_corpora(
     return prepare(run.data, model.vocab_size, model.max_length, seed, console, tokenizer, extend)
 
 
-def with_memory(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tuple[TranslationRun, str]:
-    """The run in batches that fit the device, and what to say of it.
+def settled(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tuple[TranslationRun, str]:
+    """The run with device, precision and batches as they will be, and what to say of its memory.
 
-    A run that goes on keeps the batches of its checkpoint, since other ones would be another training.
+    A run that goes on keeps what its checkpoint has, since anything else would be another training.
     """
-    data, train, device = run.data, run.train, choose_device(run.compute.device)
-    precision = choose_precision(run.compute.precision, device)
+    data, train, before = run.data, run.train, run
+    if begun is not None:
+        kept = read_settings(begun / CONFIG)
+        before = apply(run, {name: kept[name] for name in ("data", "train", "compute")})
+    compute = replace(run.compute, device=before.compute.device, precision=before.compute.precision)
+    device = choose_device(compute.device)
+    precision = choose_precision(compute.precision, device)
     need = step_need(
         replace(run.model, vocab_size=corpora.tokenizer.vocab_size),
         run.loss,
@@ -212,14 +228,16 @@ def with_memory(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tu
         data.batch_tokens,
     )
     if begun is None:
-        plan = fitted(need, data.batch_tokens, run.model.max_length, run.compute.memory, device)
+        plan = fitted(need, data.batch_tokens, run.model.max_length, compute.memory, device)
         tokens, batches, said = plan.tokens, plan.parts * train.accumulate, plan.said
     else:
-        before = apply(run, {name: read_settings(begun / CONFIG)[name] for name in ("data", "train")})
         tokens, batches = before.data.batch_tokens, before.train.accumulate
         said = as_begun(need, tokens, device)
     return replace(
-        run, data=replace(data, batch_tokens=tokens), train=replace(train, accumulate=batches)
+        run,
+        data=replace(data, batch_tokens=tokens),
+        train=replace(train, accumulate=batches),
+        compute=replace(compute, device=device.type, precision=NAMES[precision]),
     ), said
 
 

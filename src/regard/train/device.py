@@ -15,6 +15,7 @@ from regard.errors import ConfigError, require
 Device = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
 Capture = Literal["auto", "yes", "no"]
+NAMES: dict[torch.dtype, Precision] = {torch.float32: "fp32", torch.bfloat16: "bf16"}
 Memory = Literal["auto", "any"]
 
 

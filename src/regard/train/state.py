@@ -103,6 +103,12 @@ def read_state(folder: Path) -> State:
     return state
 
 
+def read_data(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that the training read, by the same."""
+    _, data = _read(folder)
+    return data
+
+
 def resume(folder: Path, task: Trainable[Batch], learner: Learner, say: Callable[[str], None]) -> State:
     """Puts weights, moments and mean back as they were; refused where the data is not what it was."""
     state, data = _read(folder)
