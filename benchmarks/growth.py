@@ -302,11 +302,12 @@ def panel(title: str, curves: Sequence[tuple[str, Curve]], rows: Sequence[Figure
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for (x, y), row in zip(points, rows, strict=True):
             said = f"{value(row):.3g}"
+            label = y + 18 if colour != COLOURS[0] else y - 8
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
-            parts.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{said}</text>')
+            parts.append(f'<text x="{x:.1f}" y="{label:.1f}" text-anchor="middle">{said}</text>')
         if name:
             x, y = points[-1]
-            parts.append(f'<text x="{x + 8:.1f}" y="{y + 16:.1f}" fill="{colour}">{name}</text>')
+            parts.append(f'<text x="{x + 16:.1f}" y="{y + 4:.1f}" fill="{colour}">{name}</text>')
     return parts
 
 

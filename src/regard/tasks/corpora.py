@@ -314,7 +314,7 @@ def _fitting(texts: Sequence[Text], tokenizer: Tokenizer, max_length: int) -> tu
 
 def _lengths(ids: Ids) -> dict[str, list[int]]:
     """How many sentences are how long, from each of `bins` to the next: of many, as many as tell."""
-    chosen = np.unique(np.linspace(0, len(ids) - 1, MEASURED).astype(np.int64))
+    chosen = np.linspace(0, len(ids) - 1, min(len(ids), MEASURED)).round().astype(np.int64)
     lengths = ids.lengths_of(chosen)
     width = -(-(int(lengths.max()) + 1) // BARS)
     counts = np.bincount(lengths // width)
