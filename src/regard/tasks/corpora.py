@@ -113,7 +113,8 @@ def prepare(
     elif extend is not None:
         tokenizer = _more_pieces(checked, tokenizer, extend, cache, console)
     dropout = PieceDropout(data.bpe_dropout, data.bpe_variants, seed) if data.bpe_dropout else NO_DROPOUT
-    train, long = _ids(checked, tokenizer, data, dropout, max_length, cache, console)
+    train, facts = _ids(checked, tokenizer, data, dropout, max_length, cache, console)
+    long = facts["long"]
     texts, unusable = (checked.held_out, {}) if valid is None else _read_valid(valid, data.strict)
     valid_pairs, too_long = _fitting(texts, tokenizer, max_length)
     return Corpora(
@@ -134,7 +135,7 @@ def prepare(
             },
             "valid": {"pairs": len(valid_pairs), "left_out": _with_long(unusable, too_long, max_length)},
             "sampled": sampled,
-            "lengths": {"source": _lengths(train.source), "target": _lengths(train.target)},
+            "lengths": facts["lengths"],
         },
     )
 
@@ -248,9 +249,10 @@ def _ids(
     max_length: int,
     cache: Cache,
     console: Console,
-) -> tuple[Pairs, dict[str, int]]:
-    """The training pairs as ids, and how many were too long, by what became of them."""
+) -> tuple[Pairs, dict[str, Any]]:
+    """The training pairs as ids, and what is known of them: their lengths, what became of too long ones."""
     longest = max_length - 1  # one place is the end mark's
+    weights = data.weights or (1.0,) * len(checked.corpora)
 
     def fill(place: Path) -> dict[str, Any]:
         with Bar("tokenizing", [file for each in checked.corpora for file in each.files], console) as seen:
@@ -261,10 +263,11 @@ def _ids(
             raise DataError(
                 f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
             )
-        return facts
+        pairs = open_pairs(place, facts, weights)
+        return {**facts, "lengths": {"source": _lengths(pairs.source), "target": _lengths(pairs.target)}}
 
     made_from = {
-        "format": 4,
+        "format": 5,
         "text": checked.key,
         "pieces": tokenizer.fingerprint,
         "longest": longest,
@@ -272,7 +275,7 @@ def _ids(
         "dropout": asdict(dropout),
     }
     path, facts = cache.folder("ids", made_from, fill)
-    return open_pairs(path, facts, data.weights or (1.0,) * len(checked.corpora)), facts["long"]
+    return open_pairs(path, facts, weights), facts
 
 
 def _read_valid(valid: PairFiles, strict: bool) -> tuple[tuple[Text, ...], dict[str, int]]:
