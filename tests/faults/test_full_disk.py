@@ -101,7 +101,7 @@ def limited(folder):
 
 def test_the_kernels_own_refusal_is_handled_as_well(tmp_path):
     process = start(limited, tmp_path / "run")
-    process.join(60)
+    process.join(300)
     assert process.exitcode == 3
     assert "step-000012 cannot be written: File too large" in (tmp_path / "said").read_text()
     (left,) = checkpoints(tmp_path / "run")
