@@ -200,4 +200,4 @@ def test_where_none_is_whole_none_before_is_promised(run, tmp_path):
     taken, said = found(folder)
     assert taken is None
     assert said.count("and the one before is taken") == 2
-    assert said.endswith("put aside as step-000006.damaged and there is none before it")
+    assert said.endswith("put aside as step-000006.damaged and there is none before, so the run begins again")
