@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.model.visible import Segments
+from regard.search.hypothesis import Hypothesis
 
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
@@ -57,40 +58,46 @@ def segments(lengths: list[int]) -> Segments:
     return Segments(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))
 
 
-def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float) -> list[int]:
+def log_probabilities(logits: Tensor) -> Tensor:
+    """Of one distribution, rounded as search rounds them."""
+    return logits.float() - logits.float().logsumexp(dim=-1)
+
+
+def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1):
     """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix."""
     open_, ended = [((), torch.tensor(0.0))], []
     for length in range(1, limit + 2):
         choices = []
         for prefix, score in open_:
-            for token, more in enumerate(logits(list(prefix)).float().log_softmax(dim=-1)):
+            for token, more in enumerate(log_probabilities(logits(list(prefix)))):
                 if length <= limit or token == eos:
                     choices.append(((*prefix, token), score + more))
         choices.sort(key=lambda choice: -choice[1])  # stable: equals keep their order
         kept = choices[: beam - len(ended)]
         ended += [choice for choice in kept if choice[0][-1] == eos]
         open_ = [choice for choice in kept if choice[0][-1] != eos]
-    return best_ended(ended, alpha)
+    return best_ended(ended, alpha, n_best)
 
 
-def every_sequence(logits, eos: int, limit: int, alpha: float) -> list[int]:
+def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1):
     """Exhaustive search: the score of all that can be said within the limit."""
     ended, open_ = [], [((), torch.tensor(0.0))]
     for length in range(1, limit + 2):
         grown = []
         for prefix, score in open_:
-            more = logits(list(prefix)).float().log_softmax(dim=-1)
+            more = log_probabilities(logits(list(prefix)))
             ended.append(((*prefix, eos), score + more[eos]))
             words = [token for token in range(len(more)) if token != eos and length <= limit]
             grown += [((*prefix, token), score + more[token]) for token in words]
         open_ = grown
-    return best_ended(ended, alpha)
+    return best_ended(ended, alpha, n_best)
 
 
-def best_ended(ended, alpha: float) -> list[int]:
+def best_ended(ended, alpha: float, n_best: int) -> list[Hypothesis]:
     """Wu et al. (2016), equation 14: log-probability / ((5 + n) / 6) ** alpha; the first among equals."""
 
     def score(hypothesis):
         return hypothesis[1] / torch.tensor(((5 + len(hypothesis[0])) / 6) ** alpha)
 
-    return list(max(ended, key=score)[0][:-1])
+    best = sorted(ended, key=lambda hypothesis: -score(hypothesis))[:n_best]  # stable, as above
+    return [Hypothesis(tuple(h[0][:-1]), float(h[1]), float(score(h))) for h in best]

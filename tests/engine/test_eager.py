@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from oracles import beam_one_by_one, greedy_one_by_one
-from regard.engine.eager import EXTRA, EagerEngine
+from regard.engine.eager import EagerEngine
+from regard.engine.engine import EXTRA, Engine
 from regard.model.transformer import Transformer
 from regard.search.config import GREEDY, PAPER, SearchConfig
 from regard.text.tokenizer import BOS, EOS
@@ -15,10 +16,18 @@ def sources(count, seed=0):
     return [torch.randint(3, 23, (length,)).tolist() for length in torch.randint(1, 9, (count,)).tolist()]
 
 
+def tokens(found):
+    return [list(best.tokens) for best, *_ in found]
+
+
+def test_it_is_an_engine(micro_model):
+    assert isinstance(EagerEngine(micro_model), Engine)
+
+
 def test_cached_and_batched_equals_uncached_and_alone(micro_model):
     rows = sources(4)
     expected = [greedy_one_by_one(micro_model, [*row, EOS], BOS, EOS, limit=39) for row in rows]
-    assert EagerEngine(micro_model).translate(rows, GREEDY) == expected
+    assert tokens(EagerEngine(micro_model).translate(rows, GREEDY)) == expected
 
 
 def test_beams_that_share_a_cached_source_equal_hypotheses_that_read_it_anew(micro_model):
@@ -30,15 +39,16 @@ def test_beams_that_share_a_cached_source_equal_hypotheses_that_read_it_anew(mic
 
     with torch.no_grad():
         expected = [beam_one_by_one(after(row), EOS, 39, beam=3, alpha=0.6) for row in rows]
-    assert EagerEngine(micro_model).translate(rows, SearchConfig(beam=3)) == expected
+    found = EagerEngine(micro_model).translate(rows, SearchConfig(beam=3))
+    assert tokens(found) == [[*best.tokens] for (best,) in expected]
 
 
 @pytest.mark.parametrize("config", [GREEDY, PAPER])
 def test_neighbours_and_order_change_nothing(micro_model, config):
     rows, engine = sources(5), EagerEngine(micro_model)
-    together = engine.translate(rows, config)
-    assert [engine.translate([row], config)[0] for row in rows] == together
-    assert engine.translate(rows[::-1], config) == together[::-1]
+    together = tokens(engine.translate(rows, config))
+    assert [tokens(engine.translate([row], config))[0] for row in rows] == together
+    assert tokens(engine.translate(rows[::-1], config)) == together[::-1]
 
 
 @pytest.mark.parametrize("config", [GREEDY, PAPER])
@@ -49,7 +59,7 @@ def test_a_translation_that_does_not_end_is_cut_at_its_limit(micro, max_length, 
     with torch.no_grad():
         model.output.weight[EOS] = 0.0
     assert EXTRA == 50  # section 6.1
-    assert [len(row) for row in EagerEngine(model).translate([[5], [5, 6, 7]], config)] == lengths
+    assert [len(row) for row in tokens(EagerEngine(model).translate([[5], [5, 6, 7]], config))] == lengths
 
 
 def test_the_model_is_left_as_it_was_found(micro_model):
@@ -62,5 +72,5 @@ def test_the_model_is_left_as_it_was_found(micro_model):
 @pytest.mark.parametrize("config", [GREEDY, PAPER])
 def test_a_gpu_finds_the_same(micro_model, config):
     rows = sources(20)
-    expected = EagerEngine(micro_model).translate(rows, config)
-    assert EagerEngine(micro_model.cuda()).translate(rows, config) == expected
+    expected = tokens(EagerEngine(micro_model).translate(rows, config))
+    assert tokens(EagerEngine(micro_model.cuda()).translate(rows, config)) == expected

@@ -7,36 +7,53 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.data.batch import source_rows
+from regard.engine.engine import limit
 from regard.model.transformer import Decoding, Transformer
 from regard.search.beam import beam
+from regard.search.beams import Bounds
 from regard.search.config import PAPER, SearchConfig
 from regard.search.greedy import greedy
+from regard.search.hypothesis import Hypothesis
+from regard.search.wish import NO_WISH, Wish
 from regard.text.tokenizer import BOS, EOS, PAD
-
-EXTRA = 50
-"""A translation may be this much longer than its source (section 6.1)."""
 
 
 class EagerEngine:
-    """Translates ids with a model as it is; satisfies `search.step.Step`."""
+    """Translates ids with a model as it is; satisfies `Engine`, and `search.step.Step`."""
 
     def __init__(self, model: Transformer) -> None:
         self._model = model
 
-    def translate(self, sources: Sequence[Sequence[int]], config: SearchConfig = PAPER) -> list[list[int]]:
-        """The best translation found of each row of ids, all in one batch."""
+    @property
+    def longest(self) -> int:
+        return self._model.config.max_length - 1  # one place is the end mark's
+
+    def translate(
+        self,
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig = PAPER,
+        wishes: Sequence[Wish] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The best translations found of each row of ids, all in one batch."""
+        if not sources:
+            return []
         model = self._model
         device = next(model.parameters()).device
         source = source_rows(sources).to(device)
-        limits = torch.tensor([self._limit(len(row)) for row in sources], device=device)
+        wishes = [NO_WISH] * len(sources) if wishes is None else wishes
+        bounds = Bounds.of(
+            [limit(len(row), self.longest, config, wish) for row, wish in zip(sources, wishes, strict=True)],
+            config.min_length,
+            [wish.prefix for wish in wishes],
+            device,
+        )
         was_training = model.training
         model.eval()
         try:
             with torch.inference_mode():
                 state = model.start(source, source != PAD)
-                if config.beam == 1:
-                    return greedy(self, state, BOS, EOS, limits)
-                return beam(self, state, BOS, EOS, limits, config)
+                search = greedy if config.beam == 1 else beam
+                return search(self, state, BOS, EOS, bounds, config)
         finally:
             model.train(was_training)
 
@@ -53,6 +70,3 @@ class EagerEngine:
 
     def select(self, state: Decoding, sentences: Int[Tensor, " sentence"]) -> Decoding:
         return state.select(sentences)
-
-    def _limit(self, source_length: int) -> int:
-        return min(source_length + EXTRA, self._model.config.max_length - 1)
