@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.model.visible import Segments
+from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis
 
 
@@ -59,8 +60,8 @@ def segments(lengths: list[int]) -> Segments:
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Of one distribution, rounded as search rounds them."""
-    return logits.float() - logits.float().logsumexp(dim=-1)
+    """Of one distribution, rounded as search rounds them: equal scores must be equal in both."""
+    return logits.float() - log_norm(logits[None])
 
 
 def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1):

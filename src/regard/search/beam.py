@@ -6,6 +6,7 @@ from torch import Tensor
 
 from regard.search.beams import Beams, BeamSearch, Bounds, hypotheses
 from regard.search.config import SearchConfig
+from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis
 from regard.search.step import State, Step
 
@@ -38,7 +39,7 @@ def beam(
     state = model.expand(state, config.beam)
     for length in range(1, longest + 2):
         logits, state = model.step(state, beams.last.flatten())
-        norm = logits.float().logsumexp(dim=-1)
+        norm = log_norm(logits)
         beams, parents = search.advance(beams, bounds, logits, norm, torch.tensor(length, device=device))
         state = model.reorder(state, parents)
         going_on = search.can_win(beams, bounds)

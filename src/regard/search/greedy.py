@@ -6,6 +6,7 @@ from torch import Tensor
 
 from regard.search.beams import FREE, Bounds
 from regard.search.config import SearchConfig
+from regard.search.highest import likeliest, log_norm
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.step import State, Step
 
@@ -26,7 +27,7 @@ def greedy(
     while len(rows):
         logits, state = model.step(state, written[:, -1])
         length += 1
-        norm = logits.float().logsumexp(dim=-1)
+        norm = log_norm(logits)
         token = _chosen(logits, bounds, eos, torch.tensor(length, device=device))
         log = log + (logits.gather(1, token[:, None])[:, 0].float() - norm)
         ended = (token == eos).nonzero()[:, 0]
@@ -49,4 +50,6 @@ def _chosen(
     early = length <= bounds.minimum
     logits[:, eos] = logits[:, eos].masked_fill(early, -torch.inf)
     forced = bounds.forced(length, eos)
-    return logits.argmax(dim=-1).where(forced == FREE, forced)
+    none = torch.zeros(len(logits), 1, device=logits.device)
+    best = likeliest(logits[:, None], none, none, 1)[2][:, 0]  # as argmax, and faster
+    return best.where(forced == FREE, forced)
