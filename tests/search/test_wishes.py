@@ -14,7 +14,7 @@ from regard.search.beam import beam
 from regard.search.beams import BeamSearch, Bounds
 from regard.search.config import GREEDY, SearchConfig
 from regard.search.greedy import greedy
-from regard.search.wish import Wish
+from regard.search.wish import LETTER, Edges, Wish
 
 VOCAB = 5
 words = st.integers(2, VOCAB - 1)
@@ -26,14 +26,14 @@ models = st.builds(Table, st.integers(0, 10**6), st.just(VOCAB), st.booleans())
 no_repeats = st.none() | st.integers(1, 3)
 
 
-def search(model, limits, config, wishes, sources=None):
+def search(model, limits, config, wishes, edges=None):
     required = [wish.required for wish in wishes] if wishes[0].required else None
     return beam(
         model,
-        model.start(sources or [0] * len(limits)),
+        model.start([0] * len(limits)),
         BOS,
         EOS,
-        Bounds.of(limits, config.min_length, [wish.prefix for wish in wishes], required),
+        Bounds.of(limits, config.min_length, [wish.prefix for wish in wishes], required, edges),
         config,
         Bans.of([wish.forbidden for wish in wishes], config.no_repeat_ngram),
     )
@@ -117,6 +117,33 @@ def test_every_translation_contains_every_phrase_however_narrow_the_beam(
     assert found[0].log_probability > -torch.inf
     assert len({one.tokens for one in found}) == len(found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+@settings(max_examples=50)
+@given(models, phrases, st.integers(1, 3), st.sets(words), st.sets(words))
+def test_a_phrase_does_not_count_inside_a_longer_word(model, required, beams, begin, end):
+    """Tokens of `begin` carry a word on that a token of `end` has begun."""
+    edges = Edges(*(tuple(LETTER * (token in kind) for token in range(VOCAB)) for kind in (begin, end)))
+    config, limit = SearchConfig(beams, n_best=beams), 8
+    (found,) = search(model, [limit], config, [Wish(required=required)], edges)
+    for one in found:
+        for phrase in required:
+            assert any(stands_alone(one.tokens, tokens, begin, end) for tokens in phrase)
+    wide = search(model, [4], SearchConfig(200), [Wish(required=required[:1])], edges)[0][0]
+    expected = every_sequence(
+        model.after(0),
+        EOS,
+        4,
+        0.6,
+        keep=lambda tokens: any(stands_alone(tokens[:-1], a, begin, end) for a in required[0]),
+    )
+    assert wide.score == expected[0].score
+
+
+def stands_alone(tokens, phrase, begin, end):
+    """Whether the phrase occurs, and no token after it makes its last word longer."""
+    ends = [at for at in range(len(phrase), len(tokens) + 1) if tokens[at - len(phrase) : at] == phrase]
+    return any(at == len(tokens) or not (phrase[-1] in end and tokens[at] in begin) for at in ends)
 
 
 def test_phrases_may_overlap_and_one_token_serve_both():

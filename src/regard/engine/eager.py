@@ -21,7 +21,7 @@ from regard.search.greedy import greedy
 from regard.search.highest import highest, log_norm
 from regard.search.hypothesis import Hypothesis
 from regard.search.sampling import sample
-from regard.search.wish import NO_WISH, Wish
+from regard.search.wish import NO_WISH, Edges, Wish
 from regard.text.tokenizer import BOS, BYTES, EOS, MARKS, PAD
 
 SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
@@ -31,8 +31,9 @@ SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
 class EagerEngine:
     """Translates ids with a model as it is; satisfies `Engine`, and `search.step.Step`."""
 
-    def __init__(self, model: Transformer | Ensemble) -> None:
-        self._model = model
+    def __init__(self, model: Transformer | Ensemble, edges: Edges | None = None) -> None:
+        """With the edges of its pieces, required phrases stand by themselves and not in longer words."""
+        self._model, self._edges = model, edges
 
     @property
     def longest(self) -> int:
@@ -77,7 +78,7 @@ class EagerEngine:
         source = source_rows(sources).to(device)
         required = [wish.required for wish in wishes] if wishes[0].required else None
         prefixes = [wish.prefix for wish in wishes]
-        bounds = Bounds.of(limits, config.min_length, prefixes, required, device)
+        bounds = Bounds.of(limits, config.min_length, prefixes, required, self._edges, device)
         bans = _bans(config, wishes, device)
         with self._asking():
             state = self._model.start(source, source != PAD)

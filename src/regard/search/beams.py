@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.search.highest import highest, likeliest
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.required import Progress, Required
-from regard.search.wish import Tokens
+from regard.search.wish import Edges, Tokens
 
 FREE = -1
 
@@ -35,6 +35,7 @@ class Bounds:
         minimum: int = 0,
         prefixes: Sequence[Sequence[int]] | None = None,
         required: Sequence[Sequence[Sequence[Tokens]]] | None = None,
+        edges: Edges | None = None,
         device: torch.device | None = None,
     ) -> "Bounds":
         prefixes = [()] * len(limits) if prefixes is None else prefixes
@@ -42,7 +43,7 @@ class Bounds:
         rows = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         limit = torch.tensor(limits, dtype=torch.long, device=device)
         prefix = torch.tensor(rows, dtype=torch.long, device=device).reshape(len(limits), width)
-        phrases = None if required is None else Required.of(required, device)
+        phrases = None if required is None else Required.of(required, edges, device)
         return Bounds(limit, limit.clamp(max=minimum), prefix, phrases)
 
     def forced(self, length: Int[Tensor, ""], eos: int) -> Int[Tensor, " sentence"]:
