@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.data.batch import pad, source_rows
+from regard.data.batch import pad
 from regard.engine.reading import Reading
 from regard.model.layers import DecoderLayer, Past
 from regard.model.transformer import Transformer, positions
@@ -34,7 +34,7 @@ class ForcedEngine:
         if not sources:
             return []
         device = next(self._model.parameters()).device
-        source = source_rows(sources).to(device)
+        source = pad([np.array([*row, EOS]) for row in sources]).to(device)
         target = pad([np.array([BOS, *row, EOS]) for row in targets]).to(device)
         was_training = self._model.training
         self._model.eval()
