@@ -21,7 +21,7 @@ def log_norm(logits: Float[Tensor, "row vocab"]) -> Float[Tensor, " row"]:
     """
     size = len(logits) if logits.is_cuda else CPU_ROWS
     tops = [rows.softmax(dim=1, dtype=torch.float32).amax(dim=1) for rows in logits.split(size)]
-    return logits.amax(dim=1).float() - torch.cat(tops).log()
+    return logits.amax(dim=1).float() - torch.cat(tops).clamp(max=1.0).log()
 
 
 def highest(
