@@ -21,7 +21,8 @@ CELL, LEFT, TOP = 44, 150, 110
 def main(folder: str, text: str, out: str) -> None:
     model, tokenizer, _ = load_model(Path(folder))
     (source,) = tokenizer.tokenize([text])
-    (target,) = EagerEngine(model).translate([source])
+    ((best,),) = EagerEngine(model).translate([source])
+    target = best.tokens
     weights = cross_attention(model, [*source, EOS], [BOS, *target])
     columns = [tokenizer.piece(id) for id in [*source, EOS]]
     rows = [tokenizer.piece(id) for id in [*target, EOS]]

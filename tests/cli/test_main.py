@@ -412,7 +412,7 @@ def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here)
 
 @pytest.mark.usefixtures("here")
 def test_the_demo_trains_shows_and_is_quick_the_second_time(capsys, monkeypatch):
-    monkeypatch.setattr("regard.engine.eager.EXTRA", 0)  # an untrained model does not know when to stop
+    monkeypatch.setattr("regard.engine.engine.EXTRA", 0)  # an untrained model does not know when to stop
     run("demo", "--pairs", "200", "--steps", "3")
     first = capsys.readouterr().out
     assert "Training on 200 pairs" in first

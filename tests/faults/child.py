@@ -68,7 +68,7 @@ def translate(text, out, steps, save_every, mutant="none", pause=0.0):
         fsync(descriptor)
 
     with (
-        mock.patch("regard.engine.eager.EXTRA", 1),
+        mock.patch("regard.engine.engine.EXTRA", 1),
         mock.patch("os.fsync", slowly),
         MUTANTS[mutant](),
     ):

@@ -1,80 +1,40 @@
-from typing import NamedTuple
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
-from oracles import beam_one_by_one, every_sequence
-from regard.search.beam import beam, length_penalty
-from regard.search.config import PAPER, SearchConfig
+from fakes import BOS, EOS, SLOTS, Table
+from oracles import beam_one_by_one, every_sequence, log_probabilities
+from regard.search.beam import beam
+from regard.search.beams import Bounds
+from regard.search.config import GREEDY, PAPER, SearchConfig
 from regard.search.greedy import greedy
-
-BOS, EOS = 0, 1
-SLOTS = 997
-
-
-class Position(NamedTuple):
-    source: Tensor  # by sentence
-    read: Tensor  # by row: a number that stands for all tokens so far
-
-
-class Table:
-    """A random model: what comes next depends on the sentence and on every token so far."""
-
-    def __init__(self, seed, vocab, coarse=False):
-        random = torch.Generator().manual_seed(seed)
-        self.logits = torch.randn(SLOTS, vocab, generator=random) * 2
-        if coarse:  # many equal scores
-            self.logits = self.logits.round().clamp(-1, 1)
-        self.rows_seen = []
-
-    def start(self, sources):
-        return Position(torch.tensor(sources), torch.zeros(len(sources), dtype=torch.long))
-
-    def step(self, state, token):
-        self.rows_seen.append(len(token))
-        read = (state.read * 31 + token + 1) % SLOTS
-        source = state.source.repeat_interleave(len(token) // len(state.source))
-        return self.logits[(source * 57 + read) % SLOTS], Position(state.source, read)
-
-    def expand(self, state, beam):
-        return Position(state.source, state.read.repeat_interleave(beam))
-
-    def reorder(self, state, rows):
-        return Position(state.source, state.read[rows])
-
-    def select(self, state, sentences):
-        by_sentence = state.read.unflatten(0, (len(state.source), -1))
-        return Position(state.source[sentences], by_sentence[sentences].flatten())
-
-    def after(self, source):
-        """The same model, asked for one sentence by its prefix."""
-
-        def logits(prefix):
-            read = 0
-            for token in [BOS, *prefix]:
-                read = (read * 31 + token + 1) % SLOTS
-            return self.logits[(source * 57 + read) % SLOTS]
-
-        return logits
+from regard.search.hypothesis import length_penalty
 
 
 def search(model, sources, limits, config):
-    return beam(model, model.start(sources), BOS, EOS, torch.tensor(limits), config)
+    return beam(model, model.start(sources), BOS, EOS, Bounds.of(limits), config)
+
+
+def best(model, sources, limits, config):
+    return [list(found[0].tokens) for found in search(model, sources, limits, config)]
 
 
 sentences = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=4)
 models = st.builds(Table, st.integers(0, 10**6), st.integers(2, 6), st.booleans())
-configs = st.builds(SearchConfig, st.integers(1, 5), st.sampled_from([0.0, 0.6, 1.0, 3.0]))
+configs = st.builds(
+    lambda beam, alpha, n_best: SearchConfig(beam, alpha, min(n_best, beam)),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.6, 1.0, 3.0]),
+    st.integers(1, 5),
+)
 
 
 @given(models, sentences, configs)
 def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, sentences, config):
     sources, limits = zip(*sentences, strict=True)
     expected = [
-        beam_one_by_one(model.after(source), EOS, limit, config.beam, config.alpha)
+        beam_one_by_one(model.after(source), EOS, limit, config.beam, config.alpha, config.n_best)
         for source, limit in sentences
     ]
     assert search(model, sources, limits, config) == expected
@@ -83,17 +43,18 @@ def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, 
 @given(models, st.integers(0, 3), st.sampled_from([0.0, 0.6, 2.0]))
 def test_a_beam_with_room_for_everything_finds_the_best_there_is(model, limit, alpha):
     vocab = model.logits.shape[1]
-    config = SearchConfig(sum((vocab - 1) ** n for n in range(limit + 2)), alpha)
-    expected = every_sequence(model.after(5), EOS, limit, alpha)
+    config = SearchConfig(sum((vocab - 1) ** n for n in range(limit + 2)), alpha, n_best=2)
+    expected = every_sequence(model.after(5), EOS, limit, alpha, n_best=2)
     (found,) = search(model, [5], [limit], config)
-    if expected != found:  # equal scores may come in another order; anything lower may not
-        assert score(model.after(5), found, alpha) == score(model.after(5), expected, alpha)
+    assert [h.score for h in found] == [h.score for h in expected]  # equals may come in another order
+    for hypothesis in found:
+        assert hypothesis.score == score(model.after(5), list(hypothesis.tokens), alpha)
 
 
 def score(logits, tokens, alpha):
     total = torch.tensor(0.0)
     for length, token in enumerate([*tokens, EOS]):
-        total = total + logits(tokens[:length]).log_softmax(dim=-1)[token]
+        total = total + log_probabilities(logits(tokens[:length]))[token]
     return total / torch.tensor(length_penalty(len(tokens) + 1, alpha))
 
 
@@ -101,8 +62,8 @@ def score(logits, tokens, alpha):
 def test_a_beam_of_one_is_greedy_search(seed, sentences):
     sources, limits = zip(*sentences, strict=True)
     model = Table(seed, 6)
-    expected = greedy(model, model.start(sources), BOS, EOS, torch.tensor(limits))
-    assert search(model, sources, limits, SearchConfig(beam=1)) == expected
+    expected = greedy(model, model.start(sources), BOS, EOS, Bounds.of(limits), GREEDY)
+    assert search(model, sources, limits, GREEDY) == expected
 
 
 @given(models, sentences, configs)
@@ -128,20 +89,20 @@ def chain(*probabilities):
 def test_the_papers_penalty_lets_the_longer_win_where_plain_probability_would_not():
     model = chain(0.47, 1.0, 1.0, 1.0, 1.0, 1.0)
     assert (PAPER.beam, PAPER.alpha) == (4, 0.6)  # section 6.1
-    assert search(model, [0], [50], PAPER) == [[2, 3, 4, 5, 6, 7]]
-    assert search(model, [0], [50], SearchConfig(alpha=0.0)) == [[]]
+    assert best(model, [0], [50], PAPER) == [[2, 3, 4, 5, 6, 7]]
+    assert best(model, [0], [50], SearchConfig(alpha=0.0)) == [[]]
     assert length_penalty(1, 0.6) == 1
     assert length_penalty(7, 0.6) == pytest.approx(2**0.6)
 
 
 def test_an_ended_hypothesis_does_not_stop_a_longer_one_that_can_still_win():
     """The short one ends in the first step, and is only beaten by the twenty-second token."""
-    assert search(chain(0.35, *[1.0] * 20), [0], [50], SearchConfig(beam=2)) == [list(range(2, 23))]
+    assert best(chain(0.35, *[1.0] * 20), [0], [50], SearchConfig(beam=2)) == [list(range(2, 23))]
 
 
 def test_a_sentence_stops_when_nothing_open_can_win():
     model = chain(0.01, *[0.9] * 20)
-    assert search(model, [0], [20], SearchConfig(beam=2, alpha=0.6)) == [[]]
+    assert best(model, [0], [20], SearchConfig(beam=2, alpha=0.6)) == [[]]
     assert len(model.rows_seen) == 1  # log 0.01 is too far behind for any length penalty
 
 
@@ -156,14 +117,14 @@ def test_finished_sentences_cost_nothing():
 def test_no_hypothesis_is_longer_than_its_limit():
     model = Table(3, 5)
     model.logits[:, EOS] = -9.0
-    assert [len(row) for row in search(model, [1, 2, 3], [2, 0, 4], PAPER)] == [2, 0, 4]
+    assert [len(row) for row in best(model, [1, 2, 3], [2, 0, 4], PAPER)] == [2, 0, 4]
 
 
 def test_a_model_that_has_lost_its_mind_still_comes_to_an_end():
     model = Table(0, 5)
     model.logits.fill_(torch.nan)
-    assert search(model, [0, 1], [50, 3], PAPER) == [[], []]
+    assert best(model, [0, 1], [50, 3], PAPER) == [[], []]
 
 
 def test_no_sentences_give_no_translations():
-    assert beam(Table(0, 5), Table(0, 5).start([]), BOS, EOS, torch.zeros(0, dtype=torch.long), PAPER) == []
+    assert search(Table(0, 5), [], [], PAPER) == []

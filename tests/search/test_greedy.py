@@ -1,5 +1,7 @@
 import torch
 
+from regard.search.beams import Bounds
+from regard.search.config import GREEDY
 from regard.search.greedy import greedy
 
 BOS, EOS = 0, 1
@@ -24,20 +26,25 @@ class Countdown:
     reorder = expand
 
 
+def search(model, state, limits):
+    found = greedy(model, torch.tensor(state, dtype=torch.long), BOS, EOS, Bounds.of(limits), GREEDY)
+    return [list(only.tokens) for (only,) in found]
+
+
 def test_the_highest_score_is_kept_until_the_end_mark():
-    found = greedy(Countdown(), torch.tensor([5]), BOS, EOS, torch.tensor([50]))
+    found = search(Countdown(), [5], [50])
     assert found == [[5, 4, 3, 2]]
 
 
 def test_rows_end_by_themselves_and_keep_their_place():
     model = Countdown()
-    found = greedy(model, torch.tensor([3, 1, 5]), BOS, EOS, torch.tensor([50, 50, 50]))
+    found = search(model, [3, 1, 5], [50, 50, 50])
     assert found == [[3, 2], [], [5, 4, 3, 2]]
     assert model.rows_seen == [3, 2, 2, 1, 1]  # finished rows cost nothing
 
 
 def test_each_row_has_its_own_limit():
-    found = greedy(Countdown(), torch.tensor([9, 9, 9]), BOS, EOS, torch.tensor([2, 0, 4]))
+    found = search(Countdown(), [9, 9, 9], [2, 0, 4])
     assert found == [[9, 8], [], [9, 8, 7, 6]]
 
 
@@ -48,11 +55,8 @@ def test_ties_go_to_the_lowest_id():
             scores[:, [4, 7]] = 1.0
             return scores, state
 
-    assert greedy(Tied(), torch.tensor([0]), BOS, EOS, torch.tensor([2])) == [[4, 4]]
+    assert search(Tied(), [0], [2]) == [[4, 4]]
 
 
 def test_no_rows_give_no_rows():
-    assert (
-        greedy(Countdown(), torch.zeros(0, dtype=torch.long), BOS, EOS, torch.zeros(0, dtype=torch.long))
-        == []
-    )
+    assert search(Countdown(), [], []) == []

@@ -61,7 +61,7 @@ class Translator:
         for batch in self._batches(ids, full, beam):
             rows = self._engine.translate([ids[i] for i in batch], config)
             for index, row in zip(batch, rows, strict=True):
-                found[index] = row
+                found[index] = list(row[0].tokens)
             on_done(len(batch))
         return [_on_one_line(text) for text in self._tokenizer.detokenize(found)]
 

@@ -1,0 +1,50 @@
+"""Engine: ids in, hypotheses out; what every road from a model to its translations promises."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from regard.errors import RegardError
+from regard.search.config import SearchConfig
+from regard.search.hypothesis import Hypothesis
+from regard.search.wish import Wish
+
+EXTRA = 50
+"""A translation may be this much longer than its source (section 6.1)."""
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Translates ids in one batch; which others are in it changes no answer."""
+
+    @property
+    def longest(self) -> int:
+        """Source tokens that it takes at most."""
+        ...
+
+    def translate(
+        self,
+        sources: Sequence[Sequence[int]],
+        config: SearchConfig,
+        wishes: Sequence[Wish] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """For each source its `n_best` best translations, the best first; fewer if fewer were found.
+
+        Each has at least one. Where nothing that can be written keeps to the wish, that one is
+        empty, with a log-probability of minus infinity.
+        """
+        ...
+
+
+def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) -> int:
+    """Tokens that the translation may have; `longest` is the model's own limit.
+
+    A wish that needs more room than is usual gets it, but not more than was allowed in so many words.
+    """
+    needed = len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required)
+    allowed = longest if config.max_length is None else min(config.max_length, longest)
+    if needed > allowed:
+        raise RegardError(
+            f"a prefix and required phrases of {needed} tokens do not fit into {allowed}; ask for less"
+        )
+    usual = source_length + EXTRA if config.max_length is None else config.max_length
+    return min(max(usual, needed), allowed)

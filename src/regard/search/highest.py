@@ -1,0 +1,83 @@
+"""The highest of many scores, equals always in the same order; and what makes scores of logits."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+CHUNK = 256
+"""Logits that are first looked at through their maximum alone."""
+
+CPU_ROWS = 16
+"""Rows whose probabilities are held at a time: few enough to stay in the processor's cache."""
+
+
+def log_norm(logits: Float[Tensor, "row vocab"]) -> Float[Tensor, " row"]:
+    """The logarithm of the sum of exponentials: a logit less it is a log-probability, never above 0.
+
+    By way of the highest probability, because softmax is one kernel, the same for a row wherever it
+    stands, and `logsumexp` four passes over all logits.
+    """
+    size = len(logits) if logits.is_cuda else CPU_ROWS
+    tops = [rows.softmax(dim=1, dtype=torch.float32).amax(dim=1) for rows in logits.split(size)]
+    return logits.amax(dim=1).float() - torch.cat(tops).clamp(max=1.0).log()
+
+
+def highest(
+    scores: Float[Tensor, "sentence choices"], count: int
+) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
+    """The highest scores in order, and where; equals in the order of their places, NaN never.
+
+    `topk` alone promises no order among equals, and the same sentence must have the same answer
+    everywhere. So it is asked about whole numbers of which no two are equal: the bits of the
+    score, in an order that is the score's own, and below them the place counted from the end.
+    """
+    scores = scores.masked_fill(scores.isnan(), -math.inf) + 0.0  # -0.0 and 0.0 are equals
+    bits = scores.view(torch.int32)
+    rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
+    last = scores.shape[1] - 1
+    keys = (rising << 32) + torch.arange(last, -1, -1, device=scores.device)
+    where = last - (keys.topk(count).values & 0xFFFFFFFF)
+    return scores.gather(1, where), where
+
+
+def likeliest(
+    logits: Float[Tensor, "sentence place vocab"],
+    norm: Float[Tensor, "sentence place"],
+    score: Float[Tensor, "sentence place"],
+    count: int,
+) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
+    """The likeliest continuations of all places together: their scores, places and tokens.
+
+    A continuation scores (logit - norm) + score. Only the chosen are ever computed: each chunk of
+    the vocabulary is looked at through its maximum first. A chunk outside the `count` best holds
+    nothing that is wanted, because each of those has one choice at least that comes before all of
+    it, equals included: rounding never turns a lower logit of a row into a higher score.
+    """
+    places, vocab = logits.shape[1:]
+    if vocab < 2 * CHUNK or count > places * (vocab // CHUNK):
+        scores = (logits.float() - norm[:, :, None]) + score[:, :, None]
+        best, where = highest(scores.flatten(1), count)
+        return best, where // vocab, where % vocab
+    maxima = _chunk_maxima(logits)
+    chunks = maxima.shape[2]
+    _, chosen = highest(((maxima - norm[:, :, None]) + score[:, :, None]).flatten(1), count)
+    chosen = chosen.sort(dim=1).values  # back in the order of places, for the equals inside
+    place, chunk = chosen // chunks, chosen % chunks
+    token = chunk[:, :, None] * CHUNK + torch.arange(CHUNK, device=logits.device)
+    inside = logits.flatten(1).gather(1, (place[:, :, None] * vocab + token.clamp(max=vocab - 1)).flatten(1))
+    inside = (inside.float().unflatten(1, (count, CHUNK)) - norm.gather(1, place)[:, :, None]) + score.gather(
+        1, place
+    )[:, :, None]
+    best, where = highest(inside.masked_fill(token >= vocab, -math.inf).flatten(1), count)
+    return best, place.gather(1, where // CHUNK), token.flatten(1).gather(1, where)
+
+
+def _chunk_maxima(logits: Float[Tensor, "sentence place vocab"]) -> Float[Tensor, "sentence place chunk"]:
+    """The maximum of each run of tokens; the last may be shorter."""
+    whole = logits.shape[2] // CHUNK * CHUNK
+    maxima = logits[:, :, :whole].unflatten(2, (-1, CHUNK)).amax(dim=3)
+    if whole < logits.shape[2]:
+        maxima = torch.cat([maxima, logits[:, :, whole:].amax(dim=2, keepdim=True)], dim=2)
+    return maxima.float()

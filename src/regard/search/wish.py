@@ -1,0 +1,34 @@
+"""Wish: what one sentence asks of its translation, beyond how hard to search."""
+
+from dataclasses import dataclass
+
+Tokens = tuple[int, ...]
+SEPARATE, LETTER, DIGIT = range(3)
+KINDS = 3
+"""Of characters: those that never make a word longer, and those that do among their like."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What kind of character each token begins and ends with, by its id.
+
+    With them a required phrase must stand by itself: "cat" is not in "category".
+    """
+
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Holds inside the search: what does not keep to it is never written."""
+
+    prefix: Tokens = ()
+    """How the translation begins."""
+    required: tuple[tuple[Tokens, ...], ...] = ()
+    """Phrases that must occur, each as its alternatives, such as with and without a space before it."""
+    forbidden: tuple[Tokens, ...] = ()
+    """What must not occur."""
+
+
+NO_WISH = Wish()
