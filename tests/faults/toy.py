@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 from torch.nn import functional
 
-from regard.checkpoint import publish, sha256
+from regard.checkpoint import WEIGHTS, publish, sha256
 from regard.train.average import Ema
 from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
@@ -22,7 +22,7 @@ from regard.train.state import TENSORS, TRAINING, State, newest_whole, resume
 from regard.train.step import EagerStep
 from regard.train.trainable import Counts
 from regard.train.validation import Validation
-from regard.train.weights import WEIGHTS, save_weights
+from regard.train.weights import save_weights
 
 BATCHES = 7
 """In an epoch."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import add_search, load, translate
+from regard.cli.translator import add_computing, add_search, load, translate
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_search(parser)
+    add_computing(parser)
     parser.set_defaults(run=run_score)
 
 

@@ -112,9 +112,8 @@ def _kill(process: "subprocess.Popen[bytes]", out: Path, after: int) -> int:
 
 def _compared(whole: Path, killed: Path, steps: int) -> str:
     """What was compared, for a person; refused if anything differs."""
-    from regard.checkpoint import sha256
+    from regard.checkpoint import WEIGHTS, sha256
     from regard.train.state import TENSORS
-    from regard.train.weights import WEIGHTS
 
     first, second = losses(whole), losses(killed)
     equal = [step for step in first if first[step] == second.get(step)]

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from regard.checkpoint import find_model, read_manifest
+from regard.checkpoint import WEIGHTS, find_model, read_manifest
 from regard.config import merge, read_settings
 from regard.errors import ConfigError, require
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
-from regard.tasks.folder import CONFIG, WEIGHTS, Model, load_model
+from regard.tasks.folder import CONFIG, Model, load_model
 from regard.text.extending import made_of
 from regard.text.tokenizer import Tokenizer
 

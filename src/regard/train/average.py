@@ -6,7 +6,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from regard.train.weights import WEIGHTS, load_tensors
+from regard.checkpoint import WEIGHTS
+from regard.train.weights import load_tensors
 
 
 class Ema:

@@ -53,5 +53,5 @@ class Trainable(Protocol[Batch]):
     def validate(self) -> Validation: ...
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Writes the model as it is now, its weights as `weights.WEIGHTS`; says what the manifest should."""
+        """Writes the model as it is now, its weights as `WEIGHTS`; says what the manifest should."""
         ...

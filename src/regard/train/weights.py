@@ -8,9 +8,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from regard.checkpoint import WEIGHTS
 from regard.errors import CheckpointError
-
-WEIGHTS = "model.safetensors"
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

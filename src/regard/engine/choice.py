@@ -1,0 +1,68 @@
+"""Which engine translates, and why; no torch and no CTranslate2, so that choosing costs nothing."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+from regard.errors import ConfigError
+from regard.model.config import ModelConfig
+from regard.search.config import PAPER, SearchConfig
+
+EngineName = Literal["auto", "torch", "ctranslate2"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An engine, and the reason for it, in words that can follow its name."""
+
+    name: Literal["torch", "ctranslate2"]
+    why: str
+
+
+def choose(
+    wanted: EngineName,
+    *,
+    gpu: bool,
+    model: ModelConfig,
+    precision: Precision = "auto",
+    search: SearchConfig = PAPER,
+    wishes: bool = False,
+) -> Choice:
+    """CTranslate2 on a CPU, where it is installed and can do what is asked; torch for all else.
+
+    `gpu` is whether a GPU will compute, `wishes` whether any sentence has one. An engine asked for by
+    name is refused if it cannot do the rest.
+    """
+    if wanted == "torch":
+        return Choice("torch", "as asked")
+    obstacle = _obstacle(gpu) or inexpressible(model, precision, search, wishes)
+    if wanted == "auto":
+        return Choice("torch", obstacle) if obstacle else Choice("ctranslate2", "the fastest on a CPU")
+    if obstacle:
+        raise ConfigError(f"the engine ctranslate2 cannot be used: {obstacle}; choose torch or auto")
+    return Choice("ctranslate2", "as asked")
+
+
+def inexpressible(
+    model: ModelConfig, precision: Precision = "auto", search: SearchConfig = PAPER, wishes: bool = False
+) -> str | None:
+    """What of all this CTranslate2 has no word for, if anything."""
+    asked = {
+        'model.norm = "literal"': model.norm == "literal",
+        "bf16": precision == "bf16",
+        "sampling": search.sampling is not None,
+        "no_repeat_ngram": search.no_repeat_ngram is not None,
+        "to leave out unknown characters": not search.unknown,
+        "prefixes, required and forbidden phrases": wishes,
+    }
+    missing = [words for words, is_asked in asked.items() if is_asked]
+    return f"CTranslate2 cannot do this: {', '.join(missing)}" if missing else None
+
+
+def _obstacle(gpu: bool) -> str | None:
+    if gpu:
+        return "a GPU computes"
+    if find_spec("ctranslate2") is None:
+        return "CTranslate2 is not installed (pip install 'regard[fast]')"
+    return None
