@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 from regard.model.visible import Segments
+from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis
+from regard.search.wish import Wish
 
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
@@ -59,18 +61,25 @@ def segments(lengths: list[int]) -> Segments:
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Of one distribution, rounded as search rounds them."""
-    return logits.float() - logits.float().logsumexp(dim=-1)
+    """Of one distribution, rounded as search rounds them: equal scores must be equal in both."""
+    return logits.float() - log_norm(logits[None])
 
 
-def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1):
-    """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix."""
+def anything(_prefix, _token) -> bool:
+    return True
+
+
+def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1, may=anything):
+    """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix.
+
+    `may` says whether a token may follow a prefix.
+    """
     open_, ended = [((), torch.tensor(0.0))], []
     for length in range(1, limit + 2):
         choices = []
         for prefix, score in open_:
             for token, more in enumerate(log_probabilities(logits(list(prefix)))):
-                if length <= limit or token == eos:
+                if (length <= limit or token == eos) and may(prefix, token):
                     choices.append(((*prefix, token), score + more))
         choices.sort(key=lambda choice: -choice[1])  # stable: equals keep their order
         kept = choices[: beam - len(ended)]
@@ -79,8 +88,8 @@ def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_bes
     return best_ended(ended, alpha, n_best)
 
 
-def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1):
-    """Exhaustive search: the score of all that can be said within the limit."""
+def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1, keep=bool):
+    """Exhaustive search: the score of all that can be said within the limit, and that `keep` lets pass."""
     ended, open_ = [], [((), torch.tensor(0.0))]
     for length in range(1, limit + 2):
         grown = []
@@ -90,7 +99,26 @@ def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1):
             words = [token for token in range(len(more)) if token != eos and length <= limit]
             grown += [((*prefix, token), score + more[token]) for token in words]
         open_ = grown
-    return best_ended(ended, alpha, n_best)
+    return best_ended([one for one in ended if keep(one[0])], alpha, n_best)
+
+
+def keeps_to(wish: Wish, tokens: tuple[int, ...], no_repeat: int | None = None) -> bool:
+    """Whether a finished translation has what was wished for; its forced beginning is nobody's fault."""
+    ends = range(len(wish.prefix) + 1, len(tokens) + 1)
+
+    def occurs(phrase) -> bool:
+        return any(tokens[end - len(phrase) : end] == phrase for end in range(len(phrase), len(tokens) + 1))
+
+    def repeats(end: int) -> bool:
+        run = tokens[end - no_repeat : end] if end >= no_repeat else None
+        return any(tokens[other - no_repeat : other] == run for other in range(no_repeat, end))
+
+    return (
+        tokens[: len(wish.prefix)] == wish.prefix
+        and all(any(occurs(alternative) for alternative in phrase) for phrase in wish.required)
+        and not any(tokens[:end][-len(bad) :] == bad for bad in wish.forbidden for end in ends)
+        and (no_repeat is None or not any(repeats(end) for end in ends))
+    )
 
 
 def best_ended(ended, alpha: float, n_best: int) -> list[Hypothesis]:

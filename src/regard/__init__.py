@@ -7,19 +7,42 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
     from regard.model.transformer import Transformer
+    from regard.search.config import Sampling, SearchConfig
+    from regard.tasks.answer import Translation
+    from regard.tasks.asked import Asked
     from regard.tasks.translator import Translator
+    from regard.text.glossary import Glossary
 
 __version__ = "0.1.0"
-__all__ = ["BASE", "BIG", "SMALL", "TINY", "ModelConfig", "RegardError", "Transformer", "Translator"]
+__all__ = [
+    "BASE",
+    "BIG",
+    "SMALL",
+    "TINY",
+    "Asked",
+    "Glossary",
+    "ModelConfig",
+    "RegardError",
+    "Sampling",
+    "SearchConfig",
+    "Transformer",
+    "Translation",
+    "Translator",
+]
 
 _HOMES = {
     "BASE": "regard.model.config",
     "BIG": "regard.model.config",
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
+    "Asked": "regard.tasks.asked",
+    "Glossary": "regard.text.glossary",
     "ModelConfig": "regard.model.config",
     "RegardError": "regard.errors",
+    "Sampling": "regard.search.config",
+    "SearchConfig": "regard.search.config",
     "Transformer": "regard.model.transformer",
+    "Translation": "regard.tasks.answer",
     "Translator": "regard.tasks.translator",
 }
 

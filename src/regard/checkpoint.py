@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from regard.errors import CheckpointError, FormatError, SaveError
 
@@ -44,13 +45,28 @@ def write_whole(folder: Path, fill: Callable[[Path], dict[str, Any]], over: bool
         raise
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A file to be filled that appears whole or stays as it was before; it keeps its permissions."""
+    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
 def write_file(path: Path, content: str) -> None:
     """One file, whole or as it was before."""
-    temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
-    temporary.write_text(content, encoding="utf-8", newline="\n")
-    _sync(temporary)
-    temporary.replace(path)
-    _sync(path.parent)
+    with writing(path) as file:
+        file.write(content.encode("utf-8"))
 
 
 def remove_whole(folder: Path) -> None:

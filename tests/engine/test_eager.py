@@ -3,11 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from oracles import beam_one_by_one, greedy_one_by_one
+from oracles import beam_one_by_one, greedy_one_by_one, keeps_to
 from regard.engine.eager import EagerEngine
 from regard.engine.engine import EXTRA, Engine
+from regard.errors import RegardError
 from regard.model.transformer import Transformer
-from regard.search.config import GREEDY, PAPER, SearchConfig
+from regard.search.config import GREEDY, PAPER, Sampling, SearchConfig
+from regard.search.wish import NO_WISH, Wish
 from regard.text.tokenizer import BOS, EOS
 
 
@@ -74,3 +76,54 @@ def test_a_gpu_finds_the_same(micro_model, config):
     rows = sources(20)
     expected = tokens(EagerEngine(micro_model).translate(rows, config))
     assert tokens(EagerEngine(micro_model.cuda()).translate(rows, config)) == expected
+
+
+def test_wishes_and_rules_reach_the_search(micro_model):
+    engine, row = EagerEngine(micro_model), sources(1)[0]
+    wishes = [Wish((7, 7)), Wish(required=(((8, 9), (9, 8)), ((11,),))), Wish(forbidden=((4,),)), NO_WISH]
+    config = SearchConfig(3, n_best=3, min_length=4, max_length=12)
+    found = engine.translate([row] * 4, config, wishes)
+    for answer, wish in zip(found, wishes, strict=True):
+        assert len(answer) == 3
+        for one in answer:
+            assert keeps_to(wish, one.tokens)
+            assert 4 <= len(one.tokens) <= 12
+    assert found[3:] == engine.translate([row], config)
+
+
+def test_greedy_search_too_writes_what_is_required(micro_model):
+    ((best,),) = EagerEngine(micro_model).translate([[5, 6]], GREEDY, [Wish(required=(((8, 9),),))])
+    assert keeps_to(Wish(required=(((8, 9),),)), best.tokens)
+
+
+def test_what_does_not_fit_is_refused(micro_model):
+    engine, wish = EagerEngine(micro_model), Wish((3,) * 5, required=(((4,) * 36,),))
+    with pytest.raises(RegardError, match="41 tokens do not fit into 39"):
+        engine.translate([[5]], PAPER, [wish])
+    with pytest.raises(RegardError, match="required phrases need a beam"):
+        engine.translate([[5]], SearchConfig(sampling=Sampling()), [Wish(required=(((4,),),))])
+
+
+def test_a_wish_that_needs_more_room_than_is_usual_gets_it(micro_model, monkeypatch):
+    monkeypatch.setattr("regard.engine.engine.EXTRA", 0)
+    ((best,),) = EagerEngine(micro_model).translate([[5]], GREEDY, [Wish((6, 7, 8))])
+    assert best.tokens == (6, 7, 8)
+
+
+def test_without_unknown_characters_no_byte_is_written(micro):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, vocab_size=300))
+    rows = [[260, 270], [280]]
+    bytes_ = range(3, 259)
+    free = EagerEngine(model).translate(rows, SearchConfig(max_length=9))
+    assert any(token in bytes_ for (one,) in free for token in one.tokens)
+    for config in (SearchConfig(max_length=9, unknown=False), SearchConfig(1, max_length=9, unknown=False)):
+        for (one,) in EagerEngine(model).translate(rows, config):
+            assert not any(token in bytes_ for token in one.tokens)
+
+
+def test_sampled_translations_are_the_same_beside_others(micro_model):
+    engine, rows = EagerEngine(micro_model), sources(4)
+    config = SearchConfig(n_best=2, sampling=Sampling(seed=3), max_length=8)
+    together = tokens(engine.translate(rows, config))
+    assert [tokens(engine.translate([row], config))[0] for row in rows] == together

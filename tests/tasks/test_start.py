@@ -119,8 +119,8 @@ def test_before_training_an_extended_model_says_what_the_old_one_said(home):
     size = old.tokenizer.vocab_size
     unchanged = [text for text, row in zip(texts, rows, strict=True) if row and max(row) < size]
     assert 5 < len(unchanged) < len(texts) - 20
-    found = Translator(new, tokenizer).translate(unchanged, beam=1)
-    assert found == Translator(old.transformer, old.tokenizer).translate(unchanged, beam=1)
+    found = Translator.of(new, tokenizer).translate(unchanged, beam=1)
+    assert found == Translator.of(old.transformer, old.tokenizer).translate(unchanged, beam=1)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])

@@ -1,17 +1,23 @@
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
 
 import regard
+from echo import Echo, Mirror
 from regard.config import to_toml
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.model.transformer import Transformer
+from regard.search.config import SearchConfig
+from regard.tasks.asked import Asked
 from regard.tasks.folder import load_model, save_model
 from regard.tasks.translation import TranslationRun
 from regard.tasks.translator import Translator
+from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
@@ -42,22 +48,22 @@ def folder(parts, tmp_path):
 
 
 def test_translations_come_in_the_order_of_their_texts(parts):
-    translator = Translator(*parts)
+    translator = Translator.of(*parts)
     together = translator.translate(SENTENCES)
     assert together == [translator.translate([sentence])[0] for sentence in SENTENCES]
     assert translator.translate(SENTENCES[::-1]) == together[::-1]
 
 
 def test_many_batches_give_what_one_does(parts, monkeypatch):
-    expected = Translator(*parts).translate(SENTENCES)
-    monkeypatch.setattr("regard.tasks.translator.BATCH_TOKENS", 9)
+    expected = Translator.of(*parts).translate(SENTENCES)
+    monkeypatch.setattr("regard.tasks.engines.BATCH_TOKENS", 9)
     done = []
-    assert Translator(*parts).translate(SENTENCES, on_done=done.append) == expected
+    assert Translator.of(*parts).translate(SENTENCES, on_done=done.append) == expected
     assert len(done) > 3
 
 
 def test_the_papers_beam_is_the_default_and_others_can_be_had(parts):
-    translator = Translator(*parts)
+    translator = Translator.of(*parts)
     assert translator.translate(SENTENCES) == translator.translate(SENTENCES, beam=4, alpha=0.6)
     assert translator.translate(SENTENCES) != translator.translate(SENTENCES, beam=1)
     for wrong in ({"beam": 0}, {"alpha": -0.1}, {"alpha": math.nan}):
@@ -71,43 +77,115 @@ def test_a_translation_is_always_one_line(parts):
     with torch.no_grad():
         model.output.weight[newline] = 10.0
         model.decoder.layers[-1].around_feed_forward.norm.bias.fill_(10.0)
-    (found,) = Translator(model, tokenizer).translate(["cat"])
+    (found,) = Translator.of(model, tokenizer).translate(["cat"])
     assert tokenizer.piece(newline) == "<0x0A>"
     assert set(found) == {" "}
 
 
 def test_a_blank_text_stays_blank(parts):
-    assert Translator(*parts).translate(["", "  ", "\t"]) == ["", "", ""]
-    assert Translator(*parts).translate([]) == []
+    assert Translator.of(*parts).translate(["", "  ", "\t"]) == ["", "", ""]
+    assert Translator.of(*parts).translate([]) == []
 
 
 def test_spaces_around_a_text_change_nothing(parts):
-    translator = Translator(*parts)
+    translator = Translator.of(*parts)
     assert translator.translate(["  the cat \n"]) == translator.translate(["the cat"])
 
 
-def test_a_text_too_long_is_named_before_anything_is_translated(parts):
-    done = []
-    with pytest.raises(DataError, match=r"sentence 2 .* pieces and this model takes at most 23; split it"):
-        Translator(*parts).translate(["cat", "the cat sees " * 20], on_done=done.append)
-    assert done == []
+def test_a_text_too_long_is_translated_sentence_by_sentence(parts):
+    translator = Translator.of(*parts)
+    texts = ["The cat sees the dog. ", "The dog sees a bird. ", "A bird sings there. "] * 3
+    (found,) = translator.detailed(["".join(texts)])
+    assert found.text == " ".join(translator.translate(texts))
+    assert (found.fate, found.note) == (
+        "split",
+        "split into 9 parts, because this model takes at most 23 pieces",
+    )
+    assert found.log_probability == pytest.approx(
+        sum(each.log_probability for each in translator.detailed(texts)), rel=1e-5
+    )
+
+
+def test_a_text_too_long_is_cut_or_skipped_if_asked(parts):
+    translator, text = Translator.of(*parts), "the cat sees the dog " * 20
+    short, (cut,) = ["cat"], translator.detailed([text], asked=Asked(long="cut"))
+    assert cut.fate == "cut"
+    assert "only its first 23 pieces" in cut.note
+    kept = parts[1].detokenize([parts[1].tokenize([text.strip()])[0][:23]])
+    assert [cut.text] == translator.translate(kept)
+    skipped, other = translator.detailed([text, *short], asked=Asked(long="skip"))
+    assert (skipped.text, skipped.fate) == ("", "skipped")
+    assert [other.text] == translator.translate(short)
+
+
+def test_the_next_best_come_with_their_scores(parts):
+    (found,) = Translator.of(*parts).detailed(["the cat sings."], SearchConfig(n_best=3))
+    ranked = [found, *found.alternatives]
+    assert len({each.tokens for each in ranked}) == 3
+    assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
+    for each in ranked:
+        length = len(each.tokens) + 1
+        assert each.score == pytest.approx(each.log_probability / ((5 + length) / 6) ** 0.6, rel=1e-5)
+
+
+def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
+    engine, tokenizer = Echo(), learn_tokenizer(TEXTS, 300)
+    translator = Translator(engine, tokenizer)
+    assert translator.translate(SENTENCES, asked=Asked(deterministic=True)) == [s.strip() for s in SENTENCES]
+    assert engine.batches == [1] * 5
+    translator.translate(SENTENCES)
+    assert engine.batches[5:] == [5]
+
+
+def test_what_is_wished_for_is_asked_of_each_sentence():
+    engine, tokenizer = Echo(longest=9), learn_tokenizer(TEXTS, 300)
+    asked = Asked(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)), forbidden=("sings",))
+    Translator(engine, tokenizer).translate(
+        ["the dog", "cat", "the cat sees the dog. The cat sings, too."], asked=asked
+    )
+    (prefix,) = tokenizer.tokenize(["a"])
+    by_text = {tokenizer.detokenize([source])[0]: wish for source, wish in engine.wishes}
+    assert by_text["the dog"].prefix == by_text["cat"].prefix == tuple(prefix)
+    assert [wish.prefix for text, wish in by_text.items() if text.startswith("The cat")] == [()]
+    assert [len(wish.required) for wish in (by_text["the dog"], by_text["cat"])] == [2, 1]
+    assert all(wish.forbidden for wish in by_text.values())
+
+
+def test_words_are_aligned_and_judged_by_a_reader():
+    tokenizer = learn_tokenizer(TEXTS, 300)
+    translator = Translator(Echo(longest=9), tokenizer, reader=Mirror())
+    asked = Asked(alignments=True, confidences=True)
+    (found,) = translator.detailed(["the cat sings."], asked=asked)
+    assert found.alignment == ((0, 0), (1, 1), (2, 2))
+    assert [word.text for word in found.words] == ["the", "cat", "sings."]
+    assert all(word.confidence == pytest.approx(0.5) for word in found.words)
+    (long,) = translator.detailed(["the cat sees the dog. The cat sings, too."], asked=asked)
+    assert long.alignment == tuple((i, i) for i in range(9))
+    assert [word.text for word in long.words] == long.text.split()
+    with pytest.raises(ConfigError, match="no alignments and no confidences; choose the engine torch"):
+        Translator(Echo(), tokenizer).detailed(["cat"], asked=Asked(alignments=True))
 
 
 def test_one_text_without_a_list_is_refused(parts):
     for wrong in ("cat", [b"cat"], [None]):
         with pytest.raises(TypeError):
-            Translator(*parts).translate(wrong)
+            Translator.of(*parts).translate(wrong)
+
+
+def test_half_a_character_is_refused(parts):
+    with pytest.raises(DataError, match="text 2 has half a character in it"):
+        Translator.of(*parts).translate(["cat", "a \ud83d b"])
 
 
 def test_progress_adds_up(parts):
     done = []
-    Translator(*parts).translate(SENTENCES, on_done=done.append)
+    Translator.of(*parts).translate(SENTENCES, on_done=done.append)
     assert sum(done) == len(SENTENCES)
 
 
 def test_a_saved_model_translates_as_before(parts, folder):
-    loaded = regard.Translator.load(folder)
-    assert loaded.translate(SENTENCES) == Translator(*parts).translate(SENTENCES)
+    loaded = regard.Translator.load(folder, engine="torch")
+    assert loaded.translate(SENTENCES) == Translator.of(*parts).translate(SENTENCES)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
@@ -208,3 +286,8 @@ def test_loading_runs_no_code_from_the_folder():
         words = path.read_text()
         assert "import pickle" not in words, path
         assert "torch.load" not in words, path
+
+
+def test_the_api_needs_no_torch_until_an_engine_does():
+    code = "import sys, regard; regard.Translator; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

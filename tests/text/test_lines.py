@@ -13,7 +13,7 @@ from memory import peak
 from regard.errors import DataError
 from regard.text import lines as lines_module
 from regard.text.corpus import split_lines
-from regard.text.lines import LONGEST, count_lines, read_lines
+from regard.text.lines import LONGEST, any_lines, count_lines, read_lines
 
 ODD = {
     "separators": "a\u2028b\u2029c\u0085d\n".encode(),
@@ -170,3 +170,32 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path, line):
     [said], megabytes = peak(code, tmp_path / "bomb.gz")
     assert "bomb.gz unpacks to more than 100 times its size" in said
     assert megabytes < 60
+
+
+PIECES = st.lists(st.lists(st.sampled_from(b"a\r\n\xef\xbb\xbf"), max_size=9).map(bytes), max_size=9)
+
+
+@given(PIECES)
+def test_lines_of_any_length_are_the_lines_of_the_file(tmp_path_factory, pieces):
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(b"".join(pieces))
+    groups = any_lines(iter(pieces), longest=99)
+    assert [line.content for group in groups for line in group] == list(read_lines(path))
+
+
+@given(PIECES, st.integers(1, 5))
+def test_of_a_line_too_long_the_beginning_is_kept_and_the_rest_counted(pieces, longest):
+    whole = [line.content for group in any_lines(iter(pieces), 999) for line in group]
+    found = [line for group in any_lines(iter(pieces), longest) for line in group]
+    for line, content in zip(found, whole, strict=True):
+        assert content.startswith(line.content.removesuffix(b"\r"))
+        assert len(line.content) + line.beyond - len(content) in (0, 1)  # a carriage return may be counted
+        assert len(line.content) <= longest
+
+
+def test_a_short_line_is_given_at_once():
+    def pieces():
+        yield b"a\n"
+        raise AssertionError("it waits for more")
+
+    assert next(any_lines(pieces(), 99)) == [(b"a", 0)]

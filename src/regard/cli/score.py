@@ -8,8 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import add_search, load, translate
+from regard.cli.translator import add_computing, add_search, load, translate
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
@@ -32,11 +33,14 @@ what it prints
   BLEU and chrF by sacreBLEU, each with the signature that belongs beside it in print; `brevity` is
   what BLEU was multiplied by because the translations are short. Tokenised lower-case BLEU is the
   figure of papers on Multi30k; it needs pip install "regard[moses]". docs/scores.md says more.
+  With --given: for each reference its log-probability and its perplexity, a tab between them; with
+  --json also each piece, each word's confidence, and which source word it goes back to.
 
 examples
   regard score runs/en-de --source test.en --reference test.de
   regard score runs/en-de --source test.en.gz --reference test.de.gz --beam 5 --alpha 1 --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
+  regard score runs/en-de --given --source test.en --reference test.de > likely.tsv
 """
 
 
@@ -64,12 +68,22 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         metavar="CODE",
         help="how to tokenise for tokenised BLEU: de, fr, ... (default: the ending of the reference's name)",
     )
+    parser.add_argument(
+        "--given",
+        action="store_true",
+        help="translate nothing: how likely does MODEL hold the references to be?",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     add_search(parser)
+    add_computing(parser)
     parser.set_defaults(run=run_score)
 
 
 def run_score(options: argparse.Namespace) -> None:
+    if options.given:
+        check_given(options)
+        run_given(options)
+        return
     _check_flags(options)
     from regard.metrics.compare import compare
     from regard.metrics.scores import all_scores

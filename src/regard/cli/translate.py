@@ -1,22 +1,51 @@
 """`regard translate`: one line in, one line out."""
 
 import argparse
+import os
+import stat
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import add_search, load, translate
-from regard.errors import DataError, RegardError
+from regard.cli.asking import add_flags, commission
+from regard.cli.output import is_stream, opened, refuse_unwritable
+from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.tasks.translator import Translator
+    from regard.cli.progress import Watch
+    from regard.tasks.commission import Commission
+    from regard.tasks.report import Report, Trouble
+    from regard.tasks.windows import Size, Window
+
+LARGE = 2**18
+"""Bytes of input from which on finished parts are kept, and several processes pay for their start."""
+WORKER = 2**29
+"""Bytes of memory that a process takes besides the model."""
+WEIGHTS = 4
+"""How many times the size of the model's file a process takes for it."""
+
+DESCRIPTION = """\
+Translate each line of the input: as many lines come out as went in, in the same order, whatever is in
+them. A line that cannot be translated becomes an empty one and is reported at the end.
+"""
 
 EPILOG = """\
+exit codes
+  0  every line is translated
+  1  refused: something must be put right first
+  3  the disk is full, or may not be written to; what is finished is kept
+  4  done, but some lines could not be translated: they are empty, and named on stderr and in --report
+
 examples
   echo "Jane visits Africa in September." | regard translate runs/demo
   regard translate runs/demo --input new.en.gz --output new.fr
   regard translate runs/demo --beam 1 < new.en
+  regard translate runs/demo --input big.en --output big.fr     killed? the same command goes on
+  regard translate runs/demo --n-best 4 --json < new.en         all that is known, for programs
+  regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare, one on each line
 """
 
 
@@ -24,57 +53,171 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "translate",
         help="translate text, one line in, one line out",
-        description="Translate each line of the input; blank lines stay blank and the order is kept.",
+        description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument(
-        "--input",
-        metavar="FILE",
-        type=Path,
-        help="text to translate: plain, .gz, .xz or .zst (default: stdin)",
-    )
-    parser.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
-    add_search(parser)
+    add_flags(parser)
     parser.set_defaults(run=run_translate)
 
 
 def run_translate(options: argparse.Namespace) -> None:
-    if options.output is not None:
-        refuse_unwritable(options.output)
-    if options.input is None and sys.stdin is None:
-        raise RegardError("there is no stdin to read; give --input FILE")
-    if options.input is None and sys.stdin.isatty():
-        _converse(load(options), options)
-        return
-    lines = _read(options.input)
-    translations = translate(load(options), lines, options)
-    content = "".join(line + "\n" for line in translations).encode("utf-8")
-    if options.output is None:
-        sys.stdout.buffer.write(content)
-    else:
-        write_output(options.output, content)
+    for path in (options.output, options.report):
+        if path is not None:
+            refuse_unwritable(path)
+    source = _source(options.input)
+    asked = commission(options)
+    from regard.cli.progress import Watch
+    from regard.tasks.engines import on_gpu
+    from regard.tasks.report import Report
+    from regard.tasks.windows import GPU_SIZE, SIZE
 
-
-def _read(path: Path | None) -> list[str]:
-    """All lines, so that whatever is wrong with one of them is said before anything is written."""
-    from regard.text.corpus import read_texts, split_lines
-
-    return split_lines(sys.stdin.buffer.read(), "stdin") if path is None else read_texts(path)
-
-
-def _converse(translator: "Translator", options: argparse.Namespace) -> None:
-    """A person is typing: answer each line as it comes."""
-    from regard.text.corpus import as_text
-
-    sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            text = as_text(line.removesuffix(b"\n"), "stdin", number)
-            answer = translator.translate([text], beam=options.beam, alpha=options.alpha)[0]
-        except DataError as error:
-            sys.stderr.write(f"regard: {error}\n")
+    gpu, choice = on_gpu(options.device), asked.choice()
+    if sys.stderr.isatty():
+        sys.stderr.write(f"  engine {choice.name}: {choice.why}\n")
+    all_cores = gpu or choice.name == "ctranslate2"  # without more processes
+    workers = options.workers or (1 if all_cores else _workers(source, asked))
+    asked = replace(
+        asked,
+        device="cuda" if gpu else "cpu",
+        engine=choice.name,  # the same for all workers, and when it goes on
+        threads=options.threads or (1 if workers > 1 else None),
+    )
+    work = _Work(asked, GPU_SIZE if gpu else SIZE, workers)
+    report = Report()
+    with Watch(source.size, shown=not _talks(options)) as watch:
+        if _is_job(options, source):
+            _as_job(options, work, watch, report)
         else:
-            sys.stdout.buffer.write(answer.encode("utf-8") + b"\n")
-            sys.stdout.buffer.flush()
+            _as_stream(options, source, work, watch, report)
+    if not source.person:
+        sys.stderr.write("".join(f"{line}\n" for line in report.said()))
+    report.refuse_untranslated()
+
+
+class _Source(NamedTuple):
+    """Where the text comes from."""
+
+    path: Path | None
+    """None: stdin."""
+    size: int | None
+    """In bytes, where that is known before the end."""
+    person: bool = False
+    """Who types, and reads the answers."""
+
+
+class _Work(NamedTuple):
+    """How it is translated."""
+
+    commission: "Commission"
+    size: "Size"
+    workers: int
+
+    def windows(self, source: _Source) -> "Iterator[Window]":
+        from regard.tasks.windows import file_windows, stream_windows
+
+        if source.path is not None:
+            return file_windows(source.path, self.size)
+        whole = source.size is not None or self.workers > 1
+        return stream_windows(sys.stdin.fileno(), self.size, full=whole)
+
+
+def _source(path: Path | None) -> _Source:
+    if path is not None:
+        from regard.text.unpack import readable
+
+        with readable(path):
+            known = path.stat()
+            if not stat.S_ISFIFO(known.st_mode):  # whoever writes into one would see us leave
+                path.open("rb").close()
+        return _Source(path, known.st_size if stat.S_ISREG(known.st_mode) else None)
+    if sys.stdin is None:
+        raise RegardError("there is no stdin to read; give --input FILE")
+    if sys.stdin.isatty():
+        sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
+        return _Source(None, None, person=True)
+    found = os.fstat(sys.stdin.fileno())
+    return _Source(None, found.st_size if stat.S_ISREG(found.st_mode) else None)
+
+
+def _talks(options: argparse.Namespace) -> bool:
+    """Whether answers go to the terminal, where a bar would lie among them."""
+    return options.output is None and sys.stdout.isatty()
+
+
+def _workers(source: _Source, asked: "Commission") -> int:
+    """One for each core, if there is enough to do and memory for all."""
+    if source.size is None or source.size < LARGE:
+        return 1
+    import torch
+
+    from regard.train.memory import free_memory
+
+    weights = sum(path.stat().st_size for path in asked.model.iterdir() if path.is_file())
+    free = free_memory(torch.device("cpu"))
+    fit = None if free is None else free // (WORKER + WEIGHTS * weights)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if fit is None else max(1, min(cores, fit))
+
+
+def _is_job(options: argparse.Namespace, source: _Source) -> bool:
+    """From file to file, and large enough for a kill to hurt; or begun as one."""
+    if source.path is None or source.size is None or options.output is None or is_stream(options.output):
+        return False
+    return source.size >= LARGE or options.output.with_name(f"{options.output.name}.parts").exists()
+
+
+def _as_stream(
+    options: argparse.Namespace, source: _Source, work: _Work, watch: "Watch", report: "Report"
+) -> None:
+    """Answers as they are found, each window at once."""
+    from regard.tasks.pool import alone, together
+
+    windows = work.windows(source)
+    if work.workers > 1:
+        answers = together(work.commission, windows, work.workers)
+    else:
+        answers = alone(work.commission, windows, on_done=watch.lines)
+    with ExitStack() as stack:
+        output: BinaryIO = (
+            sys.stdout.buffer if options.output is None else stack.enter_context(opened(options.output))
+        )
+        said = None if options.report is None else stack.enter_context(opened(options.report))
+        for answer in answers:
+            output.write(answer.text.encode("utf-8"))
+            output.flush()
+            report.add(answer.lines, answer.troubles)
+            watch.window(answer.lines, answer.tokens, answer.position)
+            _write_down(answer.troubles, said)
+            for trouble in answer.troubles if source.person else ():
+                sys.stderr.write(f"regard: line {trouble.line}: {trouble.said}\n")
+
+
+def _as_job(options: argparse.Namespace, work: _Work, watch: "Watch", report: "Report") -> None:
+    """Part by part, each kept as soon as it is done."""
+    from regard.tasks.job import Job
+
+    job = Job(options.input, options.output, work.commission, work.size, work.workers)
+    try:
+        with job.opened(options.anew):
+            watch.begin(max((answer.position for answer in job.finished()), default=0))
+            for answer in job.answers(watch.lines):
+                watch.window(answer.lines, answer.tokens, answer.position)
+            with ExitStack() as stack:
+                said = None if options.report is None else stack.enter_context(opened(options.report))
+                for answer in job.finished():
+                    report.add(answer.lines, answer.troubles)
+                    _write_down(answer.troubles, said)
+            job.join()
+    except KeyboardInterrupt:
+        if job.folder.exists():
+            sys.stderr.write(
+                f"\nstopped; what is finished is in {job.folder}, and the same command goes on\n"
+            )
+        raise
+
+
+def _write_down(troubles: "Sequence[Trouble]", said: BinaryIO | None) -> None:
+    if said is not None:
+        said.writelines(trouble.to_json().encode("utf-8") + b"\n" for trouble in troubles)

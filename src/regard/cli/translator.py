@@ -3,49 +3,86 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
+from regard.engine.choice import EngineName, Precision
 from regard.search.config import PAPER, SearchConfig
 
 if TYPE_CHECKING:
     from regard.tasks.translator import Translator
 
+ENGINES = get_args(EngineName)
+PRECISIONS = get_args(Precision)
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """The flags that `load` and `translate` read."""
-    parser.add_argument(
+
+def add_search(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
+    """The flags of a search."""
+    group = parser.add_argument_group("how to search", "Beam search as in the paper, section 6.1.")
+    group.add_argument(
         "--beam",
         metavar="N",
         type=int,
         default=PAPER.beam,
         help=f"hypotheses kept for each sentence (default: {PAPER.beam}); 1 is greedy, and fastest",
     )
-    parser.add_argument(
+    group.add_argument(
         "--alpha",
         metavar="A",
         type=float,
         default=PAPER.alpha,
         help=f"length penalty: more favours longer translations (default: {PAPER.alpha})",
     )
-    parser.add_argument(
+    return group
+
+
+def add_computing(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
+    """The flags that `load` reads."""
+    group = parser.add_argument_group("where and how to compute")
+    group.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
         help="where to compute (default: auto, a GPU if there is one)",
     )
+    group.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help="what computes (default: auto, the fastest there is)",
+    )
+    group.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="auto",
+        help="how exactly (default: auto, the engine's own)",
+    )
+    group.add_argument(
+        "--threads",
+        metavar="N",
+        type=int,
+        help="threads of a process (default: all cores, or 1 for each worker)",
+    )
+    return group
+
+
+def model_folder(path: Path) -> Path:
+    """The model the user means; says so where a run has not left one yet."""
+    from regard.checkpoint import checkpoints, find_model
+
+    folder = find_model(path)
+    if folder in checkpoints(path):
+        sys.stderr.write(f"{path} is not finished; using its last checkpoint, {folder.name}\n")
+    return folder
 
 
 def load(options: argparse.Namespace) -> "Translator":
-    """The model the user means; says so where a run has not left one yet."""
+    """A translator as the flags ask for."""
     SearchConfig(options.beam, options.alpha)  # what cannot work is said before the work
-    from regard.checkpoint import checkpoints, find_model
-
-    folder = find_model(options.model)
-    if folder in checkpoints(options.model):
-        sys.stderr.write(f"{options.model} is not finished; using its last checkpoint, {folder.name}\n")
+    folder = model_folder(options.model)
     from regard.tasks.translator import Translator
 
-    return Translator.load(folder, options.device)
+    return Translator.load(folder, options.device, options.engine, options.precision, threads=options.threads)
 
 
 def translate(translator: "Translator", lines: Sequence[str], options: argparse.Namespace) -> list[str]:

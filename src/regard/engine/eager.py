@@ -1,6 +1,8 @@
 """The plain road from a model to a search: cached keys and values, any device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -8,25 +10,35 @@ from torch import Tensor
 
 from regard.data.batch import source_rows
 from regard.engine.engine import limit
-from regard.model.transformer import Decoding, Transformer
+from regard.engine.ensemble import Ensemble
+from regard.errors import RegardError
+from regard.model.transformer import Transformer
+from regard.search.bans import Bans
 from regard.search.beam import beam
 from regard.search.beams import Bounds
 from regard.search.config import PAPER, SearchConfig
 from regard.search.greedy import greedy
+from regard.search.highest import highest, log_norm
 from regard.search.hypothesis import Hypothesis
-from regard.search.wish import NO_WISH, Wish
-from regard.text.tokenizer import BOS, EOS, PAD
+from regard.search.sampling import sample
+from regard.search.wish import NO_WISH, Edges, Wish
+from regard.text.tokenizer import BOS, BYTES, EOS, MARKS, PAD
+
+SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
+"""The pieces that are single bytes: how characters are written that no piece has."""
 
 
 class EagerEngine:
     """Translates ids with a model as it is; satisfies `Engine`, and `search.step.Step`."""
 
-    def __init__(self, model: Transformer) -> None:
-        self._model = model
+    def __init__(self, model: Transformer | Ensemble, edges: Edges | None = None) -> None:
+        """With the edges of its pieces, required phrases stand by themselves and not in longer words."""
+        self._model, self._edges = model, edges
 
     @property
     def longest(self) -> int:
-        return self._model.config.max_length - 1  # one place is the end mark's
+        model = self._model
+        return model.longest if isinstance(model, Ensemble) else model.config.max_length - 1
 
     def translate(
         self,
@@ -34,39 +46,96 @@ class EagerEngine:
         config: SearchConfig = PAPER,
         wishes: Sequence[Wish] | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best translations found of each row of ids, all in one batch."""
-        if not sources:
-            return []
-        model = self._model
-        device = next(model.parameters()).device
-        source = source_rows(sources).to(device)
+        """The best translations found of each row of ids.
+
+        Sentences with required phrases are searched apart, since they need more room than others.
+        """
         wishes = [NO_WISH] * len(sources) if wishes is None else wishes
-        bounds = Bounds.of(
-            [limit(len(row), self.longest, config, wish) for row, wish in zip(sources, wishes, strict=True)],
-            config.min_length,
-            [wish.prefix for wish in wishes],
-            device,
-        )
-        was_training = model.training
-        model.eval()
+        limits = [
+            limit(len(row), self.longest, config, wish) for row, wish in zip(sources, wishes, strict=True)
+        ]
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        for needy in (False, True):
+            some = [i for i, wish in enumerate(wishes) if bool(wish.required) == needy]
+            if not some:
+                continue
+            answers = self._search(
+                [sources[i] for i in some], [limits[i] for i in some], config, [wishes[i] for i in some]
+            )
+            for i, answer in zip(some, answers, strict=True):
+                found[i] = answer
+        return found
+
+    def _search(
+        self,
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        config: SearchConfig,
+        wishes: Sequence[Wish],
+    ) -> list[list[Hypothesis]]:
+        """All in one batch; either all or none have required phrases."""
+        device = next(self._model.parameters()).device
+        source = source_rows(sources).to(device)
+        required = [wish.required for wish in wishes] if wishes[0].required else None
+        prefixes = [wish.prefix for wish in wishes]
+        bounds = Bounds.of(limits, config.min_length, prefixes, required, self._edges, device)
+        bans = _bans(config, wishes, device)
+        with self._asking():
+            state = self._model.start(source, source != PAD)
+            if config.sampling is not None:
+                if required is not None:
+                    raise RegardError("required phrases need a beam; leave sampling out")
+                return sample(self, state, BOS, EOS, bounds, config, config.sampling, sources, bans)
+            search = greedy if config.beam == 1 and required is None else beam
+            return search(self, state, BOS, EOS, bounds, config, bans)
+
+    def following(
+        self, source: Sequence[int], prefix: Sequence[int], count: int
+    ) -> tuple[float, list[tuple[int, float]]]:
+        """The log-probability of a beginning, and the likeliest tokens after it with theirs."""
+        device = next(self._model.parameters()).device
+        row = source_rows([source]).to(device)
+        before = 0.0
+        with self._asking():
+            logs, state = self._after(self._model.start(row, row != PAD), BOS)
+            for token in prefix:
+                before += float(logs[0, token])
+                logs, state = self._after(state, token)
+            values, tokens = highest(logs, min(count, logs.shape[1]))
+        return before, list(zip(tokens[0].tolist(), values[0].tolist(), strict=True))
+
+    def _after(self, state: Any, token: int) -> tuple[Float[Tensor, "1 vocab"], Any]:
+        """Log-probabilities of what follows, in one row."""
+        logits, state = self.step(state, torch.tensor([token], device=next(self._model.parameters()).device))
+        return logits.float() - log_norm(logits)[:, None], state
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """The model answers as it would when in use, and is left as it was found."""
+        was_training = self._model.training
+        self._model.eval()
         try:
             with torch.inference_mode():
-                state = model.start(source, source != PAD)
-                search = greedy if config.beam == 1 else beam
-                return search(self, state, BOS, EOS, bounds, config)
+                yield
         finally:
-            model.train(was_training)
+            self._model.train(was_training)
 
-    def step(
-        self, state: Decoding, token: Int[Tensor, " row"]
-    ) -> tuple[Float[Tensor, "row vocab"], Decoding]:
+    def step(self, state: Any, token: Int[Tensor, " row"]) -> tuple[Float[Tensor, "row vocab"], Any]:
         return self._model.step(state, token)
 
-    def expand(self, state: Decoding, beam: int) -> Decoding:
+    def expand(self, state: Any, beam: int) -> Any:
         return state.expand(beam)
 
-    def reorder(self, state: Decoding, rows: Int[Tensor, " row"]) -> Decoding:
+    def reorder(self, state: Any, rows: Int[Tensor, " row"]) -> Any:
         return state.reorder(rows)
 
-    def select(self, state: Decoding, sentences: Int[Tensor, " sentence"]) -> Decoding:
+    def select(self, state: Any, sentences: Int[Tensor, " sentence"]) -> Any:
         return state.select(sentences)
+
+
+def _bans(config: SearchConfig, wishes: Sequence[Wish], device: torch.device) -> Bans | None:
+    """None where nothing is banned, so that nothing is spent on it."""
+    forbidden = [wish.forbidden for wish in wishes]
+    if config.no_repeat_ngram is None and config.unknown and not any(forbidden):
+        return None
+    return Bans.of(forbidden, config.no_repeat_ngram, None if config.unknown else SPELLING, device)

@@ -40,7 +40,7 @@ def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) ->
 
     A wish that needs more room than is usual gets it, but not more than was allowed in so many words.
     """
-    needed = len(wish.prefix) + sum(max(map(len, phrase)) for phrase in wish.required)
+    needed = len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required)
     allowed = longest if config.max_length is None else min(config.max_length, longest)
     if needed > allowed:
         raise RegardError(

@@ -1,17 +1,26 @@
 """Beam search: the likeliest hypotheses side by side, and the best that ended (section 6.1)."""
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.search.beams import Beams, BeamSearch, Bounds, hypotheses
+from regard.search.bans import Bans
+from regard.search.beams import FREE, Beams, BeamSearch, Bounds, hypotheses
 from regard.search.config import SearchConfig
+from regard.search.constrained import ConstrainedSearch
+from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis
 from regard.search.step import State, Step
 
 
 def beam(
-    model: Step[State], state: State, bos: int, eos: int, bounds: Bounds, config: SearchConfig
+    model: Step[State],
+    state: State,
+    bos: int,
+    eos: int,
+    bounds: Bounds,
+    config: SearchConfig,
+    bans: Bans | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, the best first.
 
@@ -24,22 +33,28 @@ def beam(
     would have found: a token never raises a log-probability, which is at most 0, so nothing that
     grows from an open hypothesis can score more than its log-probability now over the highest
     penalty there is, that of the limit. Where this is not more than the worst of the n best, it
-    stays outside, because among equals the earlier is kept. Rounding changes nothing in this: sum,
-    quotient and logarithm are rounded upwards or downwards alike for all, never past each other.
+    stays outside, because among equals the earlier is kept. Rounding takes nothing from this:
+    of two sums or quotients, the one that is greater is never rounded below the other.
     """
     sentences = len(bounds.limit)
     if not sentences:
         return []
     device, longest = bounds.limit.device, int(bounds.limit.max())
-    search = BeamSearch(config.beam, config.n_best, config.alpha, eos, longest + 1, device)
+    if bounds.required is None:
+        search = BeamSearch(config.beam, config.n_best, config.alpha, eos, longest + 1, device)
+    else:
+        search = ConstrainedSearch(config, eos, longest + 1, bounds.required)
     beams = search.start(sentences, bos)
     answers: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     rows = torch.arange(sentences, device=device)
-    state = model.expand(state, config.beam)
+    state = model.expand(state, search.places)
     for length in range(1, longest + 2):
         logits, state = model.step(state, beams.last.flatten())
-        norm = logits.float().logsumexp(dim=-1)
-        beams, parents = search.advance(beams, bounds, logits, norm, torch.tensor(length, device=device))
+        norm, now = log_norm(logits), torch.tensor(length, device=device)
+        if bans is not None:
+            free = bounds.forced(now, eos) == FREE
+            bans.apply(logits.unflatten(0, beams.score.shape), beams.written[:, :, : length - 1], free)
+        beams, parents = search.advance(beams, bounds, logits, norm, now)
         state = model.reorder(state, parents)
         going_on = search.can_win(beams, bounds)
         if not going_on.all():
@@ -48,7 +63,7 @@ def beam(
             if not len(left):
                 break
             rows, beams, bounds = rows[left], beams.select(left), bounds.select(left)
-            state = model.select(state, left)
+            state, bans = model.select(state, left), None if bans is None else bans.select(left)
     return answers
 
 
@@ -56,10 +71,10 @@ def _take(
     answers: list[list[Hypothesis]],
     rows: Int[Tensor, " sentence"],
     beams: Beams,
-    done: Tensor,
+    done: Bool[Tensor, " sentence"],
     eos: int,
 ) -> None:
-    """Writes down what was found for the sentences that are done."""
+    """Writes down what was found for the sentences that are done; `rows` are their numbers."""
     which = done.nonzero()[:, 0]
     for row, found in zip(rows[which].tolist(), hypotheses(beams.select(which), eos), strict=True):
         answers[row] = found

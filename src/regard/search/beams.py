@@ -10,13 +10,15 @@ from torch import Tensor
 
 from regard.search.highest import highest, likeliest
 from regard.search.hypothesis import Hypothesis, length_penalty
+from regard.search.required import Progress, Required
+from regard.search.wish import Edges, Tokens
 
 FREE = -1
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How long each translation may be, and how it must begin."""
+    """How long each translation may be, how it must begin, and what it must contain."""
 
     limit: Int[Tensor, " sentence"]
     """Tokens at most."""
@@ -24,12 +26,16 @@ class Bounds:
     """Tokens at least; no more than the limit."""
     prefix: Int[Tensor, "sentence prefix"]
     """The tokens it begins with, then `FREE`, which is in the last column always."""
+    required: Required | None = None
+    """The phrases that it must contain."""
 
     @staticmethod
     def of(
         limits: Sequence[int],
         minimum: int = 0,
         prefixes: Sequence[Sequence[int]] | None = None,
+        required: Sequence[Sequence[Sequence[Tokens]]] | None = None,
+        edges: Edges | None = None,
         device: torch.device | None = None,
     ) -> "Bounds":
         prefixes = [()] * len(limits) if prefixes is None else prefixes
@@ -37,7 +43,8 @@ class Bounds:
         rows = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         limit = torch.tensor(limits, dtype=torch.long, device=device)
         prefix = torch.tensor(rows, dtype=torch.long, device=device).reshape(len(limits), width)
-        return Bounds(limit, limit.clamp(max=minimum), prefix)
+        phrases = None if required is None else Required.of(required, edges, device)
+        return Bounds(limit, limit.clamp(max=minimum), prefix, phrases)
 
     def forced(self, length: Int[Tensor, ""], eos: int) -> Int[Tensor, " sentence"]:
         """The one token that may stand at that place, counted from 1: else `FREE`."""
@@ -45,7 +52,8 @@ class Bounds:
         return self.prefix.gather(1, at)[:, 0].masked_fill(length > self.limit, eos)
 
     def select(self, sentences: Int[Tensor, " chosen"]) -> "Bounds":
-        return Bounds(self.limit[sentences], self.minimum[sentences], self.prefix[sentences])
+        required = None if self.required is None else self.required.select(sentences)
+        return Bounds(self.limit[sentences], self.minimum[sentences], self.prefix[sentences], required)
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,8 @@ class Beams:
     """Log-probability; minus infinity where nothing is found yet."""
     found_score: Float[Tensor, "sentence best"]
     """The same over the length penalty, the highest first."""
+    progress: Progress | None = None
+    """How far the required phrases are written, where there are any."""
 
     def select(self, sentences: Int[Tensor, " chosen"]) -> "Beams":
         return Beams(
@@ -76,6 +86,7 @@ class Beams:
             self.found[sentences],
             self.found_log[sentences],
             self.found_score[sentences],
+            None if self.progress is None else self.progress[sentences],
         )
 
 
@@ -85,9 +96,10 @@ class BeamSearch:
     def __init__(
         self, places: int, n_best: int, alpha: float, eos: int, width: int, device: torch.device
     ) -> None:
-        self.places, self.n_best, self.eos, self.width = places, n_best, eos, width
+        self.places, self._n_best, self._eos, self._width = places, n_best, eos, width
         self._penalty = torch.tensor([length_penalty(n, alpha) for n in range(width + 1)], device=device)
         self._column = torch.arange(width, device=device)
+        self._place = torch.arange(places, device=device)
 
     def start(self, sentences: int, bos: int) -> Beams:
         """One hypothesis with nothing in it for each sentence; the other places wait."""
@@ -98,13 +110,13 @@ class BeamSearch:
         score = full(-math.inf, self.places)
         score[:, 0] = 0.0
         return Beams(
-            full(self.eos, self.places, self.width),
+            full(self._eos, self.places, self._width),
             full(bos, self.places),
             score,
             full(self.places),
-            full(self.eos, self.n_best, self.width),
-            full(-math.inf, self.n_best),
-            full(-math.inf, self.n_best),
+            full(self._eos, self._n_best, self._width),
+            full(-math.inf, self._n_best),
+            full(-math.inf, self._n_best),
         )
 
     def advance(
@@ -121,18 +133,15 @@ class BeamSearch:
         the tokens after this step, the end mark among them.
         """
         score, place, token = self._continued(beams, bounds, logits, norm, length)
-        score = score.masked_fill(
-            torch.arange(self.places, device=score.device) >= beams.room[:, None], -math.inf
-        )
-        written = beams.written.gather(1, place[:, :, None].expand(-1, -1, self.width))
-        written = token[:, :, None].where(self._column == length - 1, written)
-        ended = (token == self.eos) & (score > -math.inf)
+        score = score.masked_fill(self._place >= beams.room[:, None], -math.inf)
+        written = self.written(beams, place, token, length)
+        ended = (token == self._eos) & (score > -math.inf)
         grown = Beams(
             written,
             token,
             score.masked_fill(ended, -math.inf),
             beams.room - ended.sum(dim=1),
-            *self._best(beams, written, score.masked_fill(~ended, -math.inf), length),
+            *self.best(beams, written, score.masked_fill(~ended, -math.inf), length),
         )
         first = torch.arange(0, len(logits), self.places, device=logits.device)
         return grown, (first[:, None] + place).flatten()
@@ -141,6 +150,33 @@ class BeamSearch:
         """Whether anything open could still become one of the best, by tokens that cost nothing more."""
         reachable = beams.score.amax(dim=1) / self._penalty.index_select(0, bounds.limit + 1)
         return reachable > beams.found_score[:, -1]
+
+    def written(
+        self,
+        beams: Beams,
+        parent: Int[Tensor, "sentence place"],
+        token: Int[Tensor, "sentence place"],
+        length: Int[Tensor, ""],
+    ) -> Int[Tensor, "sentence place width"]:
+        """What the parents have written, and one token more."""
+        written = beams.written.gather(1, parent[:, :, None].expand(-1, -1, self._width))
+        return token[:, :, None].where(self._column == length - 1, written)
+
+    def best(
+        self,
+        beams: Beams,
+        written: Int[Tensor, "sentence place width"],
+        ended: Float[Tensor, "sentence place"],
+        length: Int[Tensor, ""],
+    ) -> tuple[
+        Int[Tensor, "sentence best width"], Float[Tensor, "sentence best"], Float[Tensor, "sentence best"]
+    ]:
+        """The best of what had ended and what has just ended; the earlier among equals."""
+        score = torch.cat([beams.found_score, ended / self._penalty.index_select(0, length[None])], dim=1)
+        score, which = highest(score, self._n_best)
+        found = torch.cat([beams.found, written], dim=1)
+        log = torch.cat([beams.found_log, ended], dim=1).gather(1, which)
+        return found.gather(1, which[:, :, None].expand(-1, -1, self._width)), log, score
 
     def _continued(
         self,
@@ -152,31 +188,15 @@ class BeamSearch:
     ) -> tuple[Float[Tensor, "sentence place"], Int[Tensor, "sentence place"], Int[Tensor, "sentence place"]]:
         """The likeliest continuations in order: their scores, the places they go on from, their tokens."""
         logits, norm = logits.unflatten(0, beams.score.shape), norm.unflatten(0, beams.score.shape)
-        forced = bounds.forced(length, self.eos)
+        forced = bounds.forced(length, self._eos)
         only = forced.clamp(min=0)[:, None].expand_as(beams.score)
         only_score = (logits.gather(2, only[:, :, None])[:, :, 0].float() - norm) + beams.score
         only_score, only_place = highest(only_score, self.places)
         early = (length <= bounds.minimum)[:, None]
-        logits[:, :, self.eos] = logits[:, :, self.eos].masked_fill(early, -math.inf)
+        logits[:, :, self._eos] = logits[:, :, self._eos].masked_fill(early, -math.inf)
         score, place, token = likeliest(logits, norm, beams.score, self.places)
         free = (forced == FREE)[:, None]
         return score.where(free, only_score), place.where(free, only_place), token.where(free, only)
-
-    def _best(
-        self,
-        beams: Beams,
-        written: Int[Tensor, "sentence place width"],
-        ended: Float[Tensor, "sentence place"],
-        length: Int[Tensor, ""],
-    ) -> tuple[
-        Int[Tensor, "sentence best width"], Float[Tensor, "sentence best"], Float[Tensor, "sentence best"]
-    ]:
-        """The best of what had ended and what has just ended; the earlier among equals."""
-        score = torch.cat([beams.found_score, ended / self._penalty.index_select(0, length[None])], dim=1)
-        score, which = highest(score, self.n_best)
-        found = torch.cat([beams.found, written], dim=1)
-        log = torch.cat([beams.found_log, ended], dim=1).gather(1, which)
-        return found.gather(1, which[:, :, None].expand(-1, -1, self.width)), log, score
 
 
 def hypotheses(beams: Beams, eos: int) -> list[list[Hypothesis]]:

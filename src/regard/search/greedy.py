@@ -1,52 +1,107 @@
 """Greedy search: keep the token with the highest score, and go on from there."""
 
+import math
+from collections.abc import Callable
+
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from regard.search.bans import Bans
 from regard.search.beams import FREE, Bounds
 from regard.search.config import SearchConfig
+from regard.search.highest import likeliest, log_norm
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.step import State, Step
 
+Choose = Callable[[Tensor, Tensor, int], Tensor]
+"""From the logits of rows, the numbers of their sentences, and the length: the next token of each row."""
+
 
 def greedy(
-    model: Step[State], state: State, bos: int, eos: int, bounds: Bounds, config: SearchConfig
+    model: Step[State],
+    state: State,
+    bos: int,
+    eos: int,
+    bounds: Bounds,
+    config: SearchConfig,
+    bans: Bans | None = None,
 ) -> list[list[Hypothesis]]:
-    """The one hypothesis of each row: until its end mark, which it must write at its limit.
+    """The one hypothesis of each sentence."""
 
-    A finished row leaves the batch, so that the long sentence does not make the short ones wait.
+    def argmax(logits: Tensor, *_: object) -> Tensor:
+        none = torch.zeros(len(logits), 1, device=logits.device)
+        return likeliest(logits[:, None], none, none, 1)[2][:, 0]
+
+    return write(model, state, bos, eos, bounds, config.alpha, bans, argmax)
+
+
+def write(
+    model: Step[State],
+    state: State,
+    bos: int,
+    eos: int,
+    bounds: Bounds,
+    alpha: float,
+    bans: Bans | None,
+    choose: Choose,
+    copies: int = 1,
+) -> list[list[Hypothesis]]:
+    """So many hypotheses of each sentence that never look back: until the end mark, due at the limit.
+
+    A finished sentence leaves the batch, so that the long one does not make the short ones wait.
     """
-    found: list[list[Hypothesis]] = [[] for _ in range(len(bounds.limit))]
-    device = bounds.limit.device
-    rows = torch.arange(len(found), device=device)
-    written = torch.full((len(found), 1), bos, device=device)
-    log = torch.zeros(len(found), device=device)
-    length = 0
+    sentences, device = len(bounds.limit), bounds.limit.device
+    found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+    rows = torch.arange(sentences, device=device)
+    token = torch.full((sentences, copies), bos, device=device)
+    written = torch.zeros(sentences, copies, 0, dtype=torch.long, device=device)
+    log = torch.zeros(sentences, copies, device=device)
+    if copies > 1:
+        state = model.expand(state, copies)
     while len(rows):
-        logits, state = model.step(state, written[:, -1])
-        length += 1
-        norm = logits.float().logsumexp(dim=-1)
-        token = _chosen(logits, bounds, eos, torch.tensor(length, device=device))
-        log = log + (logits.gather(1, token[:, None])[:, 0].float() - norm)
-        ended = (token == eos).nonzero()[:, 0]
-        written = torch.cat([written, token[:, None]], dim=1)
-        if len(ended):
-            score = log[ended] / length_penalty(length, config.alpha)
-            answers = zip(written[ended, 1:-1].tolist(), log[ended].tolist(), score.tolist(), strict=True)
-            for row, (tokens, *values) in zip(rows[ended].tolist(), answers, strict=True):
-                found[row] = [Hypothesis(tuple(tokens), *values)]
-            left = (token != eos).nonzero()[:, 0]
-            rows, written, log = rows[left], written[left], log[left]
+        ended = token == eos
+        logits, state = model.step(state, token.flatten())
+        norm, length = log_norm(logits), written.shape[2] + 1
+        forced = bounds.forced(torch.tensor(length, device=device), eos)[:, None]
+        _take_away(logits.unflatten(0, token.shape), written, forced == FREE, bounds, bans, eos)
+        token = choose(logits, rows, length).view_as(token).where(forced == FREE, forced)
+        token = token.masked_fill(ended, eos)
+        more = logits.gather(1, token.view(-1, 1))[:, 0].float() - norm
+        log = log + more.view_as(log).masked_fill(ended, 0.0)
+        written = torch.cat([written, token[:, :, None]], dim=2)
+        open_ = (token != eos).any(dim=1)
+        if not open_.all():
+            done, left = (~open_).nonzero()[:, 0], open_.nonzero()[:, 0]
+            answers = zip(written[done].tolist(), log[done].tolist(), strict=True)
+            for row, answer in zip(rows[done].tolist(), answers, strict=True):
+                found[row] = _best_first(*answer, eos, alpha)
+            rows, written, token, log = rows[left], written[left], token[left], log[left]
             state, bounds = model.select(state, left), bounds.select(left)
+            bans = None if bans is None else bans.select(left)
     return found
 
 
-def _chosen(
-    logits: Float[Tensor, "row vocab"], bounds: Bounds, eos: int, length: Int[Tensor, ""]
-) -> Int[Tensor, " row"]:
-    """The token with the highest score, unless there is no choice; overwrites the logits."""
-    early = length <= bounds.minimum
-    logits[:, eos] = logits[:, eos].masked_fill(early, -torch.inf)
-    forced = bounds.forced(length, eos)
-    return logits.argmax(dim=-1).where(forced == FREE, forced)
+def _take_away(
+    logits: Float[Tensor, "sentence copy vocab"],
+    written: Int[Tensor, "sentence copy length"],
+    free: Bool[Tensor, "sentence 1"],
+    bounds: Bounds,
+    bans: Bans | None,
+    eos: int,
+) -> None:
+    """Leaves no chance to what must not come next."""
+    early = (bounds.minimum > written.shape[2])[:, None]
+    logits[:, :, eos] = logits[:, :, eos].masked_fill(early, -math.inf)
+    if bans is not None:
+        bans.apply(logits, written, free[:, 0])
+
+
+def _best_first(rows: list[list[int]], logs: list[float], eos: int, alpha: float) -> list[Hypothesis]:
+    found = []
+    for row, log in zip(rows, logs, strict=True):
+        tokens = tuple(row[: row.index(eos)])
+        score = np.float32(log) / np.float32(length_penalty(len(tokens) + 1, alpha))  # rounded as in the beam
+        found.append(Hypothesis(tokens, log, float(score)))
+    return sorted(found, key=lambda hypothesis: -hypothesis.score)

@@ -3,6 +3,20 @@
 from dataclasses import dataclass
 
 Tokens = tuple[int, ...]
+SEPARATE, LETTER, DIGIT = range(3)
+KINDS = 3
+"""Of characters: those that never make a word longer, and those that do among their like."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What kind of character each token begins and ends with, by its id.
+
+    With them a required phrase must stand by itself: "cat" is not in "category".
+    """
+
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
 
 
 @dataclass(frozen=True)

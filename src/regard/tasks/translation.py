@@ -267,7 +267,7 @@ class TranslationTask:
         self.model = Transformer(run.model).to(self._device)
         if start is not None:
             self.model.load_state_dict(start.weights(tokenizer).state_dict())
-        self._translator = Translator(self.model, tokenizer)
+        self._translator = Translator.of(self.model, tokenizer)
         self._form = self._one_form() if _captured(run, self._device, self._precision) else None
 
     def plan(self) -> Iterator[str]:

@@ -1,39 +1,78 @@
-"""Translator: a model folder and text in, text out."""
+"""Translator: a model folder and text in, text out; no torch until an engine needs it."""
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regard.data.bucketing import by_length
-from regard.engine.eager import EagerEngine
-from regard.errors import DataError
-from regard.model.transformer import Transformer
+from regard.engine.choice import EngineName, Precision
+from regard.engine.engine import Engine
+from regard.engine.reading import alignment, confidences
+from regard.errors import ConfigError, DataError
 from regard.search.config import PAPER, SearchConfig
-from regard.tasks.folder import load_model
+from regard.search.hypothesis import Hypothesis
+from regard.tasks.answer import Translation, Word
+from regard.tasks.asked import NOTHING_ASKED, Asked
+from regard.tasks.engines import BATCH_TOKENS, Device, Reader, plain, ready
+from regard.tasks.portions import Portion, portions
+from regard.tasks.wishes import Wishes
+from regard.text.sentences import join
 from regard.text.tokenizer import Tokenizer
-from regard.train.device import Device, choose_device
+from regard.text.word_pieces import word_of_each
 
-BATCH_TOKENS = 4096
-"""Source tokens searched at a time, each hypothesis counted; what a beam remembers grows with them."""
-GPU_BATCH_TOKENS = 32_768
-"""A GPU takes as long for few as for many."""
+if TYPE_CHECKING:
+    from regard.model.transformer import Transformer
+
+HALF = re.compile("[\ud800-\udfff]")
+"""What is no character, though Python lets a text have it."""
 
 
 class Translator:
     """Translates text with one model, the same way whatever else is translated beside it."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
-        self._model = model
-        self._engine = EagerEngine(model)
+    def __init__(
+        self,
+        engine: Engine,
+        tokenizer: Tokenizer,
+        batch_tokens: int = BATCH_TOKENS,
+        reader: Reader | None = None,
+    ) -> None:
+        """`reader` is what alignments and confidences are asked of."""
+        self._engine = engine
         self._tokenizer = tokenizer
-        self._longest = model.config.max_length - 1  # one place is the end mark's
+        self._batch_tokens = batch_tokens
+        self._reader = reader
+        self._piece = cache(tokenizer.piece)  # so that millions of tokens are few texts
 
     @classmethod
-    def load(cls, folder: str | Path, device: Device = "auto") -> "Translator":
-        """The model that `regard train` wrote to `folder`."""
-        model = load_model(Path(folder))
-        return cls(model.transformer.to(choose_device(device)), model.tokenizer)
+    def load(
+        cls,
+        folder: str | Path,
+        device: Device = "auto",
+        engine: EngineName = "auto",
+        precision: Precision = "auto",
+        *,
+        threads: int | None = None,
+        search: SearchConfig = PAPER,
+        asked: Asked = NOTHING_ASKED,
+    ) -> "Translator":
+        """The model that `regard train` wrote to `folder`, in the engine that suits the device.
+
+        Not every engine can do everything: `search` and `asked` say what will be wanted, so that one is
+        chosen that can.
+        """
+        return cls(*ready(Path(folder), device, engine, precision, threads, search, asked))
+
+    @classmethod
+    def of(cls, model: "Transformer", tokenizer: Tokenizer) -> "Translator":
+        """A model in memory, as it is, wherever its weights are; it may go on learning meanwhile."""
+        return cls(*plain(model, tokenizer))
 
     def translate(
         self,
@@ -41,44 +80,143 @@ class Translator:
         *,
         beam: int = PAPER.beam,
         alpha: float = PAPER.alpha,
+        asked: Asked = NOTHING_ASKED,
         on_done: Callable[[int], None] | None = None,
     ) -> list[str]:
         """One translation for each text, in the same order, on one line; a blank text stays blank.
 
-        A text longer than the model's limit is refused before anything is translated. `beam` and
-        `alpha` are those of section 6.1; a beam of 1 is greedy search. `on_done` is called after
-        each batch with the number of texts finished in it.
+        `beam` and `alpha` are those of section 6.1; a beam of 1 is greedy search. A text that is too long
+        for the model is translated sentence by sentence, unless something else is asked. `on_done` is
+        called after each batch with the number of texts finished in it.
         """
-        config = SearchConfig(beam, alpha)
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise TypeError("translate takes a list of texts; for one text, give [text]")
-        on_done = on_done or (lambda _: None)
-        ids = self._tokenizer.tokenize([text.strip() for text in texts])
-        self._check_lengths(texts, ids)
-        found: list[list[int]] = [[] for _ in texts]
-        full = [index for index, row in enumerate(ids) if row]
-        on_done(len(texts) - len(full))
-        for batch in self._batches(ids, full, beam):
-            rows = self._engine.translate([ids[i] for i in batch], config)
-            for index, row in zip(batch, rows, strict=True):
-                found[index] = list(row[0].tokens)
-            on_done(len(batch))
-        return [_on_one_line(text) for text in self._tokenizer.detokenize(found)]
+        return [found.text for found in self.detailed(texts, SearchConfig(beam, alpha), asked, on_done)]
 
-    def _batches(self, ids: Sequence[Sequence[int]], full: Sequence[int], beam: int) -> Iterator[list[int]]:
-        """The indexes in `full`, like lengths together."""
-        lengths = np.array([len(ids[index]) for index in full], np.int64)
-        budget = GPU_BATCH_TOKENS if next(self._model.parameters()).is_cuda else BATCH_TOKENS
-        for batch in by_length(lengths, budget // beam):
-            yield [full[i] for i in batch]
+    def detailed(
+        self,
+        texts: Sequence[str],
+        search: SearchConfig = PAPER,
+        asked: Asked = NOTHING_ASKED,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[Translation]:
+        """The same with all that is known: scores, pieces, the next best, alignments, confidences."""
+        _refuse_no_texts(texts)
+        if (asked.alignments or asked.confidences) and self._reader is None:
+            raise ConfigError("this engine has no alignments and no confidences; choose the engine torch")
+        work = portions(texts, self._tokenizer, self._engine.longest, asked.long)
+        found = self._search(work, search, asked, on_done or (lambda _: None))
+        return [_joined(portion, parts) for portion, parts in zip(work, found, strict=True)]
 
-    def _check_lengths(self, texts: Sequence[str], ids: Sequence[Sequence[int]]) -> None:
-        for number, (text, row) in enumerate(zip(texts, ids, strict=True), start=1):
-            if len(row) > self._longest:
-                raise DataError(
-                    f'sentence {number} ("{text.strip()[:30]}...") has {len(row)} pieces and this model '
-                    f"takes at most {self._longest}; split it into shorter ones"
-                )
+    def _search(
+        self, work: Sequence[Portion], search: SearchConfig, asked: Asked, on_done: Callable[[int], None]
+    ) -> list[list[Translation]]:
+        """For each part of each text its translation."""
+        wishes = Wishes(self._tokenizer, asked)
+        places = [(text, part) for text, portion in enumerate(work) for part in range(len(portion.ids))]
+        found = [[Translation("")] * len(portion.ids) for portion in work]
+        open_ = [len(portion.ids) for portion in work]
+        on_done(open_.count(0))
+        for batch in self._batches([len(work[text].ids[part]) for text, part in places], search, asked):
+            chosen = [places[index] for index in batch]
+            answers = self._engine.translate(
+                [work[text].ids[part] for text, part in chosen],
+                search,
+                [wishes.of(work[text].parts[part], part == 0) for text, part in chosen]
+                if wishes.any
+                else None,
+            )
+            for (text, part), answer in zip(chosen, answers, strict=True):
+                found[text][part] = self._translation(work[text].ids[part], answer, asked)
+                open_[text] -= 1
+            on_done(sum(open_[text] == 0 for text in {text for text, _ in chosen}))
+        return found
+
+    def _batches(self, lengths: Sequence[int], search: SearchConfig, asked: Asked) -> Iterator[list[int]]:
+        """Their indexes, like lengths together; or each by itself."""
+        if asked.deterministic:
+            yield from ([index] for index in range(len(lengths)))
+            return
+        rows = search.beam if search.sampling is None else search.n_best
+        for batch in by_length(np.array(lengths, np.int64), self._batch_tokens // rows):
+            yield batch.tolist()
+
+    def _translation(
+        self, source: Sequence[int], hypotheses: Sequence[Hypothesis], asked: Asked
+    ) -> Translation:
+        """The best, and the others as its alternatives."""
+        texts = self._tokenizer.detokenize([hypothesis.tokens for hypothesis in hypotheses])
+        best, *others = (
+            Translation(
+                _on_one_line(text),
+                hypothesis.score,
+                hypothesis.log_probability,
+                self._pieces(hypothesis.tokens),
+            )
+            for text, hypothesis in zip(texts, hypotheses, strict=True)
+        )
+        return self._with_reading(source, hypotheses[0], replace(best, alternatives=tuple(others)), asked)
+
+    def _with_reading(
+        self, source: Sequence[int], hypothesis: Hypothesis, found: Translation, asked: Asked
+    ) -> Translation:
+        """The same with what only a second look at the translation can tell, if that is asked for."""
+        if self._reader is None or not (asked.alignments or asked.confidences):
+            return found
+        (reading,) = self._reader.read([source], [hypothesis.tokens])
+        words = word_of_each(self._tokenizer, hypothesis.tokens)
+        links = alignment(reading, word_of_each(self._tokenizer, source), words)
+        sure = zip(found.text.split(), confidences(reading, words), strict=True)
+        return replace(
+            found,
+            alignment=links if asked.alignments else None,
+            words=tuple(Word(*each) for each in sure) if asked.confidences else None,
+        )
+
+    def _pieces(self, ids: Sequence[int]) -> tuple[str, ...]:
+        return tuple(map(self._piece, ids))
+
+
+def _refuse_no_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError("it takes a list of texts; for one text, give [text]")
+    for number, text in enumerate(texts, start=1):
+        if not text.isascii() and HALF.search(text):
+            raise DataError(
+                f"text {number} has half a character in it (U+D800 to U+DFFF): it was read wrongly"
+            )
+
+
+def _joined(portion: Portion, parts: Sequence[Translation]) -> Translation:
+    """A text's parts as one translation."""
+    if len(parts) == 1:
+        return replace(parts[0], fate=portion.fate, note=portion.note)
+    return Translation(
+        join([part.text for part in parts]),
+        math.fsum(part.score for part in parts),
+        math.fsum(part.log_probability for part in parts),
+        tuple(token for part in parts for token in part.tokens),
+        alignment=_joined_alignment(portion, parts),
+        words=_joined_words(parts),
+        fate=portion.fate,
+        note=portion.note,
+    )
+
+
+def _joined_alignment(portion: Portion, parts: Sequence[Translation]) -> tuple[tuple[int, int], ...] | None:
+    """Words are counted through all parts."""
+    pairs: list[tuple[int, int]] = []
+    source, target = 0, 0
+    for text, part in zip(portion.parts, parts, strict=True):
+        if part.alignment is None:
+            return None
+        pairs += [(source + i, target + j) for i, j in part.alignment]
+        source, target = source + len(text.split()), target + len(part.text.split())
+    return tuple(pairs)
+
+
+def _joined_words(parts: Sequence[Translation]) -> tuple[Word, ...] | None:
+    if any(part.words is None for part in parts):
+        return None
+    return tuple(word for part in parts for word in part.words or ())
 
 
 def _on_one_line(text: str) -> str:

@@ -25,7 +25,7 @@ def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
     head = b""
     for piece in pieces:
         head += piece
-        if len(head) >= len(MARK):
+        if len(head) >= len(MARK) or not MARK.startswith(head):  # someone may wait for an answer
             break
     yield head.removeprefix(MARK)
     yield from pieces
@@ -50,6 +50,37 @@ def _cut(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
             yield from others
     if size:
         yield b"".join(begun)
+
+
+class Line(NamedTuple):
+    """A line of any length; of one that could fill the memory, the beginning."""
+
+    content: bytes
+    beyond: int = 0
+    """Bytes that were left out."""
+
+
+def any_lines(pieces: Iterator[bytes], longest: int) -> Iterator[list[Line]]:
+    """The lines as `read_lines` has them, for each piece those that end in it; none is refused.
+
+    Of a line with more than `longest` bytes only the first are kept.
+    """
+    begun, beyond = b"", 0  # a line whose end has not been seen
+    for piece in filter(None, _without_mark(pieces)):
+        first, *others = piece.split(b"\n")
+        room = max(longest - len(begun), 0)
+        begun, beyond = begun + first[:room], beyond + len(first[room:])
+        ended = []
+        for other in others:
+            ended.append(_line(begun, beyond))
+            begun, beyond = other[:longest], len(other[longest:])
+        yield ended
+    if begun or beyond:
+        yield [_line(begun, beyond)]
+
+
+def _line(content: bytes, beyond: int) -> Line:
+    return Line(content if beyond else content.removesuffix(b"\r"), beyond)
 
 
 class Counted(NamedTuple):

@@ -1,0 +1,71 @@
+"""Sampling: translations drawn by chance, the same for a sentence whatever is drawn beside it."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.search.bans import Bans
+from regard.search.beams import Bounds
+from regard.search.config import Sampling, SearchConfig
+from regard.search.greedy import write
+from regard.search.highest import likeliest
+from regard.search.hypothesis import Hypothesis
+from regard.search.step import State, Step
+
+
+def sample(
+    model: Step[State],
+    state: State,
+    bos: int,
+    eos: int,
+    bounds: Bounds,
+    config: SearchConfig,
+    sampling: Sampling,
+    sources: Sequence[Sequence[int]],
+    bans: Bans | None = None,
+) -> list[list[Hypothesis]]:
+    """`n_best` translations drawn for each sentence, the likeliest first; two may be the same.
+
+    Their log-probabilities are the model's own, at temperature 1 and with every token allowed.
+    """
+    width = int(bounds.limit.max()) + 1 if len(sources) else 0
+    rows = [luck(sampling.seed, source, config.n_best, width) for source in sources]
+    table = torch.from_numpy(np.array(rows)).to(bounds.limit.device)
+
+    def choose(logits: Tensor, sentences: Tensor, length: int) -> Tensor:
+        return draw(logits, table[sentences, :, length - 1].flatten(), sampling)
+
+    return write(model, state, bos, eos, bounds, config.alpha, bans, choose, config.n_best)
+
+
+def draw(
+    logits: Float[Tensor, "row vocab"], chance: Float[Tensor, " row"], sampling: Sampling
+) -> Int[Tensor, " row"]:
+    """The token at which the probabilities, added up, pass that share of all that is allowed."""
+    logits = logits.float() / sampling.temperature
+    if sampling.top_k is not None:
+        none = torch.zeros(len(logits), 1, device=logits.device)
+        logits, _, tokens = likeliest(logits[:, None], none, none, min(sampling.top_k, logits.shape[1]))
+    elif sampling.top_p is not None:
+        logits, tokens = logits.sort(dim=1, descending=True, stable=True)
+    else:
+        tokens = torch.arange(logits.shape[1], device=logits.device).expand_as(logits)
+    probability = logits.double().softmax(dim=1)
+    if sampling.top_p is not None:
+        before = probability.cumsum(dim=1) - probability
+        probability = probability.masked_fill(before >= sampling.top_p, 0.0)
+    reached = probability.cumsum(dim=1)
+    which = (reached <= chance[:, None] * reached[:, -1:]).sum(dim=1, keepdim=True)
+    return tokens.gather(1, which.clamp(max=tokens.shape[1] - 1))[:, 0]
+
+
+def luck(seed: int, source: Sequence[int], copies: int, length: int) -> Float[np.ndarray, "copies length"]:
+    """Numbers from 0 up to 1 that belong to the seed and the sentence; longer rows begin alike."""
+    said = np.array([seed, *source], np.uint64).tobytes()
+    keys = [hashlib.sha256(said + bytes([0]) + str(copy).encode()).digest()[:16] for copy in range(copies)]
+    draws = [np.random.Generator(np.random.Philox(key=int.from_bytes(key))) for key in keys]
+    return np.array([one.integers(2**32, size=length) for one in draws]) / 2**32

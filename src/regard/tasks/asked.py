@@ -1,0 +1,33 @@
+"""What is asked of a translation beyond how hard to search; no torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.text.glossary import EMPTY, Glossary
+
+Long = Literal["split", "cut", "skip"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Nothing special by default."""
+
+    long: Long = "split"
+    """A text too long for the model: translated sentence by sentence, only its beginning, or not at all."""
+    prefix: str = ""
+    """How every translation begins."""
+    required: tuple[str, ...] = ()
+    """Phrases that every translation must have."""
+    forbidden: tuple[str, ...] = ()
+    """Phrases that no translation may have."""
+    glossary: Glossary = EMPTY
+    """How some words and phrases are to be translated."""
+    alignments: bool = False
+    """Which words go back to which."""
+    confidences: bool = False
+    """How sure the model is of each word."""
+    deterministic: bool = False
+    """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
+
+
+NOTHING_ASKED = Asked()

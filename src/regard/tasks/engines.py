@@ -1,0 +1,125 @@
+"""From a model folder to an engine that is ready, and which one; no torch until one needs it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+
+from regard.checkpoint import WEIGHTS
+from regard.engine.choice import Choice, EngineName, Precision, choose
+from regard.engine.engine import Engine
+from regard.engine.reading import Reading
+from regard.errors import ConfigError
+from regard.search.config import PAPER, SearchConfig
+from regard.tasks.asked import NOTHING_ASKED, Asked
+from regard.tasks.folder import Folder, read_folder
+from regard.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from regard.model.transformer import Transformer
+
+Device = Literal["auto", "cpu", "cuda"]
+
+BATCH_TOKENS = 4096
+"""Source tokens searched at a time, each hypothesis counted; what a beam remembers grows with them."""
+MANY_TOKENS = 32_768
+"""A GPU takes as long for few as for many, and CTranslate2 makes batches for every core of many."""
+GPU_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+"""One of them is there where a GPU is, under Linux and under Windows' Linux."""
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Reads translations along their sources."""
+
+    def read(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Reading]:
+        """One reading for each pair, all in one batch."""
+        ...
+
+
+class Ready(NamedTuple):
+    """All that a translator needs of a model."""
+
+    engine: Engine
+    tokenizer: Tokenizer
+    batch_tokens: int
+    reader: Reader | None = None
+    """What alignments and confidences are asked of, where the engine's model can be asked."""
+
+
+def ready(
+    path: Path,
+    device: Device,
+    wanted: EngineName,
+    precision: Precision,
+    threads: int | None = None,
+    search: SearchConfig = PAPER,
+    asked: Asked = NOTHING_ASKED,
+) -> Ready:
+    """The model of a folder, in the engine asked for, or in the one that suits what it will be asked."""
+    folder = read_folder(path, unread=[WEIGHTS])  # whoever reads them checks them
+    match chosen(folder, device, wanted, precision, search, asked).name:
+        case "ctranslate2":
+            return _ctranslate(folder, precision, threads)
+        case "torch":
+            return _torch(folder, device, precision, threads)
+
+
+def chosen(
+    folder: Folder,
+    device: Device,
+    wanted: EngineName,
+    precision: Precision,
+    search: SearchConfig,
+    asked: Asked,
+) -> Choice:
+    """Which engine, and why."""
+    if wanted == "auto" and (asked.alignments or asked.confidences):
+        return Choice("torch", "for alignments and confidences")
+    return choose(
+        wanted,
+        gpu=on_gpu(device),
+        model=folder.config,
+        precision=precision,
+        search=search,
+        wishes=bool(asked.prefix or asked.required or asked.forbidden or asked.glossary.entries),
+    )
+
+
+def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
+    """A model in memory, as it is."""
+    from regard.engine.eager import EagerEngine
+    from regard.engine.edges import edges
+    from regard.engine.forced import ForcedEngine
+
+    batch_tokens = MANY_TOKENS if next(model.parameters()).is_cuda else BATCH_TOKENS
+    return Ready(EagerEngine(model, edges(tokenizer)), tokenizer, batch_tokens, ForcedEngine(model))
+
+
+def on_gpu(device: Device) -> bool:
+    """Whether a GPU will compute; asks torch only where there may be one."""
+    if device == "cpu" or not (device == "cuda" or any(path.exists() for path in GPU_FILES)):
+        return False
+    from regard.train.device import choose_device
+
+    return choose_device(device).type == "cuda"
+
+
+def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Ready:
+    from regard.engine.ctranslate import CTranslateEngine
+
+    engine = CTranslateEngine(folder.path, folder.config, precision, threads)
+    return Ready(engine, folder.tokenizer, MANY_TOKENS)
+
+
+def _torch(folder: Folder, device: Device, precision: Precision, threads: int | None) -> Ready:
+    if precision not in ("auto", "fp32"):
+        raise ConfigError(f"precision {precision} cannot be had: the engine torch computes in fp32")
+    import torch
+
+    from regard.tasks.folder import load_model
+    from regard.train.device import choose_device
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    model = load_model(folder.path)
+    return plain(model.transformer.to(choose_device(device)), model.tokenizer)

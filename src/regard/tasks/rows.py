@@ -1,0 +1,64 @@
+"""Translations as lines of text: plain, in columns, or as JSON."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from regard.tasks.answer import Translation
+from regard.tasks.report import Trouble
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is written of each translation; by default its text alone, on one line."""
+
+    number: bool = False
+    """The number of the source line first, because several lines may belong to it."""
+    scores: bool = False
+    alignments: bool = False
+    json: bool = False
+    """Everything that is known, as one JSON object."""
+
+
+PLAIN = Form()
+
+
+def rows(form: Form, line: int, source: str | None, found: Translation, trouble: Trouble | None) -> str:
+    """The lines for one source line, each with its newline."""
+    if form.json:
+        said = None if trouble is None else {"kind": trouble.kind, "said": trouble.said}
+        object_ = {"line": line, "source": source, **_as_dict(found), "trouble": said}
+        return json.dumps(object_, ensure_ascii=False, allow_nan=False) + "\n"
+    shown = (found, *found.alternatives) if form.number else (found,)
+    return "".join(_columns(form, line, translation) + "\n" for translation in shown)
+
+
+def _columns(form: Form, line: int, found: Translation) -> str:
+    """Tabs lie between columns and nowhere else."""
+    columns = [str(line)] if form.number else []
+    columns += [f"{found.score:.4f}"] if form.scores else []
+    rest = [" ".join(f"{i}-{j}" for i, j in found.alignment or ())] if form.alignments else []
+    alone = not columns and not rest
+    return "\t".join([*columns, found.text if alone else found.text.replace("\t", " "), *rest])
+
+
+def _as_dict(found: Translation) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "translation": found.text,
+        "score": _finite(found.score),
+        "log_probability": _finite(found.log_probability),
+        "tokens": list(found.tokens),
+    }
+    if found.alignment is not None:
+        known["alignment"] = [list(pair) for pair in found.alignment]
+    if found.words is not None:
+        known["words"] = [word._asdict() for word in found.words]
+    if found.alternatives:
+        known["alternatives"] = [_as_dict(other) for other in found.alternatives]
+    return known
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None

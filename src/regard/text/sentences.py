@@ -1,0 +1,110 @@
+"""Long text in sentences, and a sentence that is still too long cut at the best place; joined again."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+Count = Callable[[list[str]], list[int]]
+"""How many pieces each text has."""
+
+ROOMY = 64
+"""Characters per piece that no text reaches: what is longer is too long, and need not be counted."""
+
+BORDER = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'»›”’)\]]*+\s++"
+    r"|(?<![。！？])[。！？]++[」』）】”’]*+\s*+"
+    r"|(?<![।॥؟۔։።។])[।॥؟۔։።។]++\s++"
+    r"|\n\s*+"
+)
+"""Where a sentence may end. Each run is read once, from its start, so that time is linear in the text."""
+ABBREVIATIONS = re.compile(
+    r"(bzw|ca|co|dr|fr|hr|inc|jr|ltd|m|mlle|mm|mme|mr|mrs|ms|no|nr|prof|sr|sra|st|vgl|vs)|[^\W\d_]",
+    re.IGNORECASE,
+)
+"""A full stop after one of these, or after any single letter, ends no sentence."""
+LONGEST_ABBREVIATION = 5
+SHORTEST = 16
+"""Characters; what is shorter goes with the next sentence: a line of full stops is not a million of them."""
+
+CLAUSE = re.compile(r"[,;:)–—]\s+|[，；：、）]")
+BLANK = re.compile(r"\s+")
+SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
+"""How the Unicode names begin of the characters between which no space is written."""
+
+
+def sentences(text: str) -> list[str]:
+    """The text in sentences, each with the white space after it: put together again, the same text."""
+    found, start = [], 0
+    for border in BORDER.finditer(text):
+        if border.end() - start >= SHORTEST and _ends(text, border):
+            found.append(text[start : border.end()])
+            start = border.end()
+    return [*found, text[start:]] if start < len(text) else found
+
+
+def divide(text: str, most: int, count: Count) -> list[str]:
+    """The text in parts of at most `most` pieces: its sentences, and what is too long of them in halves.
+
+    Parts are without white space around them, and none is blank; a single character is never divided.
+    """
+    parts = [part for part in map(str.strip, sentences(text)) if part]
+    while True:
+        fits = _fitting(parts, most, count)
+        if all(fits):
+            return parts
+        parts = [
+            half
+            for part, fit in zip(parts, fits, strict=True)
+            for half in ((part,) if fit else map(str.strip, halves(part)))
+            if half
+        ]
+
+
+def halves(text: str) -> tuple[str, str]:
+    """The text in two, as near to the middle as can be: after a clause, between words, or else anywhere."""
+    middle, quarter = len(text) // 2, len(text) // 4
+    for place in (CLAUSE, BLANK):
+        ends = [found.end() for found in place.finditer(text, quarter, len(text) - quarter)]
+        if ends:
+            cut = min(ends, key=lambda end: abs(end - middle))
+            return text[:cut], text[cut:]
+    cut = next((here for here in range(middle, len(text)) if not unicodedata.combining(text[here])), middle)
+    return text[:cut], text[cut:]
+
+
+def join(parts: Sequence[str]) -> str:
+    """Translated parts as one text, a space between them unless the script writes none."""
+    return "".join(_spaced(part for part in parts if part))
+
+
+def _spaced(parts: Iterator[str]) -> Iterator[str]:
+    last = ""
+    for part in parts:
+        if last and not (_spaceless(last[-1]) or _spaceless(part[0])):
+            yield " "
+        yield part
+        last = part
+
+
+def _spaceless(character: str) -> bool:
+    return unicodedata.name(character, "").startswith(SPACELESS)
+
+
+def _ends(text: str, border: re.Match[str]) -> bool:
+    """Whether a sentence ends there, and not an abbreviation; it goes on with no small letter."""
+    if "\n" in border[0]:
+        return True
+    if border.end() < len(text) and text[border.end()].islower():
+        return False
+    if border[0].rstrip() != ".":
+        return True
+    before = text[max(0, border.start() - LONGEST_ABBREVIATION - 1) : border.start()]
+    word = re.split(r"[\W_]", before)[-1]
+    return not ABBREVIATIONS.fullmatch(word)
+
+
+def _fitting(parts: Sequence[str], most: int, count: Count) -> list[bool]:
+    """Which parts have few enough pieces, or cannot be made smaller."""
+    countable = [part for part in parts if len(part) <= ROOMY * most]
+    counts = iter(count(countable))
+    return [len(part) <= ROOMY * most and (next(counts) <= most or len(part) == 1) for part in parts]

@@ -1,0 +1,236 @@
+"""`regard translate` as a person gives it, with an echo for a model where the model does not matter."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from rich.console import Console
+
+from commands import failure
+from echo import Echo, Mirror
+from regard.cli import progress
+from regard.cli.main import main
+from regard.config import to_toml
+from regard.model.transformer import Transformer
+from regard.search.config import PAPER, Sampling, SearchConfig
+from regard.tasks.engines import Ready
+from regard.tasks.folder import save_model
+from regard.tasks.translation import TranslationRun
+from regard.tasks.translator import Translator
+from regard.text.tokenizer import learn_tokenizer
+
+LINES = [f"the cat number {i} sings" for i in range(30)]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    return tmp_path
+
+
+@pytest.fixture
+def model(here, micro):
+    tokenizer = learn_tokenizer(LINES, 300)
+    transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
+    save_model(here / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
+    return here / "model"
+
+
+@pytest.fixture
+def echo(model, monkeypatch):  # noqa: ARG001
+    """What is asked of the engine."""
+    engine, tokenizer = Echo(), learn_tokenizer(LINES, 300)
+    engine.configs = []
+    heard = engine.translate
+
+    def translate(sources, config, wishes=None):
+        engine.configs.append(config)
+        return heard(sources, config, wishes)
+
+    engine.translate = translate
+    ready = Ready(engine, tokenizer, 4096)
+    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: ready)
+    return engine
+
+
+def run(*arguments, source="in", code=0):
+    """What the command writes to its output file."""
+    stop = None
+    try:
+        main(["translate", "model", "--input", source, "--output", "out", "--device", "cpu", *arguments])
+    except SystemExit as error:
+        stop = error.code
+    assert (stop or 0) == code
+    with open("out", encoding="utf-8") as file:
+        return file.read()
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "regard", "translate", "model", "--engine", "torch", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.usefixtures("echo")
+def test_columns_are_written_as_asked():
+    assert run() == "".join(f"{line}\n" for line in LINES)
+    assert run("--scores").splitlines()[0] == f"-1.0000\t{LINES[0]}"
+    rows = run("--n-best", "2", "--scores").splitlines()
+    assert rows[:3] == [f"1\t-1.0000\t{LINES[0]}", f"1\t-2.0000\t{LINES[0]}", f"2\t-1.0000\t{LINES[1]}"]
+    assert len(rows) == 60
+
+
+@pytest.mark.usefixtures("echo")
+def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
+    arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
+    assert "no alignments and no confidences; choose the engine torch" in failure(*arguments)
+    tokenizer = learn_tokenizer(LINES, 300)
+    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror()))
+    assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
+    (here / "one").write_text("the cat\n")
+    known = json.loads(run("--json", "--confidences", source="one"))
+    assert known["words"] == [{"text": "the", "confidence": 0.5}, {"text": "cat", "confidence": 0.5}]
+
+
+@pytest.mark.usefixtures("echo")
+def test_json_has_a_line_for_every_line(here):
+    (here / "odd").write_bytes(b"the cat\n\xff\n\n")
+    found = [json.loads(line) for line in run("--json", source="odd", code=4).splitlines()]
+    assert [each["line"] for each in found] == [1, 2, 3]
+    assert [each["source"] for each in found] == ["the cat", None, ""]
+    assert [each["translation"] for each in found] == ["the cat", "", ""]
+    assert found[1]["trouble"] == {"kind": "not UTF-8", "said": "not UTF-8 (byte 1 is 0xff)"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config"),
+    [
+        ([], PAPER),
+        (["--beam", "7", "--alpha", "1", "--n-best", "3"], SearchConfig(7, 1.0, 3)),
+        (["--min-length", "2", "--max-length", "9"], SearchConfig(min_length=2, max_length=9)),
+        (["--no-repeat-ngram", "3"], SearchConfig(no_repeat_ngram=3)),
+        (["--sample"], SearchConfig(sampling=Sampling())),
+        (
+            ["--temperature", "0.7", "--top-k", "5", "--top-p", "0.9", "--seed", "3"],
+            SearchConfig(sampling=Sampling(0.7, 5, 0.9, 3)),
+        ),
+    ],
+)
+def test_flags_reach_the_search(echo, arguments, config):
+    run(*arguments)
+    assert set(echo.configs) == {config}
+
+
+def test_wishes_reach_the_search(here, echo):
+    (here / "terms.tsv").write_text("number 7\tnumber 8\n")
+    forbidden = ["--forbid", "dog", "--forbid", "bird"]
+    run("--glossary", "terms.tsv", "--prefix", "the", "--require", "cat", *forbidden)
+    required = sorted(len(wish.required) for _, wish in echo.wishes)
+    assert required == [1] * 29 + [2]
+    assert all(wish.prefix and len(wish.forbidden) == 36 for _, wish in echo.wishes)
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--beam", "0"], "beam = 0 cannot work"),
+        (["--n-best", "9"], "n_best = 9 cannot work"),
+        (["--temperature", "0"], "temperature = 0.0 cannot work"),
+        (["--workers", "0"], "--workers = 0 cannot work"),
+        (["--threads", "0"], "--threads = 0 cannot work"),
+        (["--glossary", "none"], "none does not exist"),
+        (["--glossary", "in"], "in line 1 is no entry"),
+        (["--report", "none/report"], "none/report cannot be written"),
+    ],
+)
+def test_what_cannot_work_is_said_before_the_work(here, arguments, message):
+    assert message in failure("translate", "model", "--input", "in", "--output", "out", *arguments)
+    assert not (here / "out").exists()
+
+
+@pytest.mark.usefixtures("echo")
+def test_troubles_are_summed_up_and_have_an_exit_code_of_their_own(here, capsys):
+    long = "A sentence of some words. " * 20
+    (here / "odd").write_bytes(b"fine\n\xff\n" + long.encode() + b"\n")
+    assert run("--report", "report", source="odd", code=4) == f"fine\n\n{long.strip()}\n"
+    assert capsys.readouterr().err == (
+        "1 line (2) not UTF-8: left empty; convert the file to UTF-8\n"
+        "1 line (3) too long: translated sentence by sentence\n"
+        "regard: 1 of 3 lines could not be translated and are empty\n"
+    )
+    entries = [json.loads(line) for line in (here / "report").read_text().splitlines()]
+    assert [(entry["line"], entry["kind"]) for entry in entries] == [(2, "not UTF-8"), (3, "split")]
+
+
+@pytest.mark.usefixtures("echo")
+def test_an_empty_file_gives_an_empty_file(here):
+    (here / "empty").write_bytes(b"")
+    assert run(source="empty") == ""
+
+
+def test_a_pipe_is_answered_before_it_is_closed(model):
+    process = start("--max-length", "3")
+    for line in ("the cat", "", "sings"):
+        process.stdin.write(line.encode() + b"\n")
+        process.stdin.flush()
+        (expected,) = Translator.load(model, "cpu", "torch").detailed([line], SearchConfig(max_length=3))
+        assert process.stdout.readline().decode() == expected.text + "\n"
+    rest, said = process.communicate()
+    assert (rest, said, process.returncode) == (b"", b"", 0)
+
+
+def test_several_workers_write_what_one_does(here, model):
+    (here / "many").write_text("".join(f"{line} {i}\n" for i in range(60) for line in LINES))
+    answers = []
+    for workers in ("1", "2"):
+        with (here / "many").open("rb") as file:
+            command = [sys.executable, "-m", "regard", "translate", str(model), "--workers", workers]
+            command += ["--engine", "torch", "--threads", "1", "--beam", "1", "--max-length", "3"]
+            answer = subprocess.run(command, stdin=file, capture_output=True, check=True)
+        answers.append(answer.stdout)
+    assert answers[0] == answers[1]
+    assert answers[0].count(b"\n") == 1800
+
+
+@pytest.mark.usefixtures("model")
+def test_what_a_worker_finds_wrong_is_one_line(here):
+    weights = here / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    process = start("--workers", "2", "--input", "in")
+    assert process.communicate()[1].startswith(b"regard: model is damaged: model.safetensors is not")
+    assert process.returncode == 1
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch):
+    said, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress.Watch(1000, shown=True) as watch:
+        watch.begin(200)
+        for seconds, position in ((5.0, 300), (11.0, 400), (20.0, 500), (45.0, 600)):
+            now[0] = seconds
+            watch.window(110, 2200, position)
+    assert said.getvalue() == (
+        "  220 lines, 20.0 sentences/s, 400 tokens/s, 0:00:33 left\n"
+        "  440 lines, 9.8 sentences/s, 196 tokens/s, 0:00:45 left\n"
+    )
+
+
+def test_help_has_groups_and_needs_no_torch():
+    code = (
+        "import sys; from regard.cli.main import main\n"
+        "try: main(['translate', '--help'])\n"
+        "except SystemExit: sys.exit('torch' in sys.modules)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert answer.returncode == 0
+    for group in ("what to read and to write", "how to search", "drawing by chance", "what must be in it"):
+        assert f"{group}:".encode() in answer.stdout

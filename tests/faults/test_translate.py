@@ -1,0 +1,342 @@
+"""Promises about batch translation, B1, B2 and B4; those marked slow are at their full figures."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unicodedata
+from contextlib import redirect_stderr
+from dataclasses import replace
+from random import Random
+from unittest import mock
+
+import pytest
+import torch
+
+from conftest import MICRO
+from echo import Echo
+from faults.disk import Disk, full_from
+from memory import peak
+from regard.cli.main import main
+from regard.config import to_toml
+from regard.errors import SaveError
+from regard.model.transformer import Transformer
+from regard.tasks.commission import Commission
+from regard.tasks.engines import Ready
+from regard.tasks.folder import save_model
+from regard.tasks.job import Job
+from regard.tasks.translation import TranslationRun
+from regard.tasks.windows import Size
+from regard.text.tokenizer import learn_tokenizer
+
+pytestmark = pytest.mark.fault
+
+SENTENCES = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."]
+WORK = """
+import sys
+from pathlib import Path
+from regard.search.config import SearchConfig
+from regard.tasks.commission import Commission
+from regard.tasks.job import Job
+from regard.tasks.windows import Size
+source, output, model, lines, workers = sys.argv[1:]
+search = SearchConfig(beam=1, max_length=6)
+commission = Commission(Path(model), device="cpu", engine="torch", threads=1, search=search)
+job = Job(Path(source), Path(output), commission, Size(int(lines), 2**20), int(workers))
+with job.opened():
+    for answer in job.answers():
+        pass
+    job.join()
+"""
+COMMAND = "import sys; from regard.cli.main import main; main(sys.argv[1:])"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Random and tiny, but as real as any."""
+    tokenizer = learn_tokenizer(SENTENCES * 3, 300)
+    torch.manual_seed(0)
+    transformer = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, max_length=24))
+    folder = tmp_path_factory.mktemp("run") / "model"
+    save_model(folder, transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
+    return folder
+
+
+def write_lines(path, count):
+    random = Random(1)
+    words = " ".join(SENTENCES).split()
+    text = "".join(" ".join(random.choices(words, k=random.randint(1, 9))) + f" {i}\n" for i in range(count))
+    path.write_text(text)
+    return path
+
+
+# --- B1: N lines in, N lines out, in order
+
+
+DEFECTS = {
+    "not UTF-8": [b"caf\xe9", b"\xff\xfe\x00", b"cut \xe2\x82", b"\xed\xa0\x80"],
+    "fine": [
+        b"",
+        b" \t ",
+        b"a\0b",
+        "a\u2028b\u2029c\u0085d".encode(),
+        b"a\x0bb\x0cc\x1cd\x1de\x1e",
+        b"lone\rreturn",
+        b"windows\r",
+        "\U0001f600 \U0001f469\u200d\U0001f680".encode(),
+        "\u202eשלום\u202c مرحبا".encode(),
+        b"\x01\x02\x7f",
+        b"</s> <pad> <0x0A>",
+        "e\u0301".encode(),
+    ],
+    "too long": [b"word " * 60, b"x" * 300, b"A sentence here. " * 30],
+}
+
+
+def with_defects(count):
+    """Lines, most of them sound, and what is planted where."""
+    random, lines, planted = Random(2), [], {}
+    for number in range(1, count + 1):
+        kind = random.choice([*DEFECTS, "sound"]) if random.random() < 0.3 else "sound"
+        lines.append(b"sentence %d" % number if kind == "sound" else random.choice(DEFECTS[kind]))
+        planted[number] = kind
+    return lines, planted
+
+
+def expected(line):
+    """What an echo answers: the text in one spelling, and without what would end the line."""
+    text = line.removesuffix(b"\r").decode().strip()
+    return unicodedata.normalize("NFC", text).replace("\r", " ").replace("\n", " ")
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("long", ["split", "cut", "skip"])
+def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
+    tmp_path, model, monkeypatch, count, long
+):
+    tokenizer = learn_tokenizer([*SENTENCES, "sentence 1234567890"] * 3, 320)
+    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(40), tokenizer, 4096))
+    lines, planted = with_defects(count)
+    (tmp_path / "in").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
+    said = io.StringIO()
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--input", "in", "--output", "out", "--report", "report", "--workers", "1"]
+    with redirect_stderr(said), pytest.raises(SystemExit) as stop:
+        main(["translate", str(model), *arguments, "--long", long])
+    assert stop.value.code == 4
+    *out, end = (tmp_path / "out").read_bytes().decode().split("\n")
+    assert end == ""
+    assert len(out) == len(lines)
+    reported = {}
+    for entry in map(json.loads, (tmp_path / "report").read_text("utf-8").splitlines()):
+        reported.setdefault(entry["kind"], []).append(entry["line"])
+    kinds = {"too long": {"split": "split", "cut": "cut", "skip": "too long"}[long], "not UTF-8": "not UTF-8"}
+    for kind, name in kinds.items():
+        assert reported.pop(name) == [
+            number for number, planted_kind in planted.items() if planted_kind == kind
+        ]
+    assert reported == {}
+    for number, (line, found) in enumerate(zip(lines, out, strict=True), start=1):
+        match planted[number]:
+            case "sound" | "fine":
+                assert found == expected(line)
+            case "not UTF-8":
+                assert found == ""
+            case "too long" if long == "split":
+                assert "".join(found.split()) == "".join(expected(line).split())
+            case "too long" if long == "cut":
+                assert found
+                assert expected(line).startswith(found)
+            case _:
+                assert found == ""
+    bad = sum(kind == "not UTF-8" or (kind == "too long" and long == "skip") for kind in planted.values())
+    assert f"regard: {bad:,} of {count:,} lines could not be translated and are empty\n" in said.getvalue()
+
+
+# --- B2: kill and rerun
+
+
+def work(source, output, model, lines, workers=2):
+    arguments = [source, output, model, lines, workers]
+    return subprocess.Popen([sys.executable, "-c", WORK, *map(str, arguments)], start_new_session=True)
+
+
+def parts(output):
+    """Each finished part, and when it was written."""
+    folder = output.with_name(f"{output.name}.parts")
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("0*")}
+
+
+def workers_of(process):
+    """The processes that it started."""
+    return [
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdecimal() and f"\nPPid:\t{process.pid}\n" in _read(f"/proc/{pid}/status")
+    ]
+
+
+def _read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def killed(source, output, model, lines, kills, step):
+    """Killed so often, each time after some more parts; what was finished is never written again."""
+    before = parts(output)
+    for _ in range(kills):
+        process = work(source, output, model, lines)
+        while len(parts(output)) < len(before) + step:
+            assert process.poll() is None
+            time.sleep(0.005)
+        children = workers_of(process)
+        process.kill()
+        process.wait()
+        after = parts(output)
+        while any(os.path.exists(f"/proc/{child}/fd/0") for child in children):
+            time.sleep(0.005)  # they end by themselves
+        assert {name: after.get(name) for name in before} == before
+        assert not output.exists()
+        before = parts(output)
+    return before
+
+
+def compare(tmp_path, model, count, lines, kills, step):
+    source = write_lines(tmp_path / "in", count)
+    with mock.patch.object(sys, "argv", ["", *map(str, (source, tmp_path / "whole", model, lines, 1))]):
+        exec(WORK)
+    kept = killed(source, tmp_path / "out", model, lines, kills, step)
+    assert kills * step <= len(kept) < count // lines
+    assert work(source, tmp_path / "out", model, lines).wait() == 0
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "out").read_bytes().count(b"\n") == count
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
+
+
+def test_b2_a_job_that_was_killed_has_the_same_bytes_and_no_part_twice(tmp_path, model):
+    compare(tmp_path, model, count=400, lines=40, kills=1, step=3)
+
+
+@pytest.mark.slow
+def test_b2_a_job_of_200_parts_killed_20_times_has_the_same_bytes(tmp_path, model):
+    compare(tmp_path, model, count=4000, lines=20, kills=20, step=7)
+
+
+@pytest.mark.slow
+def test_b2_a_hundred_thousand_lines_killed_in_the_middle_have_the_same_bytes(tmp_path, model):
+    compare(tmp_path, model, count=100_000, lines=512, kills=1, step=90)
+
+
+def test_b2_a_worker_that_is_killed_ends_the_job_in_one_line(tmp_path, model):
+    source = write_lines(tmp_path / "in", 4000)
+    command = [sys.executable, "-c", WORK, *map(str, (source, tmp_path / "out", model, 20, 2))]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    while len(parts(tmp_path / "out")) < 3:
+        assert process.poll() is None
+        time.sleep(0.005)
+    victim = next(pid for pid in workers_of(process) if "spawn_main" in _read(f"/proc/{pid}/cmdline"))
+    os.kill(victim, signal.SIGKILL)
+    said = process.communicate()[1].decode()
+    assert "a worker was ended from outside, perhaps because memory ran out; fewer --workers" in said
+    assert len(parts(tmp_path / "out")) >= 3
+
+
+def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
+    source = write_lines(tmp_path / "in", 12_000)
+    arguments = ["--output", "out", "--beam", "1", "--max-length", "1", "--engine", "torch", "--workers", "1"]
+    command = [sys.executable, "-m", "regard", "translate", str(model), "--input", str(source), *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path)
+    while len(parts(tmp_path / "out")) < 1:
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1].decode()
+    assert process.returncode == 130
+    assert said == "\nstopped; what is finished is in out.parts, and the same command goes on\n"
+    assert parts(tmp_path / "out")
+
+
+@pytest.mark.parametrize("call", range(1, 40, 3))
+def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call):
+    tokenizer = learn_tokenizer(SENTENCES * 3, 300)
+    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "manifest.json").write_text("{}")
+    source = write_lines(tmp_path / "in", 60)
+    job = Job(source, tmp_path / "out", Commission(tmp_path / "model"), Size(10, 2**20), 1)
+
+    done = []
+
+    def finish():
+        with job.opened():
+            done.extend(f"{answer.number:08}" for answer in job.answers())
+            job.join()
+
+    disk = Disk(tmp_path, full_from(call))
+    with (
+        disk.watched(),
+        pytest.raises(SaveError, match=r"out.parts cannot be written: No space left on device;"),
+    ):
+        finish()
+    assert not job.output.exists()
+    assert not list(tmp_path.rglob(".*.writing-*"))
+    assert {*parts(job.output)} >= {*done}
+    assert done or call < 18
+    finish()
+    assert job.output.read_bytes() == source.read_bytes()
+
+
+# --- B4: one long line does not exhaust memory
+
+
+def most_memory(tmp_path, model, name, lines, *arguments):
+    (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
+    options = [
+        "--input",
+        tmp_path / name,
+        "--output",
+        tmp_path / f"{name}.out",
+        "--device",
+        "cpu",
+        "--beam",
+        "1",
+    ]
+    more = ["--engine", "torch", "--max-length", "6", "--threads", "1", "--workers", "1", *arguments]
+    code = f"import sys\ntry:\n    exec({COMMAND!r})\nexcept SystemExit as stop:\n    print(stop.code)\n"
+    said, most = peak(code, "translate", model, *options, *more)
+    assert (tmp_path / f"{name}.out").read_bytes().count(b"\n") == len(lines)
+    return said, most
+
+
+def check_memory(tmp_path, model, long, megabytes, rc):
+    normal = [b"the cat sees the dog."] * 1000
+    huge = [b"The cat sees the dog. " * (size * 10**6 // 22) for size in megabytes]
+    _, usual = most_memory(tmp_path, model, "normal", normal)
+    said, most = most_memory(tmp_path, model, "long", [*normal[:500], *huge, *normal[500:]], "--long", long)
+    assert said == rc
+    assert most < 1.2 * usual, (most, usual)
+
+
+def test_b4_huge_lines_cut_off_take_no_memory(tmp_path, model):
+    check_memory(tmp_path, model, "cut", (1, 20), [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("long", "rc"), [("cut", []), ("split", ["4"]), ("skip", ["4"])])
+def test_b4_huge_lines_take_no_memory(tmp_path, model, long, rc):
+    check_memory(tmp_path, model, long, (1, 100), rc)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path, model):
+    sizes = []
+    for count in (10_000, 100_000):
+        lines = write_lines(tmp_path / f"{count}", count).read_bytes().splitlines()
+        sizes.append(most_memory(tmp_path, model, f"{count}", lines)[1])
+    assert sizes[1] < 1.05 * sizes[0], sizes

@@ -1,0 +1,75 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.text.sentences import divide, halves, join, sentences
+
+ODD = st.text(st.sampled_from("aB .!?…\"')。！」\n,;你é́"), max_size=200)
+
+
+def letters(parts):
+    """A count of pieces for tests: a letter each."""
+    return [len(part) for part in parts]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["It is raining here. ", "Take the umbrella! ", "“It is over there.” ", "Where is it...? ", "Good."],
+        ["I saw Mr. Smith and J. R. Tolkien at 3.5 km. ", "They were walking."],
+        ["They said it was e.g. blue and so on... or not. ", "It was rather green."],
+        ["今天天气很好，我们去公园散步吧朋友。", "“你今天想吃什么东西呢我的朋友？”", "好"],
+        ["यह एक बहुत अच्छा दिन है। ", "हम बाहर जाते हैं।"],
+        ["a first line of some length\n", "another"],
+        ["Yes. No. Perhaps. ", "I do not know yet."],
+    ],
+)
+def test_sentences_end_where_people_end_them(expected):
+    assert sentences("".join(expected)) == expected
+
+
+@given(ODD)
+def test_sentences_put_together_are_the_text(text):
+    assert "".join(sentences(text)) == text
+
+
+@given(ODD, st.integers(1, 30))
+def test_a_divided_text_loses_nothing_but_white_space_and_every_part_fits(text, most):
+    parts = divide(text, most, letters)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+    assert all(part == part.strip() and 0 < len(part) <= most for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two three, four five six", ("one two three, ", "four five six")),
+        ("one, two three four five six", ("one, two three ", "four five six")),
+        ("abcdefgh", ("abcd", "efgh")),
+        ("aaae\u0301e\u0301e\u0301", ("aaae\u0301", "e\u0301e\u0301")),
+    ],
+)
+def test_a_long_sentence_is_cut_after_a_clause_or_between_words_or_letters(text, expected):
+    assert halves(text) == expected
+
+
+def test_parts_are_joined_as_their_script_is_written():
+    assert join(["Hello.", "", "How are you?"]) == "Hello. How are you?"
+    assert join(["你好。", "我很好。"]) == "你好。我很好。"
+    assert join(["안녕하세요.", "네."]) == "안녕하세요. 네."
+    assert join([]) == ""
+
+
+@pytest.mark.parametrize("run", [".", "'", "a", "a ", ". ", "a. ", ".'", "。", "\n", "?! ", "a,"])
+def test_time_is_linear_in_the_text(run):
+    def seconds(size):
+        text, best = run * (size // len(run)), 9.0
+        for _ in range(2):
+            began = time.process_time()
+            divide(text, 500, letters)
+            best = min(best, time.process_time() - began)
+        return best
+
+    assert seconds(400_000) < 8 * seconds(100_000) + 0.05
