@@ -50,3 +50,30 @@ def test_weights_that_stay_unread_are_not_hashed_but_must_be_whole(folder):
     (folder / WEIGHTS).write_bytes(content[:-1])
     with pytest.raises(CheckpointError, match="model.safetensors is not what was written"):
         read_folder(folder, unread=[WEIGHTS])
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "auto"])
+def test_a_translation_by_ctranslate2_loads_no_torch(folder, engine):
+    pytest.importorskip("ctranslate2")
+    code = f"""
+import sys
+import regard
+translator = regard.Translator.load({str(folder)!r}, device="cpu", engine={engine!r})
+assert len(translator.translate(["the cat sees a bird.", ""])) == 2
+sys.exit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_translates_without_torch(folder):
+    pytest.importorskip("ctranslate2")
+    code = f"""
+import sys
+from regard.cli.main import main
+main(["translate", {str(folder)!r}, "--engine", "ctranslate2"])
+sys.exit("torch" in sys.modules)
+"""
+    lines, command = b"a bird\n\nthe cat\n", [sys.executable, "-c", code]
+    found = subprocess.run(command, input=lines, capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.count(b"\n") == 3
