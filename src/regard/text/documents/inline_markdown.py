@@ -6,10 +6,9 @@ leaves off at another, so they are asked to leave a note of both.
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
-from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -17,7 +16,6 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from regard.text.documents.marked import Kind
-from regard.text.documents.placing import Part
 
 SPECIAL = re.compile(r"[\\`*_~\[\]<&!\n]")
 """Without any of these, all is text."""
@@ -140,54 +138,10 @@ def _markers(note: _Note) -> Iterator[Found]:
         place += width
 
 
+ALONE = re.compile(r"<(?:[!?]|(?:br|img|hr|wbr|input)\b)", re.IGNORECASE)
+
+
 def _kind_of_tag(tag: str) -> Kind:
     if tag.startswith("</"):
         return Kind.CLOSE
-    return (
-        Kind.ALONE
-        if tag.endswith("/>") or re.match(r"<(?:[!?]|(?:br|img|hr|wbr|input)\b)", tag)
-        else Kind.OPEN
-    )
-
-
-def spelled(parts: Sequence[Part], kind: str, letters: Mapping[str, str], references: bool) -> str:
-    """The translation as Markdown, with a backslash before what would be markup and is not.
-
-    `letters` are those that the source spelled otherwise: with a backslash, or as entities.
-    """
-    written: list[str] = []
-    fresh = kind == "paragraph"
-    brackets = references or any(part.ready for part in parts)
-    table = str.maketrans({**letters, **({"|": "\\|"} if kind == "cell" else {})})
-    for part, after in pairwise([*parts, Part("", ready=False)]):
-        if part.ready:
-            fresh = kind == "paragraph" and (
-                LINE_END.search(part.text) is not None or (fresh and not part.text)
-            )
-            written.append(part.text)
-        elif part.text:
-            text = _escaped(part.text, brackets, table)
-            if after.ready and text[-1] in "!<&\\" and text[-2:-1] != "\\":
-                text = f"{text[:-1]}\\{text[-1]}"  # or it would join with the markup that follows
-            written.append(START.sub(r"\1\\\2", text) if fresh else text)
-            fresh = False
-    return "".join(written)
-
-
-LINE_END = re.compile(r"[\r\n]")
-START = re.compile(r"^(\s*\d{0,9})(#{1,6}(?=\s|$)|[+-](?=\s|$)|=+(?=\s|$)|-+(?=\s|$)|>|(?<=\d)[.)](?=\s|$))")
-"""What at the start of a line would make it a heading, an item of a list or a quotation."""
-MARKUP = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~]|$)|`|(?<!\s)\*|\*(?!\s)|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)"
-    r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|(?<=~)~"
-)
-BRACKETS = re.compile(r"[\[\]]")
-
-
-def _escaped(text: str, brackets: bool, table: Mapping[int, str]) -> str:
-    must = {match.start() for match in MARKUP.finditer(text)}
-    if brackets or re.search(r"\][(\[:]", text):
-        must |= {match.start() for match in BRACKETS.finditer(text)}
-    return "".join(
-        table.get(ord(letter), f"\\{letter}" if at in must else letter) for at, letter in enumerate(text)
-    )
+    return Kind.ALONE if ALONE.match(tag) or tag.endswith("/>") else Kind.OPEN

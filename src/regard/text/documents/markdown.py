@@ -4,13 +4,16 @@ markdown-it finds the blocks and says what is text inside them; here each gets i
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from regard.errors import DataError
-from regard.text.documents.inline_markdown import Found, InlineMarkdown, spelled
+from regard.text.documents.inline_markdown import Found, InlineMarkdown
 from regard.text.documents.marked import Kind, Piece, marked
 from regard.text.documents.placing import placed
+from regard.text.documents.spelled_markdown import spelled
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, one_line, unless_same
 
 FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -65,7 +68,7 @@ class _Block:
     kind: str
 
     def place(self, at: int) -> int:
-        inside, outside = next(pair for pair in reversed(self.places) if pair[0] <= at)
+        inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
         return outside + at - inside
 
 
@@ -110,7 +113,8 @@ def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: 
     inside, at = 0, 0
     for row in content.split("\n"):
         words = row.strip(" \t")
-        for line, start in lines[at:]:
+        while at < len(lines):
+            line, start = lines[at]
             at += 1
             body = line.replace("\0", "\ufffd")
             if kind == "heading" and mark.startswith("#"):
@@ -184,6 +188,5 @@ def _words(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
 def _plain(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
     if start < end:
         raw, words = text[block.place(start) : block.place(end)], block.content[start:end]
-        yield Piece(
-            Kind.TEXT, raw, raw if len(raw) == len(words) else words
-        )  # a NUL is replaced by the parser
+        only_nul = len(raw) == len(words)  # the parser writes another character in its place
+        yield Piece(Kind.TEXT, raw, raw if only_nul else words)
