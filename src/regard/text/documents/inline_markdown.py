@@ -12,6 +12,7 @@ from html import unescape
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
@@ -48,6 +49,7 @@ class InlineMarkdown:
         self._parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
         self._parser.core.ruler.disable(["inline", "text_join"])
         self._parser.inline.ruler2.disable(["fragments_join"])
+        self._parser.block.ruler.at("reference", _reference, {"alt": []})
         self._environment: dict[str, Any] = {}
         self._notes: list[_Note] = []
         for rule in list(self._parser.inline.ruler.__rules__):
@@ -90,6 +92,12 @@ class InlineMarkdown:
             return True
 
         return noted
+
+
+def _reference(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A footnote is text, even if it is one word and could be an address."""
+    start = state.bMarks[first] + state.tShift[first]
+    return not state.src.startswith("[^", start) and reference(state, first, last, silent)
 
 
 MARKERS = ("emphasis", "strikethrough")

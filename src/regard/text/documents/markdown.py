@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from regard.errors import DataError
+from regard.text.documents.entities import plain
 from regard.text.documents.inline_markdown import Found, InlineMarkdown
 from regard.text.documents.marked import Kind, Piece, marked
 from regard.text.documents.placing import placed
@@ -23,8 +24,8 @@ SEPARATE = re.compile(
 )
 """In a text: a bare address, the mark of a footnote, the box of a task."""
 MARKUP = re.compile(r"[\\`*_\[\]<&|~]")
-PICTURE = re.compile(r"[^\\`*_\[\]<&\n]+")
-"""Text of a picture that is plain."""
+PICTURE = re.compile(r"[^\\`*_\[\]<\n]+")
+"""Text of a picture that is plain but for entities."""
 
 
 def read_markdown(text: str, name: str) -> Layers:
@@ -48,8 +49,9 @@ def _pictures(text: str, name: str) -> Template:
             words = found.label.strip()
             if PICTURE.fullmatch(words) and any(map(str.isalnum, words)):
                 start = block.place(found.start + 2 + found.label.index(words))
-                write = unless_same(words, words, _picture_text)
-                spans.append(Span(start, start + len(words), Slot(words, write)))
+                text_of_it = plain(words, xml=False)
+                write = unless_same(text_of_it, words, _picture_text)
+                spans.append(Span(start, start + len(words), Slot(text_of_it, write)))
     return cut(text, spans)
 
 
@@ -153,7 +155,8 @@ def _span(text: str, block: _Block, reader: InlineMarkdown) -> Span | None:
         return None
     start = block.place(0) + sentence.lead
     end = start - sentence.lead + sum(len(piece.raw) for piece in pieces) - sentence.tail
-    letters = {piece.text: piece.raw for piece in pieces if piece.text != piece.raw and len(piece.text) == 1}
+    texts = (piece for piece in pieces if piece.kind is Kind.TEXT)
+    letters = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
 
     def write(translation: str) -> str:
         return spelled(placed(sentence, one_line(translation)), block.kind, letters, reader.references)

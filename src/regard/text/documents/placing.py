@@ -237,20 +237,24 @@ def _border(text: str, at: int) -> bool:
 
 def _around(white: str, codes: Sequence[Code], unit: int, after: _Units) -> Iterator[Part]:
     """Codes that meet at one place, in their order, with one space or line break among them."""
-    edge = unit in (0, len(after))
-    spaced = False
+    space = Part(white, ready=False)
+    begun, broken = unit > 0, False
     for code in codes:
-        raw = code.raw
-        if code.side is Side.INSTEAD:
-            if code.kind is Kind.BREAK:
-                raw = "" if edge or spaced else raw
-            else:
-                raw = raw.lstrip() if spaced or unit == 0 else raw
-                raw = raw.rstrip() if unit == len(after) else raw
-            spaced = True
-        elif code.side is Side.AFTER and not spaced:
-            yield Part(white, ready=False)
-            spaced = True
-        yield Part(raw, ready=True)
-    if not spaced:
-        yield Part(white, ready=False)
+        if code.kind is Kind.BREAK:
+            space = space if broken or unit in (0, len(after)) else Part(code.raw, ready=True)
+            broken = True
+            continue
+        body = code.raw
+        if code.side is Side.INSTEAD:  # what stands in place of a space has one on either side
+            body = body.strip()
+            lead = code.raw[: code.raw.index(body)]
+            if begun:
+                yield space if broken else Part(lead, ready=True)
+            space = Part(code.raw[len(lead) + len(body) :], ready=True)
+            begun = broken = True
+        elif code.side is Side.AFTER:
+            yield space
+            space, broken = Part("", ready=True), True
+        yield Part(body, ready=True)
+    if unit < len(after):
+        yield space

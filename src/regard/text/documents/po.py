@@ -157,12 +157,12 @@ def _without_surplus(sentence: Marked, translation: str) -> str:
     left = [kept.raw for kept in sentence.kept]
 
     def keep(match: re.Match[str]) -> str:
-        if match[0] in left:
-            left.remove(match[0])
+        if match[1] in left:
+            left.remove(match[1])
             return match[0]
         return ""
 
-    return PLACEHOLDER.sub(keep, translation)
+    return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
 
 
 def _strings(message: str, newline: str, wrap: bool) -> str:

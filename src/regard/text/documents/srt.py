@@ -33,7 +33,7 @@ def _blocks(text: str, name: str) -> Iterator[tuple[int, int]]:
         is_time = TIME.fullmatch(words[k])
         if "->" in words[k] and not is_time and re.match(r"\s*\d+:\d", words[k]):
             raise DataError(f"{name} line {k + 1} is no time; write 00:00:01,000 --> 00:00:02,000")
-        is_number = k + 1 < len(lines) and NUMBER.fullmatch(words[k]) and TIME.fullmatch(words[k + 1])
+        is_number = k + 1 < len(lines) and NUMBER.fullmatch(words[k]) and "->" in words[k + 1]
         if words[k] and not is_time and not is_number and not timed:
             raise DataError(
                 f"{name} line {k + 1} has text before the first time; a cue is number, times, text"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 Writer = Callable[[str], str]
 """What stands in the document, given the translation of a text."""
@@ -18,15 +17,6 @@ class Slot:
 
     text: str
     write: Writer
-
-
-class Fillable(Protocol):
-    """Texts to translate, and the document that their translations make."""
-
-    @property
-    def segments(self) -> Sequence[str]: ...
-
-    def filled(self, translations: Sequence[str]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -66,6 +56,9 @@ class Layers:
         if len(outer.segments) != border:  # a tooltip that turned into markup: rather leave it as it was
             outer = self.outer
         return outer.filled(translations[:border])
+
+
+Fillable = Template | Layers
 
 
 @dataclass(frozen=True)
