@@ -1,0 +1,59 @@
+"""Characters that markup spells with names or numbers, and spelling them so again."""
+
+import html
+import re
+from collections.abc import Iterator
+
+from regard.text.documents.marked import Kind, Piece
+
+ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+XML_NAMES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
+
+
+def pieces_of(raw: str, xml: bool) -> Iterator[Piece]:
+    """A stretch of text as the document spells it: what is plain, and each entity by itself.
+
+    An entity that nobody knows is no text: it is kept as a tag is.
+    """
+    done = 0
+    for match in ENTITY.finditer(raw):
+        if done < match.start():
+            yield Piece(Kind.TEXT, raw[done : match.start()], raw[done : match.start()])
+        letter = character(match[0], xml)
+        yield Piece(Kind.ALONE, match[0]) if letter is None else Piece(Kind.TEXT, match[0], letter)
+        done = match.end()
+    if done < len(raw):
+        yield Piece(Kind.TEXT, raw[done:], raw[done:])
+
+
+def character(entity: str, xml: bool) -> str | None:
+    """What an entity stands for; None if nobody knows."""
+    if xml and entity[1] != "#":
+        return XML_NAMES.get(entity)
+    found = html.unescape(entity)
+    return None if found in ("", entity) else found
+
+
+def plain(raw: str, xml: bool) -> str:
+    """The text of a value in which entities may occur."""
+    return ENTITY.sub(lambda match: character(match[0], xml) or match[0], raw)
+
+
+class Spelling:
+    """Spells text as this document does: a letter that it wrote as an entity is written so again."""
+
+    def __init__(self, document: str, xml: bool) -> None:
+        found = {"<": "&lt;", "&": "&amp;"}
+        for entity in dict.fromkeys(ENTITY.findall(document)):
+            letter = character(entity, xml)
+            if letter is not None and len(letter) == 1 and not letter.isspace():
+                found.setdefault(letter, entity)
+        self._table = str.maketrans(found)
+
+    def __call__(self, text: str) -> str:
+        """Text between tags."""
+        return text.translate(self._table).replace("]]>", "]]&gt;")
+
+    def in_quotes(self, text: str, quote: str) -> str:
+        """The value of an attribute in such quotes."""
+        return self(text).replace(quote, "&quot;" if quote == '"' else "&#39;")

@@ -1,0 +1,155 @@
+"""What of a line of Markdown is text and what is markup, asked of markdown-it rule by rule.
+
+The parser's tokens do not say where they stand. Its rules do: each begins at one place of the text and
+leaves off at another, so they are asked to leave a note of both.
+"""
+
+import re
+import string
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, reference
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from regard.text.documents.marked import Kind
+
+SPECIAL = re.compile(r"[\\`*_~\[\]<&!\n]")
+"""Without any of these, all is text."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Characters `start` to `end` that are not plain text: markup, or text spelled otherwise."""
+
+    start: int
+    end: int
+    kind: Kind
+    text: str = ""
+    label: str = ""
+    """Of a picture: its text, up to the first bracket."""
+
+
+@dataclass(frozen=True)
+class _Note:
+    start: int
+    end: int
+    rule: str
+    tokens: tuple[Token, ...] = ()
+
+
+class InlineMarkdown:
+    """Reads CommonMark with tables and strikethrough."""
+
+    def __init__(self) -> None:
+        self._parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        self._parser.core.ruler.disable(["inline", "text_join"])
+        self._parser.inline.ruler2.disable(["fragments_join"])
+        self._parser.block.ruler.at("reference", _reference, {"alt": []})
+        self._environment: dict[str, Any] = {}
+        self._notes: list[_Note] = []
+        for rule in list(self._parser.inline.ruler.__rules__):
+            self._parser.inline.ruler.at(rule.name, self._noting(rule.name, rule.fn))
+
+    @property
+    def references(self) -> bool:
+        """Whether the document has links by name."""
+        return bool(self._environment.get("references"))
+
+    def blocks(self, text: str) -> list[Token]:
+        self._environment = {}
+        return self._parser.parse(text, self._environment)
+
+    def read(self, content: str) -> list[Found]:
+        """What is not plain text, in order."""
+        if not SPECIAL.search(content):
+            return []
+        self._notes = []
+        self._parser.inline.parse(content, self._parser, self._environment, [])
+        return [found for note in self._notes for found in _read(content, note)]
+
+    def _noting(
+        self, name: str, rule: Callable[[StateInline, bool], bool]
+    ) -> Callable[[StateInline, bool], bool]:
+        def noted(state: StateInline, silent: bool) -> bool:
+            start, before, tokens = state.pos, len(self._notes), len(state.tokens)
+            if not rule(state, silent):
+                return False
+            if silent or name == "text":
+                return True
+            if name == "link":
+                label = state.md.helpers.parseLinkLabel(state, start, True)
+                self._notes.insert(before, _Note(start, start + 1, "link_open"))
+                self._notes.append(_Note(label, state.pos, "link_close"))
+                return True
+            del self._notes[before:]  # of the text of a picture, which is parsed by itself
+            tokens = len(state.tokens) - (state.pos - start) if name in MARKERS else tokens
+            self._notes.append(_Note(start, state.pos, name, tuple(state.tokens[max(tokens, 0) :])))
+            return True
+
+        return noted
+
+
+def _reference(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A footnote is text, even if it is one word and could be an address."""
+    start = state.bMarks[first] + state.tShift[first]
+    return not state.src.startswith("[^", start) and reference(state, first, last, silent)
+
+
+MARKERS = ("emphasis", "strikethrough")
+
+
+def _read(content: str, note: _Note) -> Iterator[Found]:
+    raw = content[note.start : note.end]
+    whole = note.start, note.end
+    match note.rule:
+        case "link_open" | "link_close" | "newline":
+            yield Found(*whole, PLAIN_KINDS[note.rule])
+        case "escape" if "\n" in raw:
+            yield Found(*whole, Kind.BREAK)
+        case "escape" if raw[1:] in string.punctuation:
+            yield Found(*whole, Kind.TEXT, raw[1:])
+        case "entity":
+            yield Found(*whole, Kind.TEXT, unescape(raw))
+        case "backticks" if note.tokens and note.tokens[-1].type == "code_inline":
+            yield Found(*whole, Kind.KEPT, note.tokens[-1].content)
+        case "autolink":
+            yield Found(*whole, Kind.KEPT, raw[1:-1])
+        case "image":
+            yield Found(*whole, Kind.ALONE, label=raw[2:].partition("]")[0])
+        case "html_inline":
+            yield Found(*whole, _kind_of_tag(raw))
+        case "emphasis" | "strikethrough":
+            yield from _markers(note)
+        case _:  # all else is text
+            pass
+
+
+PLAIN_KINDS = {"link_open": Kind.OPEN, "link_close": Kind.CLOSE, "newline": Kind.BREAK}
+
+
+def _markers(note: _Note) -> Iterator[Found]:
+    """Each * or _ or ~~ that is a marker: some are only stars."""
+    width = 2 if note.rule == "strikethrough" else 1
+    tokens = note.tokens if width == 1 else note.tokens[len(note.tokens) - (note.end - note.start) // 2 :]
+    place = note.end - width * len(tokens)
+    for k, token in enumerate(tokens):
+        kind = {1: Kind.OPEN, -1: Kind.CLOSE}.get(token.nesting)
+        if kind is None and not token.content:  # one half of a strong marker: the other half says which
+            kind = Kind.CLOSE if k and tokens[k - 1].type == "strong_close" else Kind.OPEN
+        if kind is not None:
+            yield Found(place, place + width, kind)
+        place += width
+
+
+ALONE = re.compile(r"<(?:[!?]|(?:br|img|hr|wbr|input)\b)", re.IGNORECASE)
+
+
+def _kind_of_tag(tag: str) -> Kind:
+    if tag.startswith("</"):
+        return Kind.CLOSE
+    return Kind.ALONE if ALONE.match(tag) or tag.endswith("/>") else Kind.OPEN

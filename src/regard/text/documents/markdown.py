@@ -1,0 +1,195 @@
+"""Markdown: headings, paragraphs, lists, tables and the texts of pictures; code and addresses stay.
+
+markdown-it finds the blocks and says what is text inside them; here each gets its place in the file.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from regard.errors import DataError
+from regard.text.documents.entities import plain
+from regard.text.documents.inline_markdown import Found, InlineMarkdown
+from regard.text.documents.marked import Kind, Piece, marked
+from regard.text.documents.placing import placed
+from regard.text.documents.spelled_markdown import spelled
+from regard.text.documents.template import Layers, Slot, Span, Template, cut, one_line, unless_same
+
+FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
+SEPARATE = re.compile(
+    r"https?://[^\s<>()\[\]\"']*[^\s<>()\[\]\"'.,;:!?]|\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)"
+)
+"""In a text: a bare address, the mark of a footnote, the box of a task."""
+MARKUP = re.compile(r"[\\`*_\[\]<&|~]")
+PICTURE = re.compile(r"[^\\`*_\[\]<\n]+")
+"""Text of a picture that is plain but for entities."""
+
+
+def read_markdown(text: str, name: str) -> Layers:
+    """The text of each block, with its inline markup; and the texts of pictures."""
+    return Layers(_pictures(text, name), _texts(text, name), lambda changed: _texts(changed, name))
+
+
+def _texts(text: str, name: str) -> Template:
+    reader = InlineMarkdown()
+    spans = (_span(text, block, reader) for block in _blocks(text, name, reader))
+    return cut(text, [span for span in spans if span is not None])
+
+
+def _pictures(text: str, name: str) -> Template:
+    if "![" not in text:
+        return Template([text])
+    reader = InlineMarkdown()
+    spans: list[Span] = []
+    for block in _blocks(text, name, reader):
+        for found in reader.read(block.content) if "![" in block.content else ():
+            words = found.label.strip()
+            if PICTURE.fullmatch(words) and any(map(str.isalnum, words)):
+                start = block.place(found.start + 2 + found.label.index(words))
+                text_of_it = plain(words, xml=False)
+                write = unless_same(text_of_it, words, _picture_text)
+                spans.append(Span(start, start + len(words), Slot(text_of_it, write)))
+    return cut(text, spans)
+
+
+def _picture_text(translation: str) -> str:
+    """Spelled so that it joins with nothing: in a code span even a backslash is no help."""
+    return MARKUP.sub(lambda match: f"&#{ord(match[0])};", one_line(translation))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What stands in a block, less what makes it one, and where its lines begin in the document."""
+
+    content: str
+    places: Sequence[tuple[int, int]]
+    """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
+    kind: str
+
+    def place(self, at: int) -> int:
+        inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
+        return outside + at - inside
+
+
+def _blocks(text: str, name: str, reader: InlineMarkdown) -> Iterator[_Block]:
+    lines = _lines(text)
+    line = cell = 0
+    kind, mark = "", ""
+    for token in reader.blocks("\n".join(content for content, _ in lines)):
+        if token.type in ("paragraph_open", "heading_open", "th_open", "td_open"):
+            kind, mark = token.type.removesuffix("_open"), token.markup
+        if token.type != "inline" or not token.map:
+            continue
+        if line != token.map[0]:
+            line, cell = token.map[0], 0
+        if not token.content.strip():
+            continue
+        if kind in ("th", "td"):
+            block, cell = _cell(lines[line], token.content, cell)
+        else:
+            block = _paragraph(lines[token.map[0] : token.map[1]], token.content, kind, mark)
+        if block is None:
+            raise DataError(f"{name} line {line + 1} cannot be followed; write the paragraph without tabs")
+        yield block
+
+
+def _lines(text: str) -> list[tuple[str, int]]:
+    """The lines as the parser counts them, and where each starts; those of the front matter are blank."""
+    front = FRONT.match(text)
+    matter = front.end() if front else 0
+    found: list[tuple[str, int]] = []
+    place = 0
+    while place < len(text):
+        match = LINE.match(text, place)
+        assert match is not None
+        found.append(("" if place < matter else match[1], place))
+        place = match.end()
+    return found
+
+
+def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: str) -> _Block | None:
+    places: list[tuple[int, int]] = []
+    inside, at = 0, 0
+    for row in content.split("\n"):
+        words = row.strip(" \t")
+        while at < len(lines):
+            line, start = lines[at]
+            at += 1
+            body = line.replace("\0", "\ufffd")
+            if kind == "heading" and mark.startswith("#"):
+                column = body.find(words, body.find(mark) + len(mark))
+            else:
+                column = body.rfind(words)  # to the line's end, but for white space
+            if column >= 0:
+                lead = len(row) - len(row.lstrip(" \t"))
+                places.append((inside + lead, start + column))
+                break
+        else:
+            return None
+        inside += len(row) + 1
+    return _Block(content, places, kind)
+
+
+def _cell(line: tuple[str, int], content: str, after: int) -> tuple[_Block | None, int]:
+    """A cell of a table and where it ends in its line; a bar inside it is written with a backslash."""
+    body, start = line
+    body = body.replace("\0", "\ufffd")
+    written = content.replace("|", "\\|")
+    column = body.find(written, after)
+    if column < 0:
+        return None, after
+    places = [(0, start + column)]
+    for extra, bar in enumerate(re.finditer(r"\|", content), 1):
+        places.append((bar.start(), start + column + bar.start() + extra - 1))
+        places.append((bar.end(), start + column + bar.end() + extra))
+    return _Block(content, places, "cell"), column + len(written)
+
+
+def _span(text: str, block: _Block, reader: InlineMarkdown) -> Span | None:
+    pieces = list(_pieces(text, block, reader.read(block.content)))
+    sentence = marked(pieces)
+    if sentence is None:
+        return None
+    start = block.place(0) + sentence.lead
+    end = start - sentence.lead + sum(len(piece.raw) for piece in pieces) - sentence.tail
+    texts = (piece for piece in pieces if piece.kind is Kind.TEXT)
+    letters = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
+
+    def write(translation: str) -> str:
+        return spelled(placed(sentence, one_line(translation)), block.kind, letters, reader.references)
+
+    return Span(start, end, Slot(sentence.text, unless_same(sentence.text, text[start:end], write)))
+
+
+def _pieces(text: str, block: _Block, found: Sequence[Found]) -> Iterator[Piece]:
+    done = 0
+    for part in found:
+        yield from _words(text, block, done, part.start)
+        raw = text[block.place(part.start) : block.place(part.end)]
+        yield Piece(part.kind, raw, part.text)
+        done = part.end
+    yield from _words(text, block, done, len(block.content))
+
+
+def _words(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
+    """What is plain text to Markdown, less what is not text to people."""
+    if start == end:
+        return
+    done = start
+    for match in SEPARATE.finditer(block.content, start, end):
+        yield from _plain(text, block, done, match.start())
+        raw = text[block.place(match.start()) : block.place(match.end())]
+        is_address = match[0].startswith("http")
+        yield Piece(Kind.KEPT if is_address else Kind.ALONE, raw, match[0] if is_address else "")
+        done = match.end()
+    yield from _plain(text, block, done, end)
+
+
+def _plain(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
+    if start < end:
+        raw, words = text[block.place(start) : block.place(end)], block.content[start:end]
+        only_nul = len(raw) == len(words)  # the parser writes another character in its place
+        yield Piece(Kind.TEXT, raw, raw if only_nul else words)

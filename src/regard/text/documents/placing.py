@@ -1,0 +1,260 @@
+"""Where the markup of a text belongs in its translation.
+
+Nothing says which word became which, so places are taken in proportion: markup before the fourth of
+eight words comes before the second of four. Words that occur once on both sides (names, numbers) are
+fixed points in between. The order of the markup never changes, so what was nested stays nested, and
+markup around words never ends up around nothing.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from regard.text.documents.marked import Code, Kept, Kind, Marked, Side
+
+IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+POINTS = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：；（）「」『』【】《》؟،؛।"
+UNIT = re.compile(f"[{IDEOGRAPHS}][\ufe00-\ufe0f\u3099\u309a]*|[^\\s{IDEOGRAPHS}{POINTS}]+|[{POINTS}]")
+"""A word, a mark of punctuation, or a character of a script that puts no space between words."""
+IDEOGRAPH, POINT = re.compile(f"[{IDEOGRAPHS}]"), re.compile(f"[{POINTS}]")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a translation in its markup: text yet to be spelled, or what the document says already."""
+
+    text: str
+    ready: bool
+
+
+def placed(source: Marked, translation: str) -> list[Part]:
+    """The translation with the markup of the source inside it."""
+    translation = translation.strip()
+    if not source.codes and not source.kept:
+        return [Part(translation, ready=False)]
+    kept, lost = _find(source, translation)
+    before = _Units(source.text, source.kept)
+    after = _Units(translation, kept)
+    codes = sorted([*source.codes, *lost], key=lambda code: code.at)
+    places = _Places(before, after)
+    parts: list[Part] = []
+    done = 0
+    for at, group in groupby([(places.of(code), code) for code in codes], key=lambda pair: pair[0]):
+        left, right = after.gap(at)
+        parts += after.parts(done, left)
+        parts += _around(translation[left:right], [code for _, code in group], at.unit, after)
+        done = right
+    return [*parts, *after.parts(done, len(translation))]
+
+
+@dataclass(frozen=True, order=True)
+class _Place:
+    """Before a unit of the translation, or within it."""
+
+    unit: int
+    inside: int = 0
+
+
+class _Units:
+    """The units of a text; what must come back as it is counts as one."""
+
+    def __init__(self, text: str, kept: Sequence[Kept]) -> None:
+        self.text, self.raw = text, {part.start: part.raw for part in kept}
+        borders: list[tuple[int, int]] = []
+        done = 0
+        for part in [*kept, Kept(len(text), len(text), "")]:
+            borders += [match.span() for match in UNIT.finditer(text, done, part.start)]
+            borders += [(part.start, part.end)] if part.end > part.start else []
+            done = part.end
+        self.starts = [start for start, _ in borders]
+        self.ends = [end for _, end in borders]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def word(self, unit: int) -> str:
+        return self.text[self.starts[unit] : self.ends[unit]].casefold()
+
+    def gap(self, at: _Place) -> tuple[int, int]:
+        """From where to where there is nothing but white space."""
+        if at.inside:
+            return self.starts[at.unit] + at.inside, self.starts[at.unit] + at.inside
+        left = self.ends[at.unit - 1] if at.unit else 0
+        return left, self.starts[at.unit] if at.unit < len(self) else len(self.text)
+
+    @cached_property
+    def breaks(self) -> list[int]:
+        """The units before which a line may end."""
+        return [unit for unit in range(1, len(self)) if self._can_break(unit)]
+
+    def _can_break(self, unit: int) -> bool:
+        left, right = self.gap(_Place(unit))
+        if left < right:
+            return True
+        around = self.text[left - 1 : left], self.text[right : right + 1]
+        return all(map(IDEOGRAPH.match, around)) or bool(
+            POINT.match(around[0]) and IDEOGRAPH.match(around[1])
+        )
+
+    def parts(self, start: int, end: int) -> Iterator[Part]:
+        """The text from start to end, with what must stay as the document spells it."""
+        for unit in range(bisect_left(self.starts, start), bisect_left(self.starts, end)):
+            if (raw := self.raw.get(self.starts[unit])) is not None:
+                if start < self.starts[unit]:
+                    yield Part(self.text[start : self.starts[unit]], ready=False)
+                yield Part(raw, ready=True)
+                start = self.ends[unit]
+        if start < end:
+            yield Part(self.text[start:end], ready=False)
+
+
+class _Places:
+    """Finds the places of codes, one after the other."""
+
+    def __init__(self, before: _Units, after: _Units) -> None:
+        self._before, self._after = before, after
+        fixed = [(0, 0)]
+        for old, new in _same_words(before, after):
+            fixed += [(old, new), (old + 1, new + 1)]
+        fixed.append((len(before), len(after)))
+        self._old = [old for old, _ in fixed]
+        self._new = [new for _, new in fixed]
+        self._last = _Place(0)
+        self._opened: dict[str, _Place] = {}
+
+    def of(self, code: Code) -> _Place:
+        """The place of the next code: never before that of the last one."""
+        unit = bisect_right(self._before.ends, code.at)
+        within = code.at - self._before.starts[unit] if unit < len(self._before) else 0
+        opened = self._opened.pop(_pair(code.raw), _Place(0)) if code.kind is Kind.CLOSE else _Place(0)
+        wanted = self._inside(unit, within) if within > 0 else None
+        if wanted is None:
+            wanted = _Place(self._between(unit + (within > 0 and code.kind is not Kind.OPEN), code, opened))
+        self._last = max(self._last, wanted)
+        if code.kind is Kind.OPEN:
+            self._opened[_pair(code.raw)] = self._last
+        return self._last
+
+    def _inside(self, unit: int, within: int) -> _Place | None:
+        """Markup inside a word (H<sub>2</sub>O) stays there if the word does."""
+        new = self._proportion(unit)
+        same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
+        return _Place(new, within) if same else None
+
+    def _between(self, unit: int, code: Code, opened: _Place) -> int:
+        most = len(self._after)
+        match code.kind:
+            case Kind.OPEN:
+                return min(self._proportion(unit), max(most - 1, 0))
+            case Kind.CLOSE:
+                return min(max(self._proportion(unit, first=True), opened.unit + 1), most)
+            case _ if code.side is Side.INSTEAD:
+                return self._nearest_break(self._proportion(unit))
+            case _:
+                return self._proportion(unit, first=code.side is Side.BEFORE)
+
+    def _nearest_break(self, unit: int) -> int:
+        breaks = self._after.breaks
+        at = bisect_left(breaks, unit)
+        near = [other for other in breaks[max(at - 1, 0) : at + 1] if _Place(other) >= self._last]
+        return min(near, key=lambda other: abs(other - unit), default=len(self._after))
+
+    def _proportion(self, unit: int, first: bool = False) -> int:
+        """Where the unit begins in the translation; or, with `first`, where the one before it ends."""
+        at = bisect_left(self._old, unit) if first else bisect_right(self._old, unit) - 1
+        if self._old[at] == unit:
+            return self._new[at]
+        at -= first
+        old, new = self._old[at], self._new[at]
+        share = (unit - old) / (self._old[at + 1] - old)
+        return new + int(share * (self._new[at + 1] - new) + 0.5)
+
+
+PARTNERS = {"ept": "bpt", "ex": "bx", "ec": "sc"}
+
+
+def _pair(raw: str) -> str:
+    """What an opening and a closing code have in common: the name of a tag, or Markdown's marker."""
+    if tag := re.match(r"</?([\w:.-]+)", raw):
+        return PARTNERS.get(tag[1], tag[1])
+    return "[" if raw.startswith("]") else raw
+
+
+def _same_words(before: _Units, after: _Units) -> list[tuple[int, int]]:
+    """Words that occur once on both sides, as many of them as keep their order."""
+    old, new = _once(before), _once(after)
+    pairs = [(unit, new[word]) for word, unit in old.items() if word in new]
+    ends: list[int] = []  # of the best increasing row of each length, the smallest last unit
+    rows: list[tuple[int, int, int]] = []  # each pair, and the length of the best row that ends with it
+    for left, right in pairs:
+        length = bisect_left(ends, right)
+        ends[length : length + 1] = [right]
+        rows.append((left, right, length))
+    found: list[tuple[int, int]] = []
+    want, limit = len(ends) - 1, len(after)
+    for left, right, length in reversed(rows):
+        if length == want and right < limit:
+            found.append((left, right))
+            want, limit = want - 1, right
+    return found[::-1]
+
+
+def _once(units: _Units) -> dict[str, int]:
+    words = [units.word(unit) for unit in range(len(units))]
+    counts = Counter(words)
+    return {
+        word: unit for unit, word in enumerate(words) if counts[word] == 1 and any(map(str.isalnum, word))
+    }
+
+
+def _find(source: Marked, translation: str) -> tuple[list[Kept], list[Code]]:
+    """Where the translation has what must stay; and what it has not, as codes to be put back."""
+    found: list[Kept] = []
+    lost: list[Code] = []
+    taken: set[int] = set()
+    for part in source.kept:
+        text = source.text[part.start : part.end]
+        left = r"\b" if re.match(r"\b", text) and _border(source.text, part.start) else ""
+        right = r"\b" if re.search(r"\b\Z", text) and _border(source.text, part.end) else ""
+        for match in re.finditer(left + re.escape(text) + right, translation, re.IGNORECASE):
+            if taken.isdisjoint(range(*match.span())):
+                taken.update(range(*match.span()))
+                found.append(Kept(*match.span(), part.raw))
+                break
+        else:
+            lost.append(Code(part.start, f" {part.raw} ", Kind.ALONE, Side.INSTEAD))
+    return sorted(found, key=lambda part: part.start), lost
+
+
+def _border(text: str, at: int) -> bool:
+    """Whether a word begins or ends here."""
+    return re.compile(r"\b").match(text, at) is not None
+
+
+def _around(white: str, codes: Sequence[Code], unit: int, after: _Units) -> Iterator[Part]:
+    """Codes that meet at one place, in their order, with one space or line break among them."""
+    space = Part(white, ready=False)
+    begun, broken = unit > 0, False
+    for code in codes:
+        if code.kind is Kind.BREAK:
+            space = space if broken or unit in (0, len(after)) else Part(code.raw, ready=True)
+            broken = True
+            continue
+        body = code.raw
+        if code.side is Side.INSTEAD:  # what stands in place of a space has one on either side
+            body = body.strip()
+            lead = code.raw[: code.raw.index(body)]
+            if begun:
+                yield space if broken else Part(lead, ready=True)
+            space = Part(code.raw[len(lead) + len(body) :], ready=True)
+            begun = broken = True
+        elif code.side is Side.AFTER:
+            yield space
+            space, broken = Part("", ready=True), True
+        yield Part(body, ready=True)
+    if unit < len(after):
+        yield space

@@ -1,0 +1,84 @@
+import time
+
+import pytest
+
+from documents import HTML
+from regard.text.documents.document import Reading, read_document
+
+
+def read(content):
+    return read_document(content.encode(), "x.html", Reading())
+
+
+def put(content, *translations):
+    return read(content).written(translations).decode()
+
+
+def test_a_block_is_a_text_and_then_come_the_attributes():
+    assert read(HTML).segments == (
+        "Café & bar",
+        "Hello, big wide world!",
+        "Click this link, then run ls -l < x on Foo Bar.",
+        "New line",
+        "One",
+        "Two cats",
+        "H2O, 5 < 6 你好世界 🙂 مرحبا",
+        *('A "tip"', "right here", "My cat", "Your name"),
+    )
+
+
+def test_tags_stay_around_their_words():
+    page = "<p>A <b>red</b> car &amp; <a href='x' title=\"go\">a house</a>.</p>"
+    assert put(page, "Une auto rouge & une maison.", "aller") == (
+        "<p>Une <b>auto</b> rouge &amp; <a href='x' title=\"aller\">une maison</a>.</p>"
+    )
+
+
+def test_text_is_spelled_as_the_page_spells_it():
+    assert put("<p>caf&eacute;", "été < à") == "<p>&eacute;t&eacute; &lt; à"
+    assert put("<p title='x'>y", 'a"b', "l'\"&") == "<p title='l&#39;\"&amp;'>a\"b"
+    page = '<meta charset="iso-8859-1"><p>\xe9t\xe9 one</p>'.encode("latin-1")
+    written = read_document(page, "x.htm", Reading()).written(["été 漢"])
+    assert written == '<meta charset="iso-8859-1"><p>\xe9t\xe9 &#28450;</p>'.encode("latin-1")
+
+
+def test_code_in_a_sentence_is_read_and_kept():
+    page = "<p>Run <code>make test</code> first"
+    assert read(page).segments == ("Run make test first",)
+    assert put(page, "D'abord make test") == "<p>D'abord <code>make test</code>"
+    assert put(page, "Lancez d'abord") == "<p>Lancez <code>make test</code> d'abord"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<script>var a = '<p>no</p>';</script>",
+        "<STYLE>p { content: 'no' }</STYLE>",
+        "<pre>no <b>no</b></pre>",
+        "<textarea>no</textarea>",
+        "<div translate=no>no <div>no</div> no</div>",
+        '<p class="a notranslate">no</p>',
+        "<!-- no --><!doctype no><?php no ?>",
+        "<p>| &nbsp; · <img src=no></p>",
+        "<svg><text title='no'>no</text></svg>",
+        "<p><code>no</code></p>",
+        "<a href='no",
+        "<!-- no",
+        "<script>no",
+    ],
+)
+def test_what_nobody_reads_is_not_translated(page):
+    assert read(page).segments == ()
+
+
+@pytest.mark.parametrize(
+    "bad", ["<!--", "<a ", "<a b='", "</", "&", "<![CDATA[", "<pre>", "<p title='", "<b>"]
+)
+def test_time_grows_with_the_page_and_not_faster(bad):
+    def seconds(count):
+        page, start = bad * count, time.process_time()
+        document = read(page)
+        document.written(document.segments)
+        return time.process_time() - start
+
+    assert seconds(10_000) < 12 * max(seconds(2_500), 0.01)

@@ -1,0 +1,100 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.text.documents.marked import Kind, Piece, marked, tag_pieces
+from regard.text.documents.placing import placed
+
+TAG = re.compile(r"</?\w+>")
+
+
+def put(source, translation):
+    """The translation with the source's tags; what stands between two # is to stay."""
+    pieces = []
+    for piece in tag_pieces(source):
+        parts = piece.raw.split("#") if piece.kind is Kind.TEXT else [piece.raw]
+        for k, part in enumerate(parts):
+            pieces.append(Piece(Kind.KEPT if k % 2 else piece.kind, f"#{part}#" if k % 2 else part, part))
+    sentence = marked(pieces)
+    lead, tail = source[: sentence.lead], source[len(source) - sentence.tail :]
+    return lead + "".join(part.text for part in placed(sentence, translation)) + tail
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("a <b>big</b> house", "une <b>grande</b> maison", "une <b>grande</b> maison"),
+        ("<b>All of it</b>", "Tout cela", "<b>Tout cela</b>"),
+        ("Ask <a>Jane</a> about the very old house", "Jane sait tout", "<a>Jane</a> sait tout"),
+        ("one two <i>three four</i>", "un <i>deux</i>", "un <i>deux</i>"),
+        ("one <b>two</b>, three", "un <b>deux</b>, trois", "un <b>deux</b>, trois"),
+        ("<i>one <b>two</b></i> three", "<i>un <b>deux</b></i> trois", "<i>un <b>deux</b></i> trois"),
+        ("H<sub>2</sub>O is wet", "l'eau (H2O) mouille", "l'eau (H<sub>2</sub>O) mouille"),
+        ("un<b>believ</b>able story", "histoire incroyable", "<b>histoire</b> incroyable"),
+        ("see <img> here", "voir ici", "voir <img> ici"),
+        ("two <b>words</b> here", "", "<b></b>"),
+        ("你好<b>世界</b>", "hello world", "hello <b>world</b>"),
+        ("hello <b>world</b>", "你好世界", "你好<b>世界</b>"),
+    ],
+)
+def test_tags_go_with_their_words(source, translation, expected):
+    assert put(source, TAG.sub("", translation)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("run #ls -l# now", "lancez ls -l maintenant", "lancez #ls -l# maintenant"),
+        ("run #ls# now", "Ls lancez", "#ls# lancez"),
+        ("run #ls# now", "lancez maintenant", "lancez #ls# maintenant"),
+        ("#a# of #b#", "de b le a", "de #b# le #a#"),
+        ("the #a# cat", "la chatte", "la #a# chatte"),
+        ("the <b>#x#</b> cat", "le chat", "le <b>#x# chat</b>"),
+    ],
+)
+def test_what_must_stay_is_found_or_put_back(source, translation, expected):
+    assert put(source, translation) == expected
+
+
+def test_lines_are_broken_in_about_the_same_place():
+    source = "one two three four\nfive six seven eight"
+    assert (
+        put(source, "un deux trois quatre cinq six sept huit") == "un deux trois quatre\ncinq six sept huit"
+    )
+    assert put(source, "un deux trois") == "un deux\ntrois"
+    assert put(source, "un") == "un"
+    assert put("a b\nc d", "漢字漢字") == "漢字\n漢字"
+    assert put("one\ntwo\nthree", "un deux") == "un\ndeux"
+    assert put("one two\nthree four", "un, deux") == "un,\ndeux"
+
+
+WORD = st.sampled_from(["one", "two", "3", "Jane", "漢字", "don't", "x,", "(y)", "été"])
+TAGGED = st.recursive(
+    st.lists(WORD, min_size=1, max_size=4).map(" ".join),
+    lambda inner: st.tuples(st.sampled_from(["b", "i", "a"]), inner, inner).map(
+        lambda found: f"<{found[0]}>{found[1]}</{found[0]}> {found[2]}"
+    ),
+    max_leaves=6,
+)
+
+
+@given(TAGGED, st.lists(WORD, max_size=12).map(" ".join))
+def test_no_tag_is_lost_or_moves_past_another_and_no_text_changes(source, translation):
+    written = put(source, translation)
+    assert TAG.findall(written) == TAG.findall(source)
+    assert TAG.sub("", written) == translation
+
+
+@given(TAGGED, st.lists(WORD, min_size=12, max_size=20).map(" ".join))
+def test_no_tag_ends_up_around_nothing(source, translation):
+    assert re.search(r"<(\w)></\1>", put(source, translation)) is None
+
+
+@given(TAGGED)
+def test_the_same_words_keep_their_tags_exactly(source):
+    words = TAG.sub("", source)
+    if len(set(words.split())) == len(words.split()):
+        assert put(source, words) == source
+        assert put(source, words.upper()).casefold() == source.casefold()

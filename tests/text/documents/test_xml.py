@@ -1,0 +1,146 @@
+"""TMX and XLIFF."""
+
+import io
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from documents import TMX, XLIFF, XLIFF2
+from regard.errors import DataError
+from regard.text.documents.document import Reading, read_document
+
+CASES = [("x.tmx", TMX), ("x.xlf", XLIFF), ("x.xliff", XLIFF2)]
+
+
+def read(name, content, **reading):
+    content = content if isinstance(content, bytes) else content.encode()
+    return read_document(content, name, Reading(**reading))
+
+
+def upper(name, content, **reading):
+    document = read(name, content, **reading)
+    return document.written([text.upper() for text in document.segments]).decode()
+
+
+def test_the_sources_without_a_target_are_translated():
+    assert read("x.xlf", XLIFF).segments == (
+        *("It's a big house!", "Two", "Three", "Some bold & text", "See Foo Bar now"),
+    )
+    assert read("x.xlf", XLIFF2).segments == ("Click here twice",)
+    assert read("x.tmx", TMX).segments == ("Press the red button & wait", "Two", "Line , 你好 🙂 مرحبا")
+
+
+def test_targets_have_the_tags_of_their_sources():
+    written = upper("x.xlf", XLIFF)
+    for target in (
+        '\r\n        <target>IT&apos;S <g id="1">A <x id="2"/> BIG <g id="3">HOUSE</g></g>&#33;</target>\r\n',
+        '<target state="new">TWO</target>',
+        '<target xml:lang="fr">THREE</target><note>',
+        "<target>Quatre</target>",
+        "</source><target><![CDATA[SOME <b>BOLD</b> & TEXT]]></target>",
+        '</seg-source><target>SEE <mrk mtype="protected">Foo Bar</mrk> NOW</target>',
+    ):
+        assert target in written
+    assert '\n   <target>CLICK <pc id="1">HERE <ph id="2"/></pc> TWICE</target>\n' in upper("x.xlf", XLIFF2)
+
+
+def test_a_variant_is_added_as_the_source_is_written():
+    written = upper("x.tmx", TMX)
+    assert (
+        '\n      <tuv xml:lang="fr">\n        <seg>PRESS <bpt i="1">&lt;b></bpt>THE <hi>RED</hi> BUTTON'
+        '<ept i="1">&lt;/b></ept> &amp; WAIT</seg>\n      </tuv>\n    </tu>'
+    ) in written
+    assert '<tuv xml:lang="fr"><seg>TWO</seg></tuv>' in written
+
+
+@pytest.mark.parametrize(("name", "content"), CASES)
+def test_what_is_written_is_sound_and_all_that_was_there_still_is(name, content):
+    content = content.removeprefix("\ufeff")
+    document = read(name, content)
+    written = document.written(["a < b & c ]]> d"] * len(document.segments))
+
+    def rest(root):
+        return [
+            (element.tag, element.attrib, element.text)
+            for element in root.iter()
+            if element.tag.rpartition("}")[2]
+            in ("source", "note", "prop", "header", "unit", "trans-unit", "tu")
+        ]
+
+    assert rest(ET.fromstring(written)) == rest(ET.fromstring(content.encode()))
+    texts = ["".join(element.itertext()) for element in ET.fromstring(written).iter()]
+    assert sum("a < b & c ]]> d".replace(" ", "") in text.replace(" ", "") for text in texts) > 0
+
+
+def test_the_language_of_translations_is_found_or_asked_for():
+    alone = '<tmx><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>Hi</seg></tuv></tu></body></tmx>'
+    with pytest.raises(DataError, match="x.tmx has no language beside the source's; say which language"):
+        read("x.tmx", alone)
+    assert '<tuv xml:lang="pt-BR"><seg>HI</seg></tuv>' in upper("x.tmx", alone, language="pt-BR")
+    with pytest.raises(DataError, match="is not the name of a language"):
+        read("x.tmx", alone, language='"><x')
+    several = TMX.replace("<tu><tuv", '<tu><tuv xml:lang="de"><seg>x</seg></tuv><tuv')
+    with pytest.raises(DataError, match="x.tmx has the languages de, fr beside the source's"):
+        read("x.tmx", several)
+
+
+@pytest.mark.parametrize("charset", ["UTF-16", "ISO-8859-1"])
+def test_other_charsets_come_back_as_they_were(charset):
+    text = XLIFF2.replace("Click", "Été")
+    content = f'<?xml version="1.0" encoding="{charset}"?>\n{text}'.encode(charset)
+    document = read("x.xlf", content)
+    assert document.segments == ("Été here twice",)
+    written = document.written(["été 漢字"])
+    assert written.decode(charset).startswith('<?xml version="1.0"')
+    assert "été漢字" in "".join("".join(ET.fromstring(written).itertext()).split())
+
+
+BOMB = '<!DOCTYPE xliff [<!ENTITY a "aaaaaaaaaa">' + "".join(
+    f'<!ENTITY {chr(98 + k)} "{f"&{chr(97 + k)};" * 10}">' for k in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        BOMB + "]>",
+        '<!DOCTYPE xliff [<!ENTITY j SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE xliff [<!ENTITY % j SYSTEM "http://127.0.0.1:1/x"> %j;]>',
+    ],
+)
+def test_entities_of_a_files_own_are_refused_before_they_grow_or_open_a_file(doctype):
+    content = XLIFF2.replace("Click", "&j;")
+    with pytest.raises(DataError, match="x.xlf line 1 declares an entity"):
+        read("x.xlf", doctype + content)
+
+
+def test_an_external_description_is_not_fetched():
+    doctype = '<!DOCTYPE xliff SYSTEM "http://127.0.0.1:1/xliff.dtd">'
+    document = read("x.xlf", doctype + XLIFF2.replace("Click", "Click &company;"))
+    assert document.segments == ("Click here twice",)
+    assert b"PRESS &company; " in document.written(["PRESS HERE TWICE"])
+
+
+def test_deep_nesting_and_strange_order_are_read_to_the_end():
+    deep = XLIFF2.replace("Click", "<pc>" * 5_000 + "Click" + "</pc>" * 5_000)
+    document = read("x.xlf", deep)
+    assert document.written(["A"]).count(b"<pc") == 2 * 5_001
+    strange = "<xliff><segment><source>a<source>b</source></source><target/></segment></xliff>"
+    assert len(read("x.xlf", strange).segments) == 1
+
+
+@pytest.mark.parametrize(("name", "content"), CASES[:2])
+def test_the_translate_toolkit_reads_the_same(name, content):
+    factory = pytest.importorskip("translate.storage.factory")
+
+    def units(content):
+        file = io.BytesIO(content)
+        file.name = name
+        store = factory.getobject(file)
+        return [(str(unit.source), str(unit.target or "")) for unit in store.units if unit.source]
+
+    document = read(name, content)
+    written = document.written([text.upper() for text in document.segments])
+    before, after = units(content.encode()), units(written)
+    assert [source for source, _ in after] == [source for source, _ in before]
+    assert len(set(after) - set(before)) >= min(len(document.segments), 1)
