@@ -105,6 +105,16 @@ def attention_weights(
     return weights
 
 
+def cast_once(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """x as products take it: under autocast each of them would make a copy of its own, and keep it.
+
+    On a GPU training is compiled, and the compiler makes one.
+    """
+    if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        return x.to(torch.get_autocast_dtype("cpu"))
+    return x
+
+
 class Memory(NamedTuple):
     """What is attended to, already projected; whoever attends holds it, so a cache is not a mode."""
 
@@ -140,6 +150,7 @@ class MultiHeadAttention(nn.Module):
 
     def remember(self, x: Float[Tensor, "batch key d_model"]) -> Memory:
         """x as keys (where to look) and values (what is found there)."""
+        x = cast_once(x)
         return Memory(self._split(self.key(x)), self._split(self.value(x)))
 
     def forward(
