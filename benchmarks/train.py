@@ -321,7 +321,8 @@ def serve(options: argparse.Namespace) -> None:
     step = MAKERS[options.alone](shape, device, precision)
     batches = sentences(shape, options.steps, sort=not (gpu and options.alone == "regard"))
     pieces = [batches] if gpu else [[batch] for batch in batches]
-    clock(step, pieces[0], device, options.threads)  # for warming up
+    for piece in pieces:  # for warming up: what is kept for reuse is then there, as it is in a long training
+        clock(step, piece, device, options.threads)
     print(sum(int(target.lengths.sum()) + len(target) for _, target in batches), flush=True)
     for asked in sys.stdin:
         print(clock(step, pieces[int(asked)], device, options.threads), flush=True)
