@@ -3,18 +3,18 @@
     python benchmarks/train.py --shape small --device cpu --precision fp32 --threads 1
     python benchmarks/train.py --shape base --device cuda --precision bf16
 
-All take turns, each in a process of its own as its users run it: a busy machine slows all alike, and
-the ratio is what counts. One step: forward, smoothed cross-entropy, backward, Adam; dropout 0.1.
-Sentences have log-normal lengths and like lengths share a batch, as every serious trainer has it; the
-peers get them padded, regard packs them. Speed is real target tokens per second, padding not counted;
-with one thread, per second of CPU time, which others on the machine hardly change. Prints one JSON line.
+All take turns, each in a process of its own as its users run it, on a CPU after every batch: a busy
+machine slows all alike, and the ratio is what counts. One step: forward, smoothed cross-entropy,
+backward, Adam; dropout 0.1. Sentences have log-normal lengths and like lengths share a batch, as every
+serious trainer has it; the peers get them padded, regard packs them. Speed is real target tokens per
+second, padding not counted; with one thread, per second of CPU time, which others on the machine change
+least. Prints one JSON line.
 """
 
 import argparse
 import json
 import math
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -248,14 +248,20 @@ def main() -> None:
     parser.add_argument("--alone", choices=MAKERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        print(json.dumps(measure(options)))
+        serve(options)
         return
-    results: dict[str, list[dict[str, float]]] = {name: [] for name in options.only}
-    for _ in range(options.turns):
-        for name, turns in results.items():
-            command = [sys.executable, *sys.argv, "--alone", name]
-            turns.append(json.loads(subprocess.run(command, check=True, stdout=-1).stdout))
-    speed = {name: statistics.median(turn["speed"] for turn in turns) for name, turns in results.items()}
+    workers = {name: Worker(name) for name in options.only}
+    pieces = range(1 if options.device == "cuda" else options.steps)
+    turns = [
+        {name: worker.seconds(piece) for name, worker in workers.items()}
+        for piece in pieces
+        for _ in range(options.turns)
+    ]
+    peaks = {name: worker.end() for name, worker in workers.items()}
+    speed = {
+        name: options.turns * worker.tokens / sum(turn[name] for turn in turns)
+        for name, worker in workers.items()
+    }
     others = [name for name in speed if name != "regard"]
     print(
         json.dumps(
@@ -264,7 +270,7 @@ def main() -> None:
                 **{name: getattr(options, name) for name in ("shape", "device", "precision", "threads")},
                 "torch": torch.__version__,
                 "target_tokens_per_second": {name: round(value) for name, value in speed.items()},
-                "peak_gb": {name: turns[0]["peak_gb"] for name, turns in results.items()},
+                "peak_gb": peaks,
                 **{f"regard_over_{name}": round(speed["regard"] / speed[name], 2) for name in others},
             }
         )
@@ -279,8 +285,33 @@ MAKERS: dict[str, Callable[[Shape, torch.device, torch.dtype], Stepper]] = {
 }
 
 
-def measure(options: argparse.Namespace) -> dict[str, float]:
-    """One of them in a process of its own, as its users run it."""
+class Worker:
+    """One of them in a process of its own, warmed up, that waits for its turns."""
+
+    def __init__(self, name: str) -> None:
+        command = [sys.executable, *sys.argv, "--alone", name]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.tokens = self.answer()
+
+    def answer(self) -> float:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def seconds(self, piece: int) -> float:
+        """That piece of the work takes it."""
+        assert self._process.stdin is not None
+        print(piece, file=self._process.stdin, flush=True)
+        return self.answer()
+
+    def end(self) -> float:
+        """The most memory it has held, in GiB."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self.answer()
+
+
+def serve(options: argparse.Namespace) -> None:
+    """The worker's side: says how many tokens there are, then how long each piece took, then the memory."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     device, precision = torch.device(options.device), PRECISIONS[options.precision]
@@ -289,15 +320,18 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
         keep_freed_memory()
     step = MAKERS[options.alone](shape, device, precision)
     batches = sentences(shape, options.steps, sort=not (gpu and options.alone == "regard"))
-    clock(step, batches if gpu else batches[:1], device, options.threads)  # for warming up
-    tokens = sum(int(target.lengths.sum()) + len(target) for _, target in batches)
+    pieces = [batches] if gpu else [[batch] for batch in batches]
+    for piece in pieces:  # for warming up: what is kept for reuse is then there, as it is in a long training
+        clock(step, piece, device, options.threads)
+    print(sum(int(target.lengths.sum()) + len(target) for _, target in batches), flush=True)
+    for asked in sys.stdin:
+        print(clock(step, pieces[int(asked)], device, options.threads), flush=True)
     peak = (
         torch.cuda.max_memory_allocated()
         if gpu
         else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     )
-    seconds = clock(step, batches, device, options.threads)
-    return {"speed": tokens / seconds, "peak_gb": round(peak / 2**30, 2)}
+    print(round(peak / 2**30, 2))
 
 
 def clock(step: Stepper, batches: Sequence[Pairs], device: torch.device, threads: int) -> float:

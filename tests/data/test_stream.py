@@ -103,6 +103,18 @@ def test_like_lengths_come_together_when_sorted(monkeypatch):
     assert padding(sort=False) > 0.5
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(65_530, 65_535)), min_size=1))
+def test_lengths_are_sorted_as_lexsort_sorts_them(pairs):
+    source, target = np.array(pairs, np.int64).T
+    assert stream_module._by_length(source, target).tolist() == np.lexsort((source, target)).tolist()
+    assert stream_module._by_length(target, source).tolist() == np.lexsort((target, source)).tolist()
+
+
+def test_a_sentence_too_long_for_sixteen_bits_comes_last():
+    lengths = np.array([70_000, 3, 2**40, 5])
+    assert stream_module._by_length(lengths, lengths).tolist() == [1, 3, 0, 2]
+
+
 def test_batches_are_as_full_as_the_next_pair_allows():
     source = np.array([5, 5, 5, 90, 5, 5])
     target = np.array([1, 1, 1, 1, 1, 1])

@@ -63,9 +63,10 @@ def test_weights_are_a_distribution_over_what_is_seen():
     assert (weights[~visible.keep[:, None].expand_as(weights)] == 0).all()
 
 
-def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients():
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])  # each has a road of its own
+def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients(kind):
     torch.manual_seed(0)
-    query, key, value = (torch.randn(2, 3, 4, 8, requires_grad=True) for _ in range(3))
+    query, key, value = (torch.randn(2, 3, 4, 8, dtype=kind, requires_grad=True) for _ in range(3))
     keep = torch.rand(2, 4, 4) > 0.5
     keep[0, 2] = False
     keep[1] = False

@@ -40,6 +40,14 @@ def test_gradients_flow_through_what_stays():
     assert torch.equal(grad == 0, out == 0)
 
 
+def test_one_byte_a_number_is_kept_for_the_way_back():
+    kept = []
+    x = torch.randn(50, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: kept.append(saved.nbytes), lambda _: None):
+        Dropout(0.4)(x)
+    assert sum(kept) == 50
+
+
 def test_nothing_is_dropped_outside_training_or_with_p_zero():
     x = torch.randn(10)
     assert Dropout(0.5).eval()(x) is x

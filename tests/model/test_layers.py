@@ -32,6 +32,19 @@ def test_feed_forward_works_on_each_position_alone(micro):
     torch.testing.assert_close(difference[[0, 1, 3, 4]], torch.zeros(4), atol=1e-6, rtol=0)
 
 
+def test_under_autocast_queries_keys_and_values_share_one_copy_of_what_they_read(micro):
+    torch.manual_seed(0)
+    x, kept = torch.randn(2, 3, micro.d_model), []
+    hooks = torch.autograd.graph.saved_tensors_hooks(
+        lambda saved: kept.append(saved) or saved, lambda _: None
+    )
+    with torch.autocast("cpu", torch.bfloat16), hooks:
+        EncoderLayer(micro).self_attention.remember(x)
+        EncoderLayer(micro)(x, EVERYTHING)
+    copies = {each.data_ptr() for each in kept if torch.equal(each.flatten(), x.bfloat16().flatten())}
+    assert len(copies) == 2  # one for each line
+
+
 def test_layer_norm_is_the_formula_with_population_variance_and_epsilon_inside_the_root(micro):
     norm = Residual(micro).norm
     torch.nn.init.normal_(norm.weight)

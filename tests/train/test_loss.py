@@ -49,6 +49,16 @@ def test_loss_and_gradients_are_torchs_however_the_tokens_are_cut(monkeypatch, r
         torch.testing.assert_close(one, other)
 
 
+def test_scores_far_from_zero_and_from_one_another_cost_what_torch_says():
+    hidden, output, target = drawn()
+    far = (hidden.detach() * 100, output.detach() * 100 + 1000)
+    found = smoothed_cross_entropy(*far, target, 0.1, 0)
+    scores = far[0] @ far[1].t()
+    assert scores.abs().max() > 1e5  # exp of which is infinite
+    expected = functional.cross_entropy(scores, target, ignore_index=0, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(found, expected)
+
+
 def test_the_fused_way_of_the_gpu_is_the_same():
     hidden, output, target = drawn()
     scores = (hidden @ output.t()).detach()

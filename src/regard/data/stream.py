@@ -92,11 +92,22 @@ def pool_batches(pairs: Shown, plan: BatchPlan, seed: int, epoch: int, pool: int
     indexes = pairs.at(epoch, turns)
     source, target = pairs.lengths_of(indexes)
     if plan.sort:
-        order = np.lexsort((source, target))  # stable: among equals the order stays random
+        order = _by_length(source, target)
         indexes, source, target = indexes[order], source[order], target[order]
     ends = _cut(source + 1, target + 1, plan)
     batches = np.split(indexes, ends[:-1])
     return [batches[i] for i in permuted(np.arange(len(batches)), len(batches), seed, epoch, pool)]
+
+
+def _by_length(source: Lengths, target: Lengths) -> Indexes:
+    """Places by the length of the target, then of the source; among equals the order stays random.
+
+    What numpy sorts stably in 16 bits it does not compare: eight times as fast as `lexsort`, and the first
+    pool is what a start waits for. Sentences too long for 16 bits are all alike.
+    """
+    source, target = (np.minimum(side, 2**16 - 1).astype(np.uint16) for side in (source, target))
+    order = np.argsort(source, kind="stable")
+    return order[np.argsort(target[order], kind="stable")]
 
 
 def _cut(source: Lengths, target: Lengths, plan: BatchPlan) -> list[int]:

@@ -78,7 +78,7 @@ def _in_rows(
     """Each sentence in a padded row of its own."""
     sentences, longest = len(segments.starts) - 1, segments.longest
     if not segments.fill_rows:
-        x = x.new_zeros(sentences * longest, *x.shape[1:]).index_copy(0, segments.place(), x)
+        x = x.new_zeros(sentences * longest, *x.shape[1:]).index_copy_(0, segments.place(), x)
     return x.unflatten(0, (sentences, longest)).transpose(1, 2)
 
 
@@ -94,12 +94,25 @@ def attention_weights(
     weight is exactly zero. The fused kernel never holds this matrix, hence the second road.
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = query @ key.transpose(-2, -1) * scale
+    scores = (query * scale) @ key.transpose(-2, -1)
     if visible == EVERYTHING:
         return scores.softmax(dim=-1)
     hidden = ~visible.matrix(query.shape[2], key.shape[2], query.device)[:, None]
     weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
-    return weights.masked_fill(hidden, 0.0)  # also where a query sees nothing, and softmax gave NaN
+    blind = hidden.all(dim=-1, keepdim=True)  # where softmax gave NaN
+    if torch.compiler.is_compiling() or blind.any():
+        weights = weights.masked_fill(blind, 0.0)
+    return weights
+
+
+def cast_once(x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """x as products take it: under autocast each of them would make a copy of its own, and keep it.
+
+    On a GPU training is compiled, and the compiler makes one.
+    """
+    if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        return x.to(torch.get_autocast_dtype("cpu"))
+    return x
 
 
 class Memory(NamedTuple):
@@ -137,6 +150,7 @@ class MultiHeadAttention(nn.Module):
 
     def remember(self, x: Float[Tensor, "batch key d_model"]) -> Memory:
         """x as keys (where to look) and values (what is found there)."""
+        x = cast_once(x)
         return Memory(self._split(self.key(x)), self._split(self.value(x)))
 
     def forward(

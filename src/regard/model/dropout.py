@@ -12,7 +12,7 @@ class Dropout(nn.Dropout):
     """nn.Dropout, except that a CPU draws 16 bits a number and not a float.
 
     torch's own draw took a twentieth of a training step. The share that is dropped is within
-    1 / 65536 of p, and the scale follows it.
+    1 / 65536 of p, and the scale follows it. For the way back one byte a number is kept.
     """
 
     def forward(self, input: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -21,7 +21,7 @@ class Dropout(nn.Dropout):
         if input.device.type != "cpu" or torch.compiler.is_compiling():
             return functional.dropout(input, self.p, training=True)
         dropped = min(round(self.p * FACES), FACES - 1)
-        return input * _dice(input.shape, dropped).to(input.dtype).mul_(FACES / (FACES - dropped))
+        return (input * _dice(input.shape, dropped)).mul_(FACES / (FACES - dropped))
 
 
 def _dice(shape: torch.Size, dropped: int) -> Tensor:

@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.model.attention import Memory, MultiHeadAttention
+from regard.model.attention import Memory, MultiHeadAttention, cast_once
 from regard.model.config import ModelConfig, Norm
 from regard.model.dropout import Dropout
 from regard.model.visible import Visible
@@ -66,6 +66,7 @@ class EncoderLayer(nn.Module):
         self, x: Float[Tensor, "batch source d_model"], visible: Visible
     ) -> Float[Tensor, "batch source d_model"]:
         def look_around(y: Tensor) -> Tensor:
+            y = cast_once(y)
             return self.self_attention(y, self.self_attention.remember(y), visible)
 
         x = self.around_attention(x, look_around)
@@ -115,6 +116,7 @@ class DecoderLayer(nn.Module):
 
         def look_back(y: Tensor) -> Tensor:
             nonlocal target
+            y = cast_once(y)
             new = self.self_attention.remember(y)
             target = new if target is None else target.then(new)
             return self.self_attention(y, target, target_visible)

@@ -104,16 +104,21 @@ def _smoothed(
 def _in_place(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
-    log_p = scores.float().log_softmax(dim=1)
-    spread = smoothing / log_p.shape[1]
+    """Leaves the gradient where the scores were: no second matrix of that size, and one exp for each."""
+    exact = scores.float()
+    exact.sub_(exact.amax(dim=1, keepdim=True))  # so that exp cannot overflow
+    spread = smoothing / exact.shape[1]
     keep = (true != pad)[:, None]
     true = true[:, None]
-    losses = log_p.gather(1, true) * (smoothing - 1) - log_p.sum(dim=1, keepdim=True) * spread
-    p = log_p.exp_().sub_(spread)
+    wanted = exact.gather(1, true) * (1 - smoothing) + exact.sum(dim=1, keepdim=True) * spread
+    p = exact.exp_()
+    total = p.sum(dim=1, keepdim=True)
+    losses = total.log() - wanted
+    p.mul_(1 / total).sub_(spread)
     p.scatter_add_(1, true, torch.full_like(true, smoothing - 1, dtype=p.dtype))
     if not keep.all():
         losses, p = losses * keep, p.mul_(keep)
-    return losses.sum(), p.to(scores.dtype)
+    return losses.sum(), scores.copy_(p)
 
 
 @cache
