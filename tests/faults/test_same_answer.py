@@ -9,15 +9,16 @@ from torch.nn import functional
 from conftest import MICRO
 from regard.data.batch import pad, source_rows
 from regard.engine.eager import EagerEngine
+from regard.engine.lean import Lean
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
 from regard.text.tokenizer import BOS, EOS, PAD
 
 pytestmark = pytest.mark.fault
 
-SENTENCES = 40
+FEW, MANY = 40, 2000
 MOST = 0.001
-"""Lines that may differ; of so few, none."""
+"""The share of lines that may differ; of few, none."""
 CONFIGS = {
     "greedy": SearchConfig(1, max_length=14),
     "beam": SearchConfig(n_best=4, max_length=14),
@@ -47,7 +48,11 @@ def learnt():
         loss.backward()
         optimizer.step()
     assert loss.item() < 2.8  # guessing would be 3.1
-    return EagerEngine(model.eval())
+    return model.eval()
+
+
+def engine_of(model, name):
+    return EagerEngine(model if name == "plain" else Lean(model, name))
 
 
 def answers(engine, rows, config, size, beside=()):
@@ -62,20 +67,34 @@ def answers(engine, rows, config, size, beside=()):
     return found
 
 
-@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_batch_size_order_and_neighbours_change_no_answer(learnt, config):
-    rows = some(SENTENCES, seed=1)
-    expected = answers(learnt, rows, config, 64)
-    order = random.Random(2).sample(range(SENTENCES), SENTENCES)
-    shuffled = answers(learnt, [rows[i] for i in order], config, 64)
-    found = {
-        "one by one": answers(learnt, rows[:10], config, 1),
-        "in eights": answers(learnt, rows, config, 8),
+def differing(engine, config, count, alone, sizes):
+    """How many answers differ from those in batches of 64, by what was done otherwise."""
+    rows = some(count, seed=1)
+    expected = answers(engine, rows, config, 64)
+    order = random.Random(2).sample(range(count), count)
+    shuffled = answers(engine, [rows[i] for i in order], config, 64)
+    found = {f"{size} at a time": answers(engine, rows, config, size) for size in sizes}
+    found |= {
+        "one by one": answers(engine, rows[:alone], config, 1),
         "shuffled": [answer for _, answer in sorted(zip(order, shuffled, strict=True))],
-        "beside others": answers(learnt, rows, config, 5, beside=some(3, seed=9)),
+        "beside others": answers(engine, rows, config, 5, beside=some(3, seed=9)),
     }
-    differing = {
+    return {
         how: sum(one != other for one, other in zip(each, expected, strict=False))
         for how, each in found.items()
     }
-    assert max(differing.values()) <= MOST * SENTENCES, differing
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+@pytest.mark.parametrize("engine", ["plain", "fp32", "int8"])
+def test_batch_size_order_and_neighbours_change_no_answer(learnt, engine, config):
+    found = differing(engine_of(learnt, engine), config, FEW, alone=10, sizes=(8,))
+    assert max(found.values()) <= MOST * FEW, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", [CONFIGS["greedy"], CONFIGS["beam"]], ids=["greedy", "beam"])
+@pytest.mark.parametrize("engine", ["fp32", "int8"])
+def test_nor_do_they_among_two_thousand(learnt, engine, config):
+    found = differing(engine_of(learnt, engine), config, MANY, alone=MANY, sizes=(2, 8, 256))
+    assert max(found.values()) <= MOST * MANY, found

@@ -9,7 +9,7 @@ from regard.model.config import ModelConfig
 from regard.search.config import PAPER, SearchConfig
 
 EngineName = Literal["auto", "torch", "ctranslate2"]
-Precision = Literal["auto", "fp32", "bf16", "int8"]
+Precision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def inexpressible(
     """What of all this CTranslate2 has no word for, if anything."""
     asked = {
         'model.norm = "literal"': model.norm == "literal",
-        "bf16": precision == "bf16",
+        precision: precision in ("bf16", "fp16"),
         "sampling": search.sampling is not None,
         "no_repeat_ngram": search.no_repeat_ngram is not None,
         "to leave out unknown characters": not search.unknown,

@@ -31,7 +31,7 @@ Found = list[tuple[list[int], float]]
 class CTranslateEngine:
     """Translates ids with CTranslate2; satisfies `Engine`.
 
-    Its beam search is not quite ours (docs/decisions/0011). It divides by length^alpha, not by the paper's
+    Its beam search is not quite ours (docs/decisions/0012). It divides by length^alpha, not by the paper's
     penalty: so it is asked for as many hypotheses as the beam is wide, with their plain log-probabilities,
     and they are ranked here. It stops at so many that have ended, where ours stops when nothing open can
     win: which is best differs in one line of a thousand. It has one limit for a whole batch, at which it

@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.data.batch import source_rows
 from regard.engine.engine import limit
 from regard.engine.ensemble import Ensemble
+from regard.engine.lean import Lean
 from regard.errors import RegardError
 from regard.model.transformer import Transformer
 from regard.search.bans import Bans
@@ -31,14 +32,13 @@ SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
 class EagerEngine:
     """Translates ids with a model as it is; satisfies `Engine`, and `search.step.Step`."""
 
-    def __init__(self, model: Transformer | Ensemble, edges: Edges | None = None) -> None:
+    def __init__(self, model: Transformer | Ensemble | Lean, edges: Edges | None = None) -> None:
         """With the edges of its pieces, required phrases stand by themselves and not in longer words."""
         self._model, self._edges = model, edges
 
     @property
     def longest(self) -> int:
-        model = self._model
-        return model.longest if isinstance(model, Ensemble) else model.config.max_length - 1
+        return self._model.longest
 
     def translate(
         self,
@@ -74,7 +74,7 @@ class EagerEngine:
         wishes: Sequence[Wish],
     ) -> list[list[Hypothesis]]:
         """All in one batch; either all or none have required phrases."""
-        device = next(self._model.parameters()).device
+        device = self._model.device
         source = source_rows(sources).to(device)
         required = [wish.required for wish in wishes] if wishes[0].required else None
         prefixes = [wish.prefix for wish in wishes]
@@ -93,7 +93,7 @@ class EagerEngine:
         self, source: Sequence[int], prefix: Sequence[int], count: int
     ) -> tuple[float, list[tuple[int, float]]]:
         """The log-probability of a beginning, and the likeliest tokens after it with theirs."""
-        device = next(self._model.parameters()).device
+        device = self._model.device
         row = source_rows([source]).to(device)
         before = 0.0
         with self._asking():
@@ -106,19 +106,21 @@ class EagerEngine:
 
     def _after(self, state: Any, token: int) -> tuple[Float[Tensor, "1 vocab"], Any]:
         """Log-probabilities of what follows, in one row."""
-        logits, state = self.step(state, torch.tensor([token], device=next(self._model.parameters()).device))
+        logits, state = self.step(state, torch.tensor([token], device=self._model.device))
         return logits.float() - log_norm(logits)[:, None], state
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
         """The model answers as it would when in use, and is left as it was found."""
-        was_training = self._model.training
-        self._model.eval()
+        learning = self._model if isinstance(self._model, nn.Module) and self._model.training else None
+        if learning is not None:
+            learning.eval()
         try:
             with torch.inference_mode():
                 yield
         finally:
-            self._model.train(was_training)
+            if learning is not None:
+                learning.train()
 
     def step(self, state: Any, token: Int[Tensor, " row"]) -> tuple[Float[Tensor, "row vocab"], Any]:
         return self._model.step(state, token)

@@ -36,7 +36,11 @@ class Ensemble(nn.Module):
     def __init__(self, members: Sequence[Transformer]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
-        self.longest = min(member.config.max_length for member in members) - 1
+        self.longest = min(member.longest for member in members)
+
+    @property
+    def device(self) -> torch.device:
+        return self._each()[0].device
 
     def start(self, source: Int[Tensor, "row source"], source_keep: Bool[Tensor, "row source"]) -> Decodings:
         return Decodings(tuple(member.start(source, source_keep) for member in self._each()))

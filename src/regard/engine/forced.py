@@ -27,13 +27,13 @@ class ForcedEngine:
     @property
     def longest(self) -> int:
         """Tokens that either side may have."""
-        return self._model.config.max_length - 1  # one place is a mark's
+        return self._model.longest
 
     def read(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Reading]:
         """One reading for each pair, all in one batch."""
         if not sources:
             return []
-        device = next(self._model.parameters()).device
+        device = self._model.device
         source = pad([np.array([*row, EOS]) for row in sources]).to(device)
         target = pad([np.array([BOS, *row, EOS]) for row in targets]).to(device)
         was_training = self._model.training

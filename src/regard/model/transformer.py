@@ -60,6 +60,15 @@ class Transformer(nn.Module):
         self._initialise()
         self._tie()
 
+    @property
+    def device(self) -> torch.device:
+        return self.output.weight.device
+
+    @property
+    def longest(self) -> int:
+        """Tokens that a sentence has at most, on either side: one place is a mark's."""
+        return self.config.max_length - 1
+
     def forward(
         self,
         source: Int[Tensor, "batch source"],

@@ -12,6 +12,9 @@ from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis
 from regard.search.step import State, Step
 
+STILL_FULL = 0.75
+"""Sentences that are done leave the batch when no more than this share is left: to move the others costs."""
+
 
 def beam(
     model: Step[State],
@@ -28,8 +31,8 @@ def beam(
     continuations of all are kept. One that ends keeps its place in the beam, so that a beam of
     one is greedy search. At the limit a hypothesis must end, and pays for it like any other.
 
-    The best is the one with the highest log-probability / length penalty. A sentence leaves the
-    batch once nothing open can still be one of its `n_best`. That loses nothing that running on
+    The best is the one with the highest log-probability / length penalty. A sentence is done
+    once nothing open can still be one of its `n_best`. That loses nothing that running on
     would have found: a token never raises a log-probability, which is at most 0, so nothing that
     grows from an open hypothesis can score more than its log-probability now over the highest
     penalty there is, that of the limit. Where this is not more than the worst of the n best, it
@@ -56,10 +59,9 @@ def beam(
             bans.apply(logits.unflatten(0, beams.score.shape), beams.written[:, :, : length - 1], free)
         beams, parents = search.advance(beams, bounds, logits, norm, now)
         state = model.reorder(state, parents)
-        going_on = search.can_win(beams, bounds)
-        if not going_on.all():
+        left = (going_on := search.can_win(beams, bounds)).nonzero()[:, 0]
+        if len(left) <= STILL_FULL * len(rows):
             _take(answers, rows, beams, ~going_on, eos)
-            left = going_on.nonzero()[:, 0]
             if not len(left):
                 break
             rows, beams, bounds = rows[left], beams.select(left), bounds.select(left)

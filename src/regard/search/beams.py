@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.search.highest import highest, likeliest
+from regard.search.highest import CHUNK, highest, likeliest
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.required import Progress, Required
 from regard.search.wish import Edges, Tokens
@@ -126,13 +126,15 @@ class BeamSearch:
         logits: Float[Tensor, "row vocab"],
         norm: Float[Tensor, " row"],
         length: Int[Tensor, ""],
+        maxima: Float[Tensor, "row chunk"] | None = None,
     ) -> tuple[Beams, Int[Tensor, " row"]]:
         """One token more for every open hypothesis, and the row that each goes on from.
 
         `norm` is what makes log-probabilities of the logits, which are overwritten; `length` counts
-        the tokens after this step, the end mark among them.
+        the tokens after this step, the end mark among them. `maxima` are those of the chunks of the
+        logits, where somebody has them already; they are overwritten too.
         """
-        score, place, token = self._continued(beams, bounds, logits, norm, length)
+        score, place, token = self._continued(beams, bounds, logits, norm, length, maxima)
         score = score.masked_fill(self._place >= beams.room[:, None], -math.inf)
         written = self.written(beams, place, token, length)
         ended = (token == self._eos) & (score > -math.inf)
@@ -185,6 +187,7 @@ class BeamSearch:
         logits: Float[Tensor, "row vocab"],
         norm: Float[Tensor, " row"],
         length: Int[Tensor, ""],
+        maxima: Float[Tensor, "row chunk"] | None,
     ) -> tuple[Float[Tensor, "sentence place"], Int[Tensor, "sentence place"], Int[Tensor, "sentence place"]]:
         """The likeliest continuations in order: their scores, the places they go on from, their tokens."""
         logits, norm = logits.unflatten(0, beams.score.shape), norm.unflatten(0, beams.score.shape)
@@ -194,7 +197,11 @@ class BeamSearch:
         only_score, only_place = highest(only_score, self.places)
         early = (length <= bounds.minimum)[:, None]
         logits[:, :, self._eos] = logits[:, :, self._eos].masked_fill(early, -math.inf)
-        score, place, token = likeliest(logits, norm, beams.score, self.places)
+        if maxima is not None:
+            maxima = maxima.unflatten(0, beams.score.shape)
+            chunk = self._eos // CHUNK
+            maxima[:, :, chunk] = logits[:, :, chunk * CHUNK : (chunk + 1) * CHUNK].amax(dim=2)
+        score, place, token = likeliest(logits, norm, beams.score, self.places, maxima)
         free = (forced == FREE)[:, None]
         return score.where(free, only_score), place.where(free, only_place), token.where(free, only)
 

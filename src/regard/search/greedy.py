@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.search.bans import Bans
+from regard.search.beam import STILL_FULL
 from regard.search.beams import FREE, Bounds
 from regard.search.config import SearchConfig
 from regard.search.highest import likeliest, log_norm
@@ -50,7 +51,7 @@ def write(
 ) -> list[list[Hypothesis]]:
     """So many hypotheses of each sentence that never look back: until the end mark, due at the limit.
 
-    A finished sentence leaves the batch, so that the long one does not make the short ones wait.
+    Finished sentences leave the batch, so that the long ones do not make the short ones wait.
     """
     sentences, device = len(bounds.limit), bounds.limit.device
     found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
@@ -72,8 +73,9 @@ def write(
         log = log + more.view_as(log).masked_fill(ended, 0.0)
         written = torch.cat([written, token[:, :, None]], dim=2)
         open_ = (token != eos).any(dim=1)
-        if not open_.all():
-            done, left = (~open_).nonzero()[:, 0], open_.nonzero()[:, 0]
+        left = open_.nonzero()[:, 0]
+        if len(left) <= STILL_FULL * len(rows):
+            done = (~open_).nonzero()[:, 0]
             answers = zip(written[done].tolist(), log[done].tolist(), strict=True)
             for row, answer in zip(rows[done].tolist(), answers, strict=True):
                 found[row] = _best_first(*answer, eos, alpha)

@@ -6,6 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+try:  # comes with torch wherever there is a GPU to compute on
+    from regard.search import kernels
+except ImportError:
+    kernels = None
+
 CHUNK = 256
 """Logits that are first looked at through their maximum alone."""
 
@@ -24,6 +29,13 @@ def log_norm(logits: Float[Tensor, "row vocab"]) -> Float[Tensor, " row"]:
     return logits.amax(dim=1).float() - torch.cat(tops).clamp(max=1.0).log()
 
 
+def norms(logits: Float[Tensor, "row vocab"]) -> tuple[Float[Tensor, " row"], Float[Tensor, "row chunk"]]:
+    """`log_norm`, and the maximum of each chunk for `likeliest`: on a GPU in one look at the logits."""
+    if kernels and logits.is_cuda:
+        return kernels.norms(logits, CHUNK)
+    return log_norm(logits), chunk_maxima(logits)
+
+
 def highest(
     scores: Float[Tensor, "sentence choices"], count: int
 ) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
@@ -33,6 +45,8 @@ def highest(
     everywhere. So it is asked about whole numbers of which no two are equal: the bits of the
     score, in an order that is the score's own, and below them the place counted from the end.
     """
+    if kernels and scores.is_cuda and scores.shape[1] <= kernels.MOST_CHOICES:
+        return kernels.highest(scores, count)
     scores = scores.masked_fill(scores.isnan(), -math.inf) + 0.0  # -0.0 and 0.0 are equals
     bits = scores.view(torch.int32)
     rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
@@ -47,6 +61,7 @@ def likeliest(
     norm: Float[Tensor, "sentence place"],
     score: Float[Tensor, "sentence place"],
     count: int,
+    maxima: Float[Tensor, "sentence place chunk"] | None = None,
 ) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
     """The likeliest continuations of all places together: their scores, places and tokens.
 
@@ -60,7 +75,7 @@ def likeliest(
         scores = (logits.float() - norm[:, :, None]) + score[:, :, None]
         best, where = highest(scores.flatten(1), count)
         return best, where // vocab, where % vocab
-    maxima = _chunk_maxima(logits)
+    maxima = chunk_maxima(logits) if maxima is None else maxima
     chunks = maxima.shape[2]
     _, chosen = highest(((maxima - norm[:, :, None]) + score[:, :, None]).flatten(1), count)
     chosen = chosen.sort(dim=1).values  # back in the order of places, for the equals inside
@@ -74,10 +89,10 @@ def likeliest(
     return best, place.gather(1, where // CHUNK), token.flatten(1).gather(1, where)
 
 
-def _chunk_maxima(logits: Float[Tensor, "sentence place vocab"]) -> Float[Tensor, "sentence place chunk"]:
+def chunk_maxima(logits: Float[Tensor, "*row vocab"]) -> Float[Tensor, "*row chunk"]:
     """The maximum of each run of tokens; the last may be shorter."""
-    whole = logits.shape[2] // CHUNK * CHUNK
-    maxima = logits[:, :, :whole].unflatten(2, (-1, CHUNK)).amax(dim=3)
-    if whole < logits.shape[2]:
-        maxima = torch.cat([maxima, logits[:, :, whole:].amax(dim=2, keepdim=True)], dim=2)
+    whole = logits.shape[-1] // CHUNK * CHUNK
+    maxima = logits[..., :whole].unflatten(-1, (whole // CHUNK, CHUNK)).amax(dim=-1)
+    if whole < logits.shape[-1]:
+        maxima = torch.cat([maxima, logits[..., whole:].amax(dim=-1, keepdim=True)], dim=-1)
     return maxima.float()

@@ -61,6 +61,8 @@ def ready(
         case "ctranslate2":
             return _ctranslate(folder, precision, threads)
         case "torch":
+            if asked.also:
+                return _ensemble([folder.path, *asked.also], device, precision, threads)
             return _torch(folder, device, precision, threads)
 
 
@@ -75,6 +77,10 @@ def chosen(
     """Which engine, and why."""
     if wanted == "auto" and (asked.alignments or asked.confidences):
         return Choice("torch", "for alignments and confidences")
+    if asked.also:
+        if wanted == "ctranslate2":
+            raise ConfigError("the engine ctranslate2 takes one model; leave out --also, or --engine")
+        return Choice("torch", "for several models at once")
     return choose(
         wanted,
         gpu=on_gpu(device),
@@ -111,15 +117,48 @@ def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Re
     return Ready(engine, folder.tokenizer, MANY_TOKENS)
 
 
-def _torch(folder: Folder, device: Device, precision: Precision, threads: int | None) -> Ready:
-    if precision not in ("auto", "fp32"):
-        raise ConfigError(f"precision {precision} cannot be had: the engine torch computes in fp32")
+def _ensemble(paths: Sequence[Path], device: Device, precision: Precision, threads: int | None) -> Ready:
     import torch
 
+    from regard.engine.eager import EagerEngine
+    from regard.engine.edges import edges
+    from regard.engine.ensemble import ensemble
+    from regard.tasks.folder import load_model
+    from regard.train.device import choose_device
+
+    if precision not in ("auto", "fp32"):
+        raise ConfigError(f"several models at once compute in fp32, not in {precision}")
+    if threads is not None:
+        torch.set_num_threads(threads)
+    models = [load_model(path) for path in paths]
+    tokenizer = models[0].tokenizer
+    together = ensemble([model.transformer for model in models], [model.tokenizer for model in models])
+    engine = EagerEngine(together.to(choose_device(device)), edges(tokenizer))
+    return Ready(engine, tokenizer, BATCH_TOKENS)
+
+
+def _torch(folder: Folder, device: Device, precision: Precision, threads: int | None) -> Ready:
+    import torch
+
+    from regard.engine.eager import EagerEngine
+    from regard.engine.edges import edges
+    from regard.engine.forced import ForcedEngine
+    from regard.engine.graphs import GraphEngine
+    from regard.engine.lean import Lean
     from regard.tasks.folder import load_model
     from regard.train.device import choose_device
 
     if threads is not None:
         torch.set_num_threads(threads)
+    where = choose_device(device)
+    gpu = where.type == "cuda"
+    if gpu and precision == "int8":
+        raise ConfigError("int8 is for a CPU; on a GPU fp16 is as fast, and the default")
+    if not gpu and precision == "fp16":
+        raise ConfigError("fp16 is for a GPU; on a CPU int8 is faster")
     model = load_model(folder.path)
-    return plain(model.transformer.to(choose_device(device)), model.tokenizer)
+    transformer = model.transformer.to(where)
+    lean = Lean(transformer, ("fp16" if gpu else "fp32") if precision == "auto" else precision)
+    engine = (GraphEngine if gpu else EagerEngine)(lean, edges(model.tokenizer))
+    batch_tokens = MANY_TOKENS if gpu else BATCH_TOKENS
+    return Ready(engine, model.tokenizer, batch_tokens, ForcedEngine(transformer))

@@ -1,0 +1,57 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.engine.eager import EagerEngine
+from regard.model.transformer import Transformer
+from regard.search.config import GREEDY, PAPER
+
+pytestmark = pytest.mark.cuda
+
+
+def engines(micro, precision="fp32", **changes):
+    from regard.engine.graphs import GraphEngine
+    from regard.engine.lean import Lean
+
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, max_length=100, **changes)).eval().cuda()
+    return EagerEngine(model), GraphEngine(Lean(model, precision))
+
+
+def rows(count, longest=20):
+    return [torch.randint(3, 23, (n,)).tolist() for n in torch.randint(1, longest, (count,)).tolist()]
+
+
+@pytest.mark.parametrize("config", [GREEDY, PAPER, replace(PAPER, n_best=3, min_length=4, max_length=40)])
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "activation": "gelu", "d_k": 5}])
+def test_played_back_it_finds_what_the_model_finds(micro, config, changes):
+    plain, played = engines(micro, **changes)
+    for count in (5, 3, 1, 5):  # the same shape twice, with other sentences
+        sources = rows(count)
+        found, expected = played.translate(sources, config), plain.translate(sources, config)
+        assert [[each.tokens for each in one] for one in found] == [
+            [each.tokens for each in one] for one in expected
+        ]
+        for one, other in zip(found, expected, strict=True):
+            assert one[0].score == pytest.approx(other[0].score, abs=1e-3)
+
+
+def test_in_half_precision_the_scores_stay_near(micro):
+    plain, played = engines(micro, "fp16")
+    sources = rows(8)
+    for one, other in zip(played.translate(sources, PAPER), plain.translate(sources, PAPER), strict=True):
+        assert one[0].score == pytest.approx(other[0].score, abs=0.05)
+
+
+def test_shapes_are_forgotten_before_they_fill_the_gpu(micro, monkeypatch):
+    from regard.engine import graphs
+
+    monkeypatch.setattr(graphs, "SHARE", 1e-9)
+    plain, played = engines(micro)
+    for count in (1, 2, 4, 8):
+        sources = rows(count)
+        assert [one[0].tokens for one in played.translate(sources, GREEDY)] == [
+            one[0].tokens for one in plain.translate(sources, GREEDY)
+        ]
+        assert len(played._played) == 1
