@@ -87,6 +87,22 @@ def test_columns_are_written_as_asked():
     assert len(rows) == 60
 
 
+def test_several_models_write_together(model, micro):
+    tokenizer = learn_tokenizer(LINES, 300)
+    config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size})
+    save_model(model.parent / "other", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    short = ("--max-length", "5", "--engine", "torch")
+    alone = run(*short)
+    assert run(*short, "--also", "model") == alone
+    assert run(*short, "--also", "other") != alone
+    strange = learn_tokenizer(["something else entirely"], 290)
+    config = micro.__class__(**{**vars(micro), "vocab_size": strange.vocab_size})
+    save_model(model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {})
+    arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--also")
+    assert "cut text into different pieces and cannot work as one" in failure(*arguments, "strange")
+    assert "takes one model" in failure(*arguments, "other", "--engine", "ctranslate2")
+
+
 @pytest.mark.usefixtures("echo")
 def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.document import add_format
 from regard.cli.translator import add_computing, add_search, model_folder
 from regard.errors import require
 from regard.search.config import Sampling, SearchConfig
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """All of them, in the order in which one wonders."""
     _add_files(parser)
+    add_format(parser)
     _add_form(parser)
     _add_search(parser)
     _add_sampling(parser)
@@ -59,6 +61,7 @@ def commission(options: argparse.Namespace) -> "Commission":
         Glossary() if options.glossary is None else Glossary.read(options.glossary),
         options.alignments,
         options.confidences,
+        tuple(model_folder(path) for path in options.also),
         options.deterministic,
     )
     return Commission(
@@ -178,6 +181,14 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
 
 def _add_computing(parser: argparse.ArgumentParser) -> None:
     group = add_computing(parser)
+    group.add_argument(
+        "--also",
+        metavar="MODEL",
+        type=Path,
+        action="append",
+        default=[],
+        help="another model with the same pieces: both write together; may be repeated",
+    )
     group.add_argument(
         "--workers",
         metavar="N",

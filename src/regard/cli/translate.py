@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from regard.cli.asking import add_flags, commission
+from regard.cli.document import document, translate_document
 from regard.cli.output import is_stream, opened, refuse_unwritable
 from regard.errors import RegardError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from regard.tasks.commission import Commission
     from regard.tasks.report import Report, Trouble
     from regard.tasks.windows import Size, Window
+    from regard.text.documents.document import Document
 
 LARGE = 2**18
 """Bytes of input from which on finished parts are kept, and several processes pay for their start."""
@@ -45,6 +47,7 @@ examples
   regard translate runs/demo --beam 1 < new.en
   regard translate runs/demo --input big.en --output big.fr     killed? the same command goes on
   regard translate runs/demo --n-best 4 --json < new.en         all that is known, for programs
+  regard translate runs/demo --input page.html --output page.fr.html   documents keep their structure
   regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare, one on each line
 """
 
@@ -68,6 +71,7 @@ def run_translate(options: argparse.Namespace) -> None:
             refuse_unwritable(path)
     source = _source(options.input)
     asked = commission(options)
+    paper = document(options)
     from regard.cli.progress import Watch
     from regard.tasks.engines import on_gpu
     from regard.tasks.report import Report
@@ -86,8 +90,10 @@ def run_translate(options: argparse.Namespace) -> None:
     )
     work = _Work(asked, GPU_SIZE if gpu else SIZE, workers)
     report = Report()
-    with Watch(source.size, shown=not _talks(options)) as watch:
-        if _is_job(options, source):
+    with Watch(_total(source, paper), shown=not _talks(options)) as watch:
+        if paper is not None:
+            translate_document(paper, options, work.commission, work.size, workers, watch, report)
+        elif _is_job(options, source):
             _as_job(options, work, watch, report)
         else:
             _as_stream(options, source, work, watch, report)
@@ -139,6 +145,11 @@ def _source(path: Path | None) -> _Source:
         return _Source(None, None, person=True)
     found = os.fstat(sys.stdin.fileno())
     return _Source(None, found.st_size if stat.S_ISREG(found.st_mode) else None)
+
+
+def _total(source: _Source, paper: "Document | None") -> int | None:
+    """Bytes to translate."""
+    return source.size if paper is None else sum(len(text.encode("utf-8")) for text in paper.segments)
 
 
 def _talks(options: argparse.Namespace) -> bool:

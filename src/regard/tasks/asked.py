@@ -1,6 +1,7 @@
 """What is asked of a translation beyond how hard to search; no torch."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from regard.text.glossary import EMPTY, Glossary
@@ -26,6 +27,8 @@ class Asked:
     """Which words go back to which."""
     confidences: bool = False
     """How sure the model is of each word."""
+    also: tuple[Path, ...] = ()
+    """Other models: what all of them together hold to be likely is written."""
     deterministic: bool = False
     """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
 

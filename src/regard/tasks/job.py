@@ -143,6 +143,7 @@ def _facts(job: Job) -> Facts:
         "format": FORMAT,
         "input": source,
         "model": sha256(find_model(job.commission.model) / MANIFEST),
+        "also": [sha256(find_model(path) / MANIFEST) for path in job.commission.asked.also],
         "window": list(job.size),
         **job.commission.options(),
     }

@@ -2,7 +2,7 @@
 
 import os
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +56,19 @@ def stream_windows(descriptor: int, size: Size, full: bool) -> Iterator[Window]:
             yield piece
 
     return _windows(any_lines(pieces(), LONGEST), size, read, lambda: full or _waits(descriptor))
+
+
+def text_windows(texts: Sequence[str], size: Size) -> Iterator[Window]:
+    """Texts that are in memory, each as a line."""
+    read = _Counter()
+
+    def lines() -> Iterator[list[Line]]:
+        for text in texts:
+            content = text.encode("utf-8")
+            read.add(content)
+            yield [Line(content)]
+
+    return _windows(lines(), size, read, lambda: True)
 
 
 class _Counter:

@@ -1,0 +1,94 @@
+"""`regard translate` on a document: its text is taken out, translated, and put back where it was."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from regard.cli.output import write_output
+from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.cli.progress import Watch
+    from regard.tasks.commission import Commission
+    from regard.tasks.report import Report
+    from regard.tasks.windows import Size
+    from regard.text.documents.document import Document
+
+LINES = "lines"
+"""The format of what is no document, and of a document that is to be read as if it were none."""
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "documents",
+        "A file whose name ends in .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its structure:\n"
+        "only its text is translated, and every other byte comes back as it was (docs/documents.md).",
+    )
+    group.add_argument(
+        "--format",
+        metavar="FORMAT",
+        help="read the input as that: html, po, ...; or line by line: lines (default: by its name)",
+    )
+    group.add_argument(
+        "--column", metavar="NAME", help="of a .tsv the column, of a .jsonl the field, with the text"
+    )
+    group.add_argument(
+        "--overwrite", action="store_true", help="translate again what has a translation already"
+    )
+    group.add_argument("--language", metavar="CODE", help="of a .tmx: the language to translate into")
+
+
+def document(options: argparse.Namespace) -> "Document | None":
+    """The input as a document, if it is one; read before any model is, so that what is wrong is said soon."""
+    from regard.text.documents.document import FORMATS, Reading, open_document
+
+    if options.input is None:
+        if options.format not in (None, LINES):
+            raise RegardError("--format is for a document in a file; give --input FILE")
+        return None
+    ending = options.input.suffix.lower() if options.format is None else f".{options.format.lower()}"
+    if ending == f".{LINES}" or (options.format is None and (ending not in FORMATS or ending == ".txt")):
+        return None
+    if ending not in FORMATS:
+        known = ", ".join(name.removeprefix(".") for name in FORMATS)
+        raise RegardError(f"--format {options.format} is not known; it may be {LINES}, {known}")
+    if options.json or options.scores or options.alignments or options.n_best > 1:
+        raise RegardError(
+            f"{options.input} is a document, and has no place for scores, alignments or the n best; "
+            "leave those out, or read it line by line: --format lines"
+        )
+    reading = Reading(options.column, options.overwrite, options.language)
+    return open_document(options.input, f"{options.input}{'' if options.format is None else ending}", reading)
+
+
+def translate_document(
+    found: "Document",
+    options: argparse.Namespace,
+    commission: "Commission",
+    size: "Size",
+    workers: int,
+    watch: "Watch",
+    report: "Report",
+) -> None:
+    """Sentence by sentence, as models learn; one that cannot be translated stays as it is, reported."""
+    from regard.tasks.pool import alone, together
+    from regard.tasks.windows import text_windows
+    from regard.text.sentences import join, sentences
+
+    parts = [[part.strip() for part in sentences(segment)] for segment in found.segments]
+    windows = text_windows([part for some in parts for part in some], size)
+    if workers > 1:
+        answers = together(commission, windows, workers)
+    else:
+        answers = alone(commission, windows, on_done=watch.lines)
+    written: list[str] = []
+    for done in answers:
+        written += done.text.split("\n")[:-1]
+        report.add(done.lines, done.troubles)
+        watch.window(done.lines, done.tokens, done.position)
+    answer = iter(written)
+    content = found.written([join([next(answer) or part for part in some]) for some in parts])
+    if options.output is None:
+        sys.stdout.buffer.write(content)
+    else:
+        write_output(options.output, content)
