@@ -1,13 +1,15 @@
-"""How fast is translation on a CPU, next to HF's MarianMTModel.generate and CTranslate2 called directly?
+"""How fast is translation, next to HF's MarianMTModel.generate and CTranslate2 called directly?
 
     python benchmarks/translate.py --shape base --threads 1
     python benchmarks/translate.py --shape base --threads 2 --only ctranslate2 direct
+    python benchmarks/translate.py --shape base --device cuda --only torch marian --batches 1 64 256
 
 All take turns, each in a process of its own as its users run it: a busy machine slows all alike, and the
 ratio is what counts. Random weights, about 25 tokens in and 24 out, the end mark among them: our model
 ends there by itself, because its position says so, and Marian is told to. With one thread the clock is
 the CPU time of the process, which others on the machine hardly change; with more, CTranslate2 has as many
-workers of one thread, its best setting for many sentences, and the clock is the wall's. Prints one JSON
+workers of one thread, its best setting for many sentences, and the clock is the wall's, as it is on a
+GPU, where both compute in half precision. Prints one JSON
 line: milliseconds for each batch and beam, and how many times as fast each engine of ours is as the others.
 """
 
@@ -23,6 +25,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.checkpoint import write_whole
 from regard.model import config as presets
@@ -36,25 +39,40 @@ SHAPES = {
 }
 OUT = 24
 """Tokens written, the end mark included."""
+
+
+class Where(NamedTuple):
+    """What computes."""
+
+    device: str
+    threads: int
+
+
 Ids = Sequence[Sequence[int]]
 Translate = Callable[[Ids, int], list[int]]
 """Sources and a beam in, the length of each translation out, its end mark counted."""
 
 
-def ours(name: str) -> Callable[[Path, ModelConfig, int], Translate]:
+def ours(name: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     """An engine of regard's: to add one, add a case here and its name to `ENTRANTS`."""
 
-    def make(folder: Path, model: ModelConfig, threads: int) -> Translate:
+    def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         match name:
             case "ctranslate2" | "ctranslate2-fp32":
                 from regard.engine.ctranslate import CTranslateEngine
 
                 precision = "int8" if name == "ctranslate2" else "fp32"
-                engine = CTranslateEngine(folder, model, precision, threads)
-            case "eager":
+                engine = CTranslateEngine(folder, model, precision, where.threads)
+            case "torch" | "torch-int8":
                 from regard.engine.eager import EagerEngine
+                from regard.engine.graphs import GraphEngine
+                from regard.engine.lean import Lean
 
-                engine = EagerEngine(loaded(folder, model, threads))
+                transformer = loaded(folder, model, where)
+                if where.device == "cuda":
+                    engine = GraphEngine(Lean(transformer, "fp16"))
+                else:
+                    engine = EagerEngine(Lean(transformer, "int8" if name == "torch-int8" else "fp32"))
             case _:
                 raise ValueError(name)
         return lambda sources, beam: [
@@ -64,23 +82,23 @@ def ours(name: str) -> Callable[[Path, ModelConfig, int], Translate]:
     return make
 
 
-def loaded(folder: Path, model: ModelConfig, threads: int):
+def loaded(folder: Path, model: ModelConfig, where: Where):
     """The model, for engines that compute with torch."""
     import torch
 
     from regard.model.transformer import Transformer
     from regard.train.weights import load_weights
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(where.threads)
     transformer = Transformer(model).eval()
     load_weights(folder, transformer)
-    return transformer
+    return transformer.to(where.device)
 
 
-def direct(precision: str) -> Callable[[Path, ModelConfig, int], Translate]:
+def direct(precision: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     """CTranslate2 with the same weights, called as its users call it: no scores, one hypothesis."""
 
-    def make(folder: Path, model: ModelConfig, threads: int) -> Translate:
+    def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         import ctranslate2
 
         from regard.engine.conversion import converted
@@ -89,13 +107,13 @@ def direct(precision: str) -> Callable[[Path, ModelConfig, int], Translate]:
         translator = ctranslate2.Translator(
             str(converted(folder, model, precision)),
             compute_type=COMPUTE[precision],
-            inter_threads=threads,
+            inter_threads=where.threads,
             intra_threads=1,
         )
 
         def translate(sources: Ids, beam: int) -> list[int]:
             words = [[str(id) for id in row] for row in sources]
-            share = -(-len(words) // threads)
+            share = -(-len(words) // where.threads)
             answers = translator.translate_batch(words, beam_size=beam, max_batch_size=share)
             return [len([int(word) for word in answer.hypotheses[0]]) + 1 for answer in answers]
 
@@ -104,12 +122,12 @@ def direct(precision: str) -> Callable[[Path, ModelConfig, int], Translate]:
     return make
 
 
-def marian(_folder: Path, model: ModelConfig, threads: int) -> Translate:
+def marian(_folder: Path, model: ModelConfig, where: Where) -> Translate:
     """HF's MarianMTModel of the same shape."""
     import torch
     from transformers import MarianConfig, MarianMTModel
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(where.threads)
     torch.manual_seed(0)
     peer = MarianMTModel(
         MarianConfig(
@@ -131,11 +149,13 @@ def marian(_folder: Path, model: ModelConfig, threads: int) -> Translate:
             max_position_embeddings=model.max_length,
         )
     ).eval()
+    peer = peer.half().cuda() if where.device == "cuda" else peer
     peer.generation_config.forced_eos_token_id = peer.generation_config.bad_words_ids = None
 
     def translate(sources: Ids, beam: int) -> list[int]:
         longest = max(map(len, sources)) + 1
         rows = torch.tensor([[*row, EOS, *[PAD] * (longest - len(row) - 1)] for row in sources])
+        rows = rows.to(where.device)
         with torch.inference_mode():
             found = peer.generate(
                 input_ids=rows,
@@ -150,10 +170,11 @@ def marian(_folder: Path, model: ModelConfig, threads: int) -> Translate:
     return translate
 
 
-ENTRANTS: dict[str, Callable[[Path, ModelConfig, int], Translate]] = {
+ENTRANTS: dict[str, Callable[[Path, ModelConfig, Where], Translate]] = {
     "ctranslate2": ours("ctranslate2"),
     "ctranslate2-fp32": ours("ctranslate2-fp32"),
-    "eager": ours("eager"),
+    "torch": ours("torch"),
+    "torch-int8": ours("torch-int8"),
     "direct": direct("int8"),
     "direct-fp32": direct("fp32"),
     "marian": marian,
@@ -201,6 +222,7 @@ def sources(count: int, vocab: int) -> list[list[int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--shape", choices=SHAPES, default="base")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batches", type=int, nargs="*", default=[1, 32, 64])
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 4])
@@ -240,8 +262,9 @@ def report(options: argparse.Namespace, results: dict[str, list[dict[str, float]
     return {
         "benchmark": "translate",
         "shape": options.shape,
+        "device": options.device,
         "threads": options.threads,
-        "clock": "cpu" if options.threads == 1 else "wall",
+        "clock": "cpu" if by_cpu_time(options) else "wall",
         "cells": "batch x beam",
         "milliseconds": {
             name: {cell: round(ms, 1) for cell, ms in row.items()} for name, row in spent.items()
@@ -250,12 +273,16 @@ def report(options: argparse.Namespace, results: dict[str, list[dict[str, float]
     }
 
 
+def by_cpu_time(options: argparse.Namespace) -> bool:
+    return options.threads == 1 and options.device == "cpu"
+
+
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """One of them in a process of its own: milliseconds of each batch."""
     name, folder = options.alone
     model = SHAPES[options.shape]
-    translate = ENTRANTS[name](Path(folder), model, options.threads)
-    now = time.process_time if options.threads == 1 else time.perf_counter
+    translate = ENTRANTS[name](Path(folder), model, Where(options.device, options.threads))
+    now = time.process_time if by_cpu_time(options) else time.perf_counter
     spent = {}
     for batch in options.batches:
         rows = sources(batch, model.vocab_size)
