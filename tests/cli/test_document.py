@@ -101,3 +101,18 @@ def test_what_has_no_place_in_a_document_is_refused(folder):
     assert "--format docx is not known; it may be lines, txt" in failure(*common, "--format", "docx")
     (folder / "bad.xliff").write_text("<xliff>")
     assert "bad.xliff" in failure("translate", "model", "--input", "bad.xliff", "--device", "cpu")
+
+
+@pytest.mark.usefixtures("engine")
+def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, capsys):
+    page = f"<p>the cat sings</p><p>{'the dog sleeps ' * 60}</p>\n"
+    (folder / "page.html").write_text(page)
+    with pytest.raises(SystemExit) as stop:
+        translate("page.html", "--report", "report", "--long", "skip")
+    assert stop.value.code == 4
+    said = capsys.readouterr().err
+    assert "1 sentence (2) too long: left as it is; --long split or cut would translate more" in said
+    assert "1 of 2 sentences could not be translated and are left as it is" in said
+    assert (folder / "out").read_text() == page
+    assert '"line": 2' in (folder / "report").read_text()
+    assert "--prefix is for lines" in failure("translate", "model", "--input", "page.html", "--prefix", "a")

@@ -180,7 +180,7 @@ def test_troubles_are_summed_up_and_have_an_exit_code_of_their_own(here, capsys)
     assert capsys.readouterr().err == (
         "1 line (2) not UTF-8: left empty; convert the file to UTF-8\n"
         "1 line (3) too long: translated sentence by sentence\n"
-        "regard: 1 of 3 lines could not be translated and are empty\n"
+        "regard: 1 of 3 lines could not be translated and are left empty\n"
     )
     entries = [json.loads(line) for line in (here / "report").read_text().splitlines()]
     assert [(entry["line"], entry["kind"]) for entry in entries] == [(2, "not UTF-8"), (3, "split")]

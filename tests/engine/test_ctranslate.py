@@ -165,3 +165,9 @@ assert engine.translate([[5, 6]])[0]
 sys.exit("torch" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_blank_source_has_a_blank_translation(engine):
+    first, blank, last = engine.translate([[5, 6], [], [7]], PAPER)
+    assert blank[0].tokens == ()
+    assert [first, last] == engine.translate([[5, 6], [7]], PAPER)

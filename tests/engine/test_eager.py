@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -96,10 +97,15 @@ def test_greedy_search_too_writes_what_is_required(micro_model):
     assert keeps_to(Wish(required=(((8, 9),),)), best.tokens)
 
 
-def test_what_does_not_fit_is_refused(micro_model):
+def test_a_wish_that_does_not_fit_costs_that_sentence_and_no_other(micro_model):
     engine, wish = EagerEngine(micro_model), Wish((3,) * 5, required=(((4,) * 36,),))
-    with pytest.raises(RegardError, match="41 tokens do not fit into 39"):
-        engine.translate([[5]], PAPER, [wish])
+    before, (none,), after = engine.translate([[5], [5], [6]], PAPER, [NO_WISH, wish, NO_WISH])
+    assert (none.tokens, none.log_probability) == ((), -math.inf)
+    assert [before, after] == engine.translate([[5], [6]], PAPER)
+
+
+def test_required_phrases_and_chance_exclude_each_other(micro_model):
+    engine = EagerEngine(micro_model)
     with pytest.raises(RegardError, match="required phrases need a beam"):
         engine.translate([[5]], SearchConfig(sampling=Sampling()), [Wish(required=(((4,),),))])
 

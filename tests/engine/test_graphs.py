@@ -47,11 +47,29 @@ def test_in_half_precision_the_scores_stay_near(micro):
 def test_shapes_are_forgotten_before_they_fill_the_gpu(micro, monkeypatch):
     from regard.engine import graphs
 
-    monkeypatch.setattr(graphs, "SHARE", 1e-9)
     plain, played = engines(micro)
     for count in (1, 2, 4, 8):
         sources = rows(count)
+        monkeypatch.setattr(graphs, "SHARE", 1e-5)
         assert [one[0].tokens for one in played.translate(sources, GREEDY)] == [
             one[0].tokens for one in plain.translate(sources, GREEDY)
         ]
         assert len(played._played) == 1
+
+
+def test_the_longest_sources_have_their_positions(micro):
+    plain, played = engines(micro)
+    sources = [torch.randint(3, 23, (99,)).tolist()]
+    assert played.translate(sources, GREEDY)[0][0].tokens == plain.translate(sources, GREEDY)[0][0].tokens
+
+
+def test_a_batch_that_is_too_large_for_the_gpu_is_halved(micro, monkeypatch):
+    from regard.engine import graphs
+
+    plain, played = engines(micro)
+    sources = rows(8)
+    monkeypatch.setattr(graphs, "SHARE", 1e-9)
+    assert [one[0].tokens for one in played.translate(sources, GREEDY)] == [
+        one[0].tokens for one in plain.translate(sources, GREEDY)
+    ]
+    assert all(shape.sentences == 1 for shape in played._played)

@@ -153,7 +153,9 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
             case _:
                 assert found == ""
     bad = sum(kind == "not UTF-8" or (kind == "too long" and long == "skip") for kind in planted.values())
-    assert f"regard: {bad:,} of {count:,} lines could not be translated and are empty\n" in said.getvalue()
+    assert (
+        f"regard: {bad:,} of {count:,} lines could not be translated and are left empty\n" in said.getvalue()
+    )
 
 
 # --- B2: kill and rerun

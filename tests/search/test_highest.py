@@ -49,3 +49,12 @@ def test_no_probability_is_above_one(seed, scale):
     norm = log_norm(logits)
     assert (logits - norm[:, None] <= 0).all()
     torch.testing.assert_close(norm, logits.logsumexp(dim=1))
+
+
+def test_no_token_is_beyond_the_vocabulary_even_where_too_few_are_possible():
+    logits = torch.full((1, 1, 2 * CHUNK + 3), -math.inf)
+    logits[:, :, 5] = 0.0
+    none = torch.zeros(1, 1)
+    best, _, token = likeliest(logits, none, none, 2)
+    assert token.max() < logits.shape[2]
+    assert (best[0, 0], token[0, 0]) == (0.0, 5)

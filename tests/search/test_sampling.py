@@ -89,3 +89,10 @@ def test_luck_belongs_to_seed_and_sentence_and_longer_rows_begin_alike():
 def test_what_cannot_work_is_refused(wrong):
     with pytest.raises(ConfigError, match="cannot work"):
         replace(Sampling(), **wrong)
+
+
+@pytest.mark.parametrize("temperature", [1e-40, 1e-300])
+def test_next_to_no_warmth_is_the_likeliest(temperature):
+    logits = torch.tensor([[1.0, 3.0, 2.0], [5.0, -1.0, 4.0]])
+    found = draw(logits, torch.tensor([0.9, 0.1]), Sampling(temperature=temperature))
+    assert found.tolist() == [1, 0]

@@ -137,3 +137,24 @@ def test_troubles_are_kept_with_their_part(job):
         (2, "not UTF-8"),
         (4, "not UTF-8"),
     ]
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "7", "notes"])
+def test_a_folder_that_is_somebodys_own_is_left_alone(job, name):
+    job.folder.mkdir()
+    (job.folder / name).write_text("precious")
+    with pytest.raises(RegardError, match=f"holds {name}, which is none; move the folder"):
+        finish(job)
+    assert (job.folder / name).read_text() == "precious"
+
+
+def test_a_changed_model_beside_the_first_is_noticed(job, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "manifest.json").write_text("{}")
+    asked = replace(job.commission.asked, also=(tmp_path / "other",))
+    job = replace(job, commission=replace(job.commission, asked=asked))
+    with job.opened():
+        next(job.answers())
+    (tmp_path / "other" / "manifest.json").write_text('{"step": 2}')
+    with pytest.raises(RegardError, match="another also"):
+        finish(job)

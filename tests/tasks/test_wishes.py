@@ -1,5 +1,6 @@
 import pytest
 
+from regard.errors import ConfigError
 from regard.search.wish import Wish
 from regard.tasks.asked import Asked
 from regard.tasks.wishes import Wishes
@@ -60,3 +61,10 @@ def test_nothing_asked_is_nothing_wished(tokenizer):
     assert not Wishes(tokenizer, Asked()).any
     assert Wishes(tokenizer, Asked()).of("the dog", True) == Wish()
     assert Wishes(tokenizer, Asked(prefix="the")).of("", False) == Wish()
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize("field", ["required", "forbidden"])
+def test_a_blank_phrase_is_refused(field, blank):
+    with pytest.raises(ConfigError, match="it must have a letter or a sign"):
+        Asked(**{field: (blank,)})

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.tokenizer import MARKS, learn_tokenizer
+from regard.text.tokenizer import BYTES, MARKS, learn_tokenizer
 from regard.text.word_pieces import word_of_each
 
 TOKENIZER = learn_tokenizer(["the cat sleeps, l'Afrique aussi.", "a \u00a0 b"] * 3, 290)
@@ -31,3 +31,9 @@ def test_marks_and_spaces_are_no_words():
     found = word_of_each(TOKENIZER, [*range(len(MARKS)), *ids])
     assert found[: len(MARKS)] == [None] * len(MARKS)
     assert set(found[len(MARKS) :]) == {0, None, 1}
+
+
+@given(st.lists(st.integers(len(MARKS), len(MARKS) + len(BYTES) + 8)))
+def test_bytes_that_spell_nothing_are_words_as_often_as_they_are_written(ids):
+    words = {word for word in word_of_each(TOKENIZER, ids) if word is not None}
+    assert len(words) == len(TOKENIZER.detokenize([ids])[0].split())

@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from regard.cli.output import write_output
+from regard.cli.output import write_down, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def document(options: argparse.Namespace) -> "Document | None":
     if ending not in FORMATS:
         known = ", ".join(name.removeprefix(".") for name in FORMATS)
         raise RegardError(f"--format {options.format} is not known; it may be {LINES}, {known}")
+    if options.prefix:
+        raise RegardError("--prefix is for lines; the sentences of a document begin as they like")
     if options.json or options.scores or options.alignments or options.n_best > 1:
         raise RegardError(
             f"{options.input} is a document, and has no place for scores, alignments or the n best; "
@@ -69,6 +71,7 @@ def translate_document(
     workers: int,
     watch: "Watch",
     report: "Report",
+    said: "BinaryIO | None",
 ) -> None:
     """Sentence by sentence, as models learn; one that cannot be translated stays as it is, reported."""
     from regard.tasks.pool import alone, together
@@ -85,6 +88,7 @@ def translate_document(
     for done in answers:
         written += done.text.split("\n")[:-1]
         report.add(done.lines, done.troubles)
+        write_down(done.troubles, said)
         watch.window(done.lines, done.tokens, done.position)
     answer = iter(written)
     content = found.written([join([next(answer) or part for part in some]) for some in parts])

@@ -1,13 +1,16 @@
 """Where a command writes what it found: a file that is whole or absent, or a stream as it is."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from regard.checkpoint import writing
 from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.tasks.report import Trouble
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -37,6 +40,12 @@ def write_output(path: Path, content: bytes) -> None:
     """All of it at once."""
     with opened(path) as file:
         file.write(content)
+
+
+def write_down(troubles: "Sequence[Trouble]", said: BinaryIO | None) -> None:
+    """Each as a line of JSON, where somebody wants them."""
+    if said is not None:
+        said.writelines(trouble.to_json().encode("utf-8") + b"\n" for trouble in troubles)
 
 
 def is_stream(path: Path) -> bool:

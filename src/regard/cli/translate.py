@@ -4,7 +4,7 @@ import argparse
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from regard.cli.asking import add_flags, commission
 from regard.cli.document import document, translate_document
-from regard.cli.output import is_stream, opened, refuse_unwritable
+from regard.cli.output import is_stream, opened, refuse_unwritable, write_down
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.cli.progress import Watch
     from regard.tasks.commission import Commission
-    from regard.tasks.report import Report, Trouble
+    from regard.tasks.report import Report
     from regard.tasks.windows import Size, Window
     from regard.text.documents.document import Document
 
@@ -89,10 +89,12 @@ def run_translate(options: argparse.Namespace) -> None:
         threads=options.threads or (1 if workers > 1 else None),
     )
     work = _Work(asked, GPU_SIZE if gpu else SIZE, workers)
-    report = Report()
+    report = Report() if paper is None else Report("sentence", "as it is")
     with Watch(_total(source, paper), shown=not _talks(options)) as watch:
         if paper is not None:
-            translate_document(paper, options, work.commission, work.size, workers, watch, report)
+            with ExitStack() as stack:
+                said = None if options.report is None else stack.enter_context(opened(options.report))
+                translate_document(paper, options, work.commission, work.size, workers, watch, report, said)
         elif _is_job(options, source):
             _as_job(options, work, watch, report)
         else:
@@ -200,7 +202,7 @@ def _as_stream(
             output.flush()
             report.add(answer.lines, answer.troubles)
             watch.window(answer.lines, answer.tokens, answer.position)
-            _write_down(answer.troubles, said)
+            write_down(answer.troubles, said)
             for trouble in answer.troubles if source.person else ():
                 sys.stderr.write(f"regard: line {trouble.line}: {trouble.said}\n")
 
@@ -219,7 +221,7 @@ def _as_job(options: argparse.Namespace, work: _Work, watch: "Watch", report: "R
                 said = None if options.report is None else stack.enter_context(opened(options.report))
                 for answer in job.finished():
                     report.add(answer.lines, answer.troubles)
-                    _write_down(answer.troubles, said)
+                    write_down(answer.troubles, said)
             job.join()
     except KeyboardInterrupt:
         if job.folder.exists():
@@ -227,8 +229,3 @@ def _as_job(options: argparse.Namespace, work: _Work, watch: "Watch", report: "R
                 f"\nstopped; what is finished is in {job.folder}, and the same command goes on\n"
             )
         raise
-
-
-def _write_down(troubles: "Sequence[Trouble]", said: BinaryIO | None) -> None:
-    if said is not None:
-        said.writelines(trouble.to_json().encode("utf-8") + b"\n" for trouble in troubles)

@@ -70,8 +70,11 @@ class CTranslateEngine:
     ) -> list[list[Hypothesis]]:
         """The best translations found of each row of ids; give it many, and all workers have work."""
         self._refuse(config, wishes)
-        if not sources:
-            return []
+        full = [row for row in sources if row]
+        answers = iter(self._found(full, config) if full else ())
+        return [next(answers) if row else [Hypothesis((), 0.0, 0.0)] for row in sources]
+
+    def _found(self, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[list[Hypothesis]]:
         words = [[str(id) for id in row] for row in sources]
         limits = [limit(len(row), self.longest, config, NO_WISH) for row in sources]
         found = self._search(words, config, max(limits) + 1)

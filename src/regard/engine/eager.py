@@ -1,5 +1,6 @@
 """The plain road from a model to a search: cached keys and values, any device."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.data.batch import source_rows
-from regard.engine.engine import limit
+from regard.engine.engine import allowed, limit, needed
 from regard.engine.ensemble import Ensemble
 from regard.engine.lean import Lean
 from regard.errors import RegardError
@@ -27,6 +28,10 @@ from regard.text.tokenizer import BOS, BYTES, EOS, MARKS, PAD
 
 SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
 """The pieces that are single bytes: how characters are written that no piece has."""
+
+
+NO_ROOM = Hypothesis((), -math.inf, -math.inf)
+"""What is found where the wish alone is longer than a translation may be."""
 
 
 class EagerEngine:
@@ -54,9 +59,10 @@ class EagerEngine:
         limits = [
             limit(len(row), self.longest, config, wish) for row, wish in zip(sources, wishes, strict=True)
         ]
-        found: list[list[Hypothesis]] = [[] for _ in sources]
+        most = allowed(self.longest, config)
+        found = [[] if needed(wish) <= most else [NO_ROOM] for wish in wishes]
         for needy in (False, True):
-            some = [i for i, wish in enumerate(wishes) if bool(wish.required) == needy]
+            some = [i for i, wish in enumerate(wishes) if bool(wish.required) == needy and not found[i]]
             if not some:
                 continue
             answers = self._search(

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from regard.errors import RegardError
 from regard.search.config import SearchConfig
 from regard.search.hypothesis import Hypothesis
 from regard.search.wish import Wish
@@ -35,16 +34,17 @@ class Engine(Protocol):
         ...
 
 
-def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) -> int:
-    """Tokens that the translation may have; `longest` is the model's own limit.
+def needed(wish: Wish) -> int:
+    """Tokens that a translation has at least which keeps to the wish."""
+    return len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required)
 
-    A wish that needs more room than is usual gets it, but not more than was allowed in so many words.
-    """
-    needed = len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required)
-    allowed = longest if config.max_length is None else min(config.max_length, longest)
-    if needed > allowed:
-        raise RegardError(
-            f"a prefix and required phrases of {needed} tokens do not fit into {allowed}; ask for less"
-        )
+
+def allowed(longest: int, config: SearchConfig) -> int:
+    """Tokens that any translation may have; `longest` is the model's own limit."""
+    return longest if config.max_length is None else min(config.max_length, longest)
+
+
+def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) -> int:
+    """Tokens that the translation may have; a wish that needs more room than is usual gets it."""
     usual = source_length + EXTRA if config.max_length is None else config.max_length
-    return min(max(usual, needed), allowed)
+    return min(max(usual, needed(wish)), allowed(longest, config))

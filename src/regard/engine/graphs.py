@@ -79,13 +79,16 @@ class GraphEngine:
         longest = max(map(len, sources)) + 1  # and the end mark
         shape = Shape(
             sentences=_power(len(sources)),
-            source=-(-longest // WIDTH) * WIDTH,
+            source=min(-(-longest // WIDTH) * WIDTH, self._model.config.max_length),
             target=max(2 * WIDTH, _power(max(limits) + 1)),
             config=config,
         )
+        room = SHARE * torch.cuda.get_device_properties(self._model.device).total_memory
+        if shape.bytes(self._model) > room and len(sources) > 1:
+            half = len(sources) // 2
+            return self._together(sources[:half], config) + self._together(sources[half:], config)
         with torch.inference_mode():
             if shape not in self._played:
-                room = SHARE * torch.cuda.get_device_properties(self._model.device).total_memory
                 if sum(known.bytes(self._model) for known in (*self._played, shape)) > room:
                     self._played.clear()
                 self._played[shape] = Played(self._model, shape, self._pool)

@@ -86,7 +86,8 @@ def likeliest(
         1, place
     )[:, :, None]
     best, where = highest(inside.masked_fill(token >= vocab, -math.inf).flatten(1), count)
-    return best, place.gather(1, where // CHUNK), token.flatten(1).gather(1, where)
+    chosen = token.flatten(1).gather(1, where).clamp(max=vocab - 1)  # where too few are possible
+    return best, place.gather(1, where // CHUNK), chosen
 
 
 def chunk_maxima(logits: Float[Tensor, "*row vocab"]) -> Float[Tensor, "*row chunk"]:

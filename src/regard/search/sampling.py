@@ -46,7 +46,7 @@ def draw(
     logits: Float[Tensor, "row vocab"], chance: Float[Tensor, " row"], sampling: Sampling
 ) -> Int[Tensor, " row"]:
     """The token at which the probabilities, added up, pass that share of all that is allowed."""
-    logits = logits.float() / sampling.temperature
+    logits = (logits.double() - logits.amax(dim=1, keepdim=True)) / sampling.temperature
     if sampling.top_k is not None:
         none = torch.zeros(len(logits), 1, device=logits.device)
         logits, _, tokens = likeliest(logits[:, None], none, none, min(sampling.top_k, logits.shape[1]))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from regard.errors import require
 from regard.text.glossary import EMPTY, Glossary
 
 Long = Literal["split", "cut", "skip"]
@@ -31,6 +32,10 @@ class Asked:
     """Other models: what all of them together hold to be likely is written."""
     deterministic: bool = False
     """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
+
+    def __post_init__(self) -> None:
+        for phrase in (*self.required, *self.forbidden):
+            require(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
 
 
 NOTHING_ASKED = Asked()

@@ -107,8 +107,6 @@ def _read(line: Line, number: int, long: Long) -> tuple[str | None, Trouble | No
 
 
 def _trouble(number: int, found: Translation) -> Trouble | None:
-    if found.fate != "whole":
-        return Trouble(number, KINDS[found.fate], found.note)
     if found.log_probability == -math.inf:
         return Trouble(number, IMPOSSIBLE, "no translation keeps to all that is asked")
-    return None
+    return None if found.fate == "whole" else Trouble(number, KINDS[found.fate], found.note)

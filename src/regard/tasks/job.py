@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ from regard.text.unpack import readable
 
 FORMAT = 1
 JOB, LOCK = "job.json", ".lock"
+PART = re.compile(r"[0-9]{8,}")
+"""The name of a part: its number."""
+OURS = re.compile(rf"^{PART.pattern}$|\.writing-|\.deleting-")
+"""Names of parts that are there, or were to be when somebody killed us."""
 
 Facts = dict[str, Any]
 
@@ -44,13 +49,15 @@ class Job:
 
         Where the work is to begin `anew`, it is deleted.
         """
+        if self.folder.exists():
+            _refuse_strange(self)
         with _saying(self), _locked(self):
             try:
                 _begin(self, anew)
                 yield
             finally:
                 if not _parts(self):  # nothing that would be lost
-                    shutil.rmtree(self.folder, ignore_errors=True)
+                    _put_away(self)
 
     def answers(self, on_done: Callable[[int], None] | None = None) -> Iterator[Answered]:
         """Translates what is not finished; an answer is on disk when it is given, and so without its text."""
@@ -98,7 +105,7 @@ class _Keep:
 
 
 def _parts(job: Job) -> list[Path]:
-    return sorted(path for path in job.folder.glob("*") if path.name.isdecimal())
+    return sorted(path for path in job.folder.glob("*") if PART.fullmatch(path.name))
 
 
 def _header(part: Path) -> Answered:
@@ -107,6 +114,25 @@ def _header(part: Path) -> Answered:
         known = json.loads(file.readline())
     del known["bytes"]
     return Answered(**{**known, "troubles": [Trouble(*trouble) for trouble in known["troubles"]]})
+
+
+def _refuse_strange(job: Job) -> None:
+    """A folder of that name may be somebody's own."""
+    names = [path.name for path in job.folder.glob("*")]
+    strange = [name for name in names if name not in (JOB, LOCK) and not OURS.search(name)]
+    if strange:
+        raise RegardError(
+            f"{job.folder} is where unfinished work is kept, and holds {min(strange)}, which is none; "
+            "move the folder, or give another --output"
+        )
+
+
+def _put_away(job: Job) -> None:
+    """Deletes the folder and what we have put there; what somebody else has, stays."""
+    for name in (JOB, LOCK):
+        (job.folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        job.folder.rmdir()
 
 
 def _begin(job: Job, anew: bool) -> None:
@@ -143,9 +169,9 @@ def _facts(job: Job) -> Facts:
         "format": FORMAT,
         "input": source,
         "model": sha256(find_model(job.commission.model) / MANIFEST),
-        "also": [sha256(find_model(path) / MANIFEST) for path in job.commission.asked.also],
         "window": list(job.size),
         **job.commission.options(),
+        "also": [sha256(find_model(path) / MANIFEST) for path in job.commission.asked.also],
     }
 
 

@@ -35,6 +35,10 @@ class Trouble(NamedTuple):
 class Report:
     """Counts troubles and keeps the first line numbers of each kind, so that it never grows."""
 
+    what: str = "line"
+    """What is counted, and numbered from 1."""
+    left: str = "empty"
+    """What becomes of one that cannot be translated."""
     lines: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[int]] = field(default_factory=dict)
@@ -50,7 +54,7 @@ class Report:
     def said(self) -> list[str]:
         """One line for each kind."""
         return [
-            f"{self._named(kind)} {_meaning(kind)}"
+            f"{self._named(kind)} {_meaning(kind, self.left)}"
             for kind in (*UNTRANSLATED, CUT, SPLIT)
             if kind in self.counts
         ]
@@ -58,22 +62,24 @@ class Report:
     def refuse_untranslated(self) -> None:
         """Ends the command with an exit code of its own."""
         if bad := sum(self.counts.get(kind, 0) for kind in UNTRANSLATED):
-            raise UntranslatedError(f"{bad:,} of {self.lines:,} lines could not be translated and are empty")
+            raise UntranslatedError(
+                f"{bad:,} of {self.lines:,} {self.what}s could not be translated and are left {self.left}"
+            )
 
     def _named(self, kind: str) -> str:
         count, named = self.counts[kind], self.first[kind]
         numbers = ", ".join(map(str, named)) + (", ..." if count > len(named) else "")
-        return f"{count:,} line{'s' if count > 1 else ''} ({numbers})"
+        return f"{count:,} {self.what}{'s' if count > 1 else ''} ({numbers})"
 
 
-def _meaning(kind: str) -> str:
+def _meaning(kind: str, left: str) -> str:
     match kind:
         case "not UTF-8":
-            return "not UTF-8: left empty; convert the file to UTF-8"
+            return f"not UTF-8: left {left}; convert the file to UTF-8"
         case "too long":
-            return "too long: left empty; --long split or cut would translate more"
+            return f"too long: left {left}; --long split or cut would translate more"
         case "impossible":
-            return "without a translation that has what is required: left empty; ask for less"
+            return f"without a translation that has what is required: left {left}; ask for less"
         case "cut":
             return "too long: only the beginning is translated"
         case _:

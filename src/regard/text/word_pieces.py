@@ -1,7 +1,7 @@
 """Which word each piece belongs to; a word is what stands between white space."""
 
-from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby, pairwise
 
 from regard.text.tokenizer import BYTES, MARKS, Tokenizer
 
@@ -13,13 +13,11 @@ def word_of_each(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int | None]:
     piece has letters of two words, since the space before a word begins its first piece.
     """
     spelt = [_bytes_of(tokenizer, id) for id in ids]
-    text = b"".join(spelt).decode("utf-8", errors="surrogateescape")
     word_at: list[int | None] = []  # by byte
     word, inside = -1, False
-    for character in text:
+    for character, size in _characters(ids, spelt):
         word += not character.isspace() and not inside
         inside = not character.isspace()
-        size = len(character.encode("utf-8", errors="surrogateescape"))
         word_at += [word if inside else None] * size
     starts = accumulate(map(len, spelt), initial=0)
     return [
@@ -27,9 +25,27 @@ def word_of_each(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int | None]:
     ]
 
 
+def _characters(ids: Sequence[int], spelt: Sequence[bytes]) -> Iterator[tuple[str, int]]:
+    """What is written, and how many bytes each character has.
+
+    A run of bytes that spells no text becomes a sign of its own for every byte, a space among them too.
+    """
+    for spelling, run in groupby(zip(ids, spelt, strict=True), lambda each: _is_byte(each[0])):
+        content = b"".join(part for _, part in run)
+        try:
+            yield from ((character, len(character.encode())) for character in content.decode("utf-8"))
+        except UnicodeDecodeError:
+            assert spelling
+            yield from (("\ufffd", 1) for _ in content)
+
+
+def _is_byte(id: int) -> bool:
+    return len(MARKS) <= id < len(MARKS) + len(BYTES)
+
+
 def _bytes_of(tokenizer: Tokenizer, id: int) -> bytes:
     if id < len(MARKS):
         return b""
-    if id < len(MARKS) + len(BYTES):
+    if _is_byte(id):
         return bytes([id - len(MARKS)])
     return tokenizer.piece(id).encode("utf-8")
