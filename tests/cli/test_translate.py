@@ -101,12 +101,16 @@ def test_several_models_write_together(model, micro):
     arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--also")
     assert "cut text into different pieces and cannot work as one" in failure(*arguments, "strange")
     assert "takes one model" in failure(*arguments, "other", "--engine", "ctranslate2")
+    for flags in (["--alignments"], ["--confidences", "--json"], ["--alignments", "--engine", "torch"]):
+        assert "read from one model, and --also asks for several" in failure(*arguments, "other", *flags)
 
 
 @pytest.mark.usefixtures("echo")
 def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
-    assert "no alignments and no confidences; choose the engine torch" in failure(*arguments)
+    assert "alignments and confidences; choose torch or auto" in failure(
+        *arguments, "--engine", "ctranslate2"
+    )
     tokenizer = learn_tokenizer(LINES, 300)
     monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror()))
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"

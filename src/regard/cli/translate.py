@@ -73,13 +73,12 @@ def run_translate(options: argparse.Namespace) -> None:
     asked = commission(options)
     paper = document(options)
     from regard.cli.progress import Watch
-    from regard.tasks.engines import on_gpu
+    from regard.tasks.engines import on_gpu, say
     from regard.tasks.report import Report
     from regard.tasks.windows import GPU_SIZE, SIZE
 
     gpu, choice = on_gpu(options.device), asked.choice()
-    if sys.stderr.isatty():
-        sys.stderr.write(f"  engine {choice.name}: {choice.why}\n")
+    say(choice)
     all_cores = gpu or choice.name == "ctranslate2"  # without more processes
     workers = options.workers or (1 if all_cores else _workers(source, asked))
     asked = replace(
