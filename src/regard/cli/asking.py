@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.document import add_format
-from regard.cli.translator import add_computing, add_search, model_folder, refuse_unused, settle
+from regard.cli.translator import add_computing, add_search, model_folder, settle
+from regard.cli.unused import refuse_unused
 from regard.errors import require
 from regard.search.config import Sampling, SearchConfig
 
@@ -74,7 +75,7 @@ def commission(options: argparse.Namespace) -> "Commission":
         options.threads,
         search,
         asked,
-        Form(options.n_best > 1, options.scores, options.alignments, options.json),
+        Form(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
 
 

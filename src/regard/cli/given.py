@@ -7,7 +7,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from regard.cli.translator import model_folder, refuse_unused, settle
+from regard.cli.translator import model_folder, settle
+from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:

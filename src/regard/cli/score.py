@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import UNSAID, add_computing, add_search, load, refuse_unused, settle, translate
+from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
+from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ NAMES = {
     "chrf_lower": "chrF, lower-case",
     "bleu_tokenised_lower": "BLEU, tokenised lower-case",
 }
-PACKED = (".gz", ".xz", ".zst")
 SURE = 0.05
 TRANSLATING = (*UNSAID, "threads")
 
@@ -120,6 +120,7 @@ def _check_flags(options: argparse.Namespace) -> None:
 def _language(options: argparse.Namespace) -> str | None:
     """As asked for, or by the name of the reference; says so where neither tells."""
     from regard.metrics.moses import MISSING, languages, moses
+    from regard.text.unpack import PACKED
 
     if options.target_language is not None:
         moses(options.target_language)  # what cannot work is said before the work

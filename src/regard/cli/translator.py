@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from regard.engine.choice import EngineName, Precision
-from regard.errors import RegardError, require
+from regard.errors import require
 from regard.search.config import PAPER, SearchConfig
 
 if TYPE_CHECKING:
@@ -62,14 +62,6 @@ def add_computing(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
         help="threads of a process (default: all cores, or 1 for each worker)",
     )
     return group
-
-
-def refuse_unused(options: argparse.Namespace, names: Sequence[str], why: str) -> None:
-    """A flag that would change nothing was given for a reason, so somebody expects what will not be."""
-    for name in names:
-        value = getattr(options, name)
-        if value is not None and value is not False:
-            raise RegardError(f"--{name.replace('_', '-')} {why}")
 
 
 def settle(options: argparse.Namespace) -> None:
