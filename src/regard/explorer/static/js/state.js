@@ -61,6 +61,9 @@ const FIELDS = {
   walk: { first: 1, read: count },
   /** What the steps walk through: the user's sentence, or the worked example. */
   example: { first: "", read: flag },
+  /** Of the worked example, from 1, and whether its scores are divided. */
+  input: { first: 1, read: count },
+  divide: { first: "", read: flag },
   /** Of the search, from 0. */
   step: { first: 0, read: count },
   mode: { first: "translating", read: oneOf(["translating", "training"]) },
