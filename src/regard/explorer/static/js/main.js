@@ -8,6 +8,7 @@ import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
 import { strip } from "regard/parts/strip.js";
 import { attention } from "regard/pages/attention.js";
+import { positions } from "regard/pages/positions.js";
 import { steps } from "regard/pages/steps.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -16,6 +17,7 @@ import { steps } from "regard/pages/steps.js";
 const PAGES = {
   attention: { name: "Attention", make: attention },
   steps: { name: "Steps", make: steps },
+  positions: { name: "Positions", make: positions },
 };
 
 start();

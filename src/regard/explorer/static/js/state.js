@@ -70,6 +70,9 @@ const FIELDS = {
   /** A, B, or their difference. */
   show: { first: "a", read: oneOf(["a", "b", "difference"]) },
   layout: { first: "", read: oneOf(["interleaved", "halves", "t2t", "learned"]) },
+  /** How many positions, of how many dimensions; 0 is the model's own width. */
+  long: { first: 20, read: count },
+  wide: { first: 512, read: count },
   axis: { first: "step", read: oneOf(["step", "tokens", "hours"]) },
 };
 

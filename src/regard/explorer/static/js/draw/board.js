@@ -157,11 +157,11 @@ function foot(surface, { numbers, hard }, at, theme, top) {
 export function bars(surface, values, { left, width }, y, height, top, colour, theme) {
   const cell = width / values.length;
   const middle = y + height / 2;
-  surface.line([[left, middle], [left + width, middle]], { stroke: theme.line });
+  const written = cell > LETTERED && height > 16;
+  if (!written) surface.line([[left, middle], [left + width, middle]], { stroke: theme.line });
   for (let i = 0; i < values.length; i++) {
     const high = (values[i] / (top || 1)) * (height / 2);
     const wide = Math.max(0.5, cell > 3 ? cell - 1 : cell);
-    const written = cell > LETTERED && height > 16;
     const paint = { fill: colour, opacity: written ? 0.3 : 1 };
     if (high) surface.rect(left + i * cell, high > 0 ? middle - high : middle, wide, Math.max(0.4, Math.abs(high)), paint);
     if (written) surface.text(left + (i + 0.5) * cell, middle, fixed(values[i], Number.isInteger(values[i]) ? 0 : 2), { anchor: "middle", mono: true, fill: theme.ink });
