@@ -73,6 +73,8 @@ const FIELDS = {
   /** How many positions, of how many dimensions; 0 is the model's own width. */
   long: { first: 20, read: count },
   wide: { first: 512, read: count },
+  /** Of the model: decoder.2.cross. */
+  block: { first: "", read: (/** @type {string} */ text) => (/^[a-z]+(\.\w{1,9}){0,2}$/.test(text) ? text : undefined) },
   axis: { first: "step", read: oneOf(["step", "tokens", "hours"]) },
 };
 

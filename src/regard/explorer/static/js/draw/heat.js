@@ -11,7 +11,7 @@ import { change, css } from "regard/theme.js";
 export function place({ matrix }, room) {
   const [left, top] = [34, 22];
   const row = Math.max(3, Math.min(18, Math.floor(420 / matrix.rows)));
-  return { left, top, row, width: room, height: top + row * matrix.rows + 8, inner: room - left - 2 };
+  return { left, top, row, width: room, height: top + row * matrix.rows + 8, inner: room - left - 10 };
 }
 
 /** @param {Surface} surface @param {Heat} heat @param {Place} at @param {Theme} theme */
@@ -28,9 +28,8 @@ export function paint(surface, { matrix, top, column, rows }, at, theme) {
   for (let r = 0; r < matrix.rows; r += every) {
     surface.text(at.left - 5, at.top + (r + 0.5) * at.row, String(r), { anchor: "end", size: 11, fill: rows.includes(r) ? theme.accent : theme.faint, bold: rows.includes(r) });
   }
-  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
-    const c = Math.min(matrix.columns - 1, Math.round(part * matrix.columns));
-    surface.text((edge(c) + edge(c + 1)) / 2, 10, String(c), { anchor: part === 0 ? "start" : part === 1 ? "end" : "middle", size: 11, fill: theme.faint });
+  for (const c of new Set([0, 0.25, 0.5, 0.75, 1].map((part) => Math.min(matrix.columns - 1, Math.round(part * matrix.columns))))) {
+    surface.text((edge(c) + edge(c + 1)) / 2, 10, String(c), { anchor: "middle", size: 11, fill: theme.faint });
   }
   surface.rect(at.left - 0.5, at.top - 0.5, at.inner + 1, at.row * matrix.rows + 1, { stroke: theme.line });
   for (const r of rows) surface.rect(at.left - 1, at.top + r * at.row - 0.5, at.inner + 2, at.row + 1, { stroke: theme.accent, width: 2 });

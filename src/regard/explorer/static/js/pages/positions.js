@@ -210,7 +210,7 @@ function distances(shown, pair) {
   const why = h("p", { class: "faint" });
   effect(() => {
     why.textContent = shown.value.layout === "learned" ? "The band is least to most over all pairs at that distance: what was learned need not depend on the distance alone."
-      : "It depends on the distance alone, wherever the two stand: sin·sin + cos·cos = cos of the difference, summed over the waves. Near positions are alike.";
+      : "It depends on the distance alone, wherever the two stand: sin·sin + cos·cos = cos of the difference, summed over the waves. With many waves, positions near each other are alike.";
   });
   return h("section", { "aria-label": "two positions" }, h("h2", {}, "Two positions: how far apart?"), picks, said, view, why);
 }
@@ -222,7 +222,7 @@ function dotMatrix(shown, pair) {
   const view = matrixView({
     picture: () => ({ matrix: dots.value, rows: names(), columns: names(), signed: dots.value.values.some((value) => value < 0), top: dots.value.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9), axes: ["position", "position"], locked: pair.value.filter((row) => row < dots.value.rows).slice(0, 1) }),
     name: () => "dot products between positions",
-    summary: () => "highest on the diagonal, where a position meets itself, and falling with the distance",
+    summary: () => "highest on the diagonal, where a position meets itself",
     tell: (row, column) => `PE(${row}) · PE(${column}) = ${fixed(dots.value.values[row * dots.value.columns + column], 3)}`,
     hover: (cell) => cell && (pair.value = cell),
   });
