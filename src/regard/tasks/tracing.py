@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard import __version__
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, require
 from regard.model.embedding import Embedding
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
@@ -20,9 +20,12 @@ from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
-from regard.trace.interventions import Intervention, Kind
+from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
+from regard.trace.mixers import mixers
+from regard.trace.pack import pack
 from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Token, Vocab
+from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
     attention,
@@ -162,6 +165,56 @@ class Tracer:
             "decoder": survival(decoder, captured.target_embedded, captured.decoder),
         }
 
+    def permuted(self, text: str) -> dict[str, Any]:
+        """The words as given and in reverse, with positions and without, as JSON."""
+        source = self._source(Request(text), MAX_TRACE_TOKENS)
+        row = tokens(self._tokenizer, source)
+        order = reversed_words([token.word for token in row])
+        models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
+        found = {name: permuted(model, self._row(source), order, BOS) for name, model in models.items()}
+        shown = [token.text for token in row]
+        return {
+            "orders": [shown, [shown[place] for place in order]],
+            **{
+                name: {
+                    "words": list(each.tokens),
+                    "mean": each.mean,
+                    "probability": each.probability,
+                    "first": [
+                        {"text": self._shown(id), "prob": sure}
+                        for id, sure in zip(each.first, each.sure, strict=True)
+                    ],
+                }
+                for name, each in found.items()
+            },
+        }
+
+    def mixers(self, texts: tuple[str, str], layer: int, head: int) -> dict[str, Any]:
+        """One head of the encoder on two sentences, and the fixed weights nearest to it, as JSON."""
+        require(
+            1 <= layer <= self._model.config.encoder_layers, "layer", layer, "the encoder has no such layer"
+        )
+        require(1 <= head <= self._model.config.heads, "head", head, "a layer has no such head")
+        rows = [self._source(Request(text), MAX_TRACE_TOKENS) for text in texts]
+        if len(rows[0]) != len(rows[1]):
+            raise DataError(
+                f"the sentences have {len(rows[0])} and {len(rows[1])} tokens; "
+                "a linear layer over positions needs two of one length"
+            )
+        model = changed(self._model, ())
+        passes = [self._captured(model, (), row, [EOS]) for row in rows]
+        first, second = (attention(each)["encoder"][layer - 1, head - 1] for each in passes)
+        found = mixers(first, second)
+        return {
+            "tokens": [[self._shown(id) for id in row] for row in rows],
+            "attention": [pack(first, "f32"), pack(second, "f32")],
+            "linear": pack(found.linear, "f32"),
+            "convolution": pack(found.convolution, "f32"),
+            "kernel": found.kernel.tolist(),
+            "changes": found.changes,
+            "misses": {"linear": found.linear_misses, "convolution": found.convolution_misses},
+        }
+
     def positions(self, length: int) -> Float[np.ndarray, "length d_model"]:
         """The model's own table, fixed or learnt, of the source side."""
         return self._embeddings()[0].positions.table[:length].detach().float().cpu().numpy()
@@ -186,6 +239,7 @@ class Tracer:
             vocab=Vocab(config.vocab_size, config.vocab_size),
             shared=config.tied == "all",
             parameters=sum(parameter.numel() for parameter in self._model.parameters()),
+            attention_scale=config.attention_scale,
         )
 
     def _source(self, request: Request, max_tokens: int) -> list[int]:

@@ -8,12 +8,18 @@ import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
 import { strip } from "regard/parts/strip.js";
 import { attention } from "regard/pages/attention.js";
+import { model } from "regard/pages/model.js";
+import { positions } from "regard/pages/positions.js";
+import { steps } from "regard/pages/steps.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
 /** @type {Record<string, { name: string, make: (app: App) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
   attention: { name: "Attention", make: attention },
+  steps: { name: "Steps", make: steps },
+  model: { name: "Model", make: model },
+  positions: { name: "Positions", make: positions },
 };
 
 start();

@@ -60,6 +60,7 @@ export interface Model {
   vocab: { source: number; target: number };
   shared: boolean;
   parameters: number;
+  attention_scale?: number | null;
 }
 export interface Residual {
   points: string[];
@@ -101,7 +102,7 @@ export interface Trace {
   lens: { id: number; text: string; prob: number; prob_final: number }[][];
   heads: Record<Kind, Head[][]>;
   beam: Beam | null;
-  qkv?: Record<Kind, { q: Pack; k: Pack; v: Pack }>;
+  qkv?: Record<Kind, { layers: number[]; q: Pack; k: Pack; v: Pack }>;
   timing: { decode_ms: number; capture_ms: number };
   omitted: string[];
 }
