@@ -36,16 +36,15 @@ function bytes(text) {
 /** @param {Pack["dtype"]} dtype @param {Uint8Array} raw @returns {Float32Array} */
 function floats(dtype, raw) {
   const view = new DataView(raw.buffer);
-  switch (dtype) {
-    case "u8":
-      return Float32Array.from(raw, (value) => value / 255);
-    case "u16":
-      return Float32Array.from({ length: raw.length / 2 }, (_, i) => view.getUint16(2 * i, true) / 65535);
-    case "f16":
-      return Float32Array.from({ length: raw.length / 2 }, (_, i) => half(view.getUint16(2 * i, true)));
-    case "f32":
-      return Float32Array.from({ length: raw.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+  const size = { u8: 1, u16: 2, f16: 2, f32: 4 }[dtype];
+  const out = new Float32Array(raw.length / size);
+  for (let i = 0; i < out.length; i++) {
+    if (dtype === "u8") out[i] = raw[i] / 255;
+    else if (dtype === "u16") out[i] = view.getUint16(2 * i, true) / 65535;
+    else if (dtype === "f16") out[i] = half(view.getUint16(2 * i, true));
+    else out[i] = view.getFloat32(4 * i, true);
   }
+  return out;
 }
 
 /** @param {number} bits */

@@ -2,9 +2,9 @@
 
 import { looks } from "regard/app.js";
 import { choices, fill, h } from "regard/dom.js";
-import { thumbnail } from "regard/draw/thumbnails.js";
+import { pixels } from "regard/draw/surface.js";
 import { effect } from "regard/signals.js";
-import { theme } from "regard/theme.js";
+import { shaded, theme } from "regard/theme.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {{ layer: number, head: number, peak: number, matters: number | null, label: string | null }} Entry */
@@ -50,7 +50,9 @@ export function overview(app) {
       const now = looks(app, at.kind.value, layer, head);
       const canvas = /** @type {HTMLCanvasElement} */ (element.firstElementChild);
       canvas.hidden = !now;
-      if (now) thumbnail(canvas, now.matrix, theme.value, { signed: now.signed });
+      if (!now) continue;
+      const { shades, ramp } = shaded(theme.value, now.matrix.values, now);
+      pixels(canvas, now.matrix.columns, shades, ramp);
     }
   });
 
