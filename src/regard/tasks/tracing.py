@@ -23,7 +23,7 @@ from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
 from regard.trace.interventions import Intervention
-from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Vocab
+from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Vocab
 from regard.trace.reading import (
     attention,
     head_facts,
@@ -34,7 +34,7 @@ from regard.trace.reading import (
     value_norms,
 )
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
-from regard.trace.tokens import text_shown, tokens
+from regard.trace.tokens import piece_shown, text_shown, tokens
 from regard.trace.trace import Trace
 from regard.trace.what_if import changed, visible_source
 
@@ -118,6 +118,7 @@ class Tracer:
             heads=head_facts(weights),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
+            pieces={id: self._piece(id) for id in _named(target, choices, guesses, beam)},
             qkv=projections(captured) if qkv else None,
         )
 
@@ -199,6 +200,9 @@ class Tracer:
     def _shown(self, id: int) -> str:
         return MARKS[id] if id < len(MARKS) else text_shown(self._tokenizer, id)
 
+    def _piece(self, id: int) -> str:
+        return MARKS[id] if id < len(MARKS) else piece_shown(self._tokenizer, id)
+
     def _text(self, ids: Sequence[int]) -> str:
         """On one line, as a translation is."""
         return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
@@ -232,6 +236,17 @@ def language(files: Any) -> str | None:
     name = files[0] if isinstance(files, (list, tuple)) and files else files
     found = LANGUAGE.search(name) if isinstance(name, str) else None
     return found[1] if found and found[1] not in NO_LANGUAGE else None
+
+
+def _named(
+    target: Sequence[int], choices: Sequence[Step], guesses: Sequence[Sequence[Guess]], beam: Beam | None
+) -> list[int]:
+    """The ids of all tokens that were written or could have been, in their order."""
+    named = set(target) | {candidate.id for step in choices for candidate in step.top}
+    named |= {guess.id for layer in guesses for guess in layer}
+    if beam is not None:
+        named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
+    return sorted(named)
 
 
 def _refuse_long(what: str, count: int, limit: int) -> None:
