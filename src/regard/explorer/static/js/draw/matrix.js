@@ -58,6 +58,14 @@ export function clip(text, room) {
   return `${out}…`;
 }
 
+/** Of “read → predicted” what is predicted is kept longest. @param {string} label @param {number} room */
+function clipRow(label, room) {
+  const [read, predicted] = label.split(" → ");
+  if (predicted === undefined || length(label) <= room) return clip(label, room);
+  const left = Math.max(2, room - length(predicted) - 3);
+  return clip(`${clip(read, left)} → ${predicted}`, room);
+}
+
 /**
  * @param {Surface} surface
  * @param {Picture} picture
@@ -72,7 +80,7 @@ export function paint(surface, picture, at, theme) {
   rows.forEach((label, row) => {
     const chosen = locked.includes(row) || cursor?.[0] === row;
     if (at.small && !chosen) return;
-    surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clip(label, fits), {
+    surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clipRow(label, fits), {
       anchor: "end",
       fill: chosen ? theme.accent : theme.ink,
       mono: true,

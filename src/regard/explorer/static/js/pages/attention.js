@@ -3,7 +3,7 @@
 import { kindName, layers, looks } from "regard/app.js";
 import { choices, fill, h, pick, tick } from "regard/dom.js";
 import { computed, effect } from "regard/signals.js";
-import { gathered, labels, normal, summary, topMass, unpack, weighed } from "regard/trace.js";
+import { gathered, labels, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
 import { linesView } from "regard/parts/lines.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { overview } from "regard/parts/overview.js";
@@ -44,6 +44,8 @@ export function attention(app) {
     name: () => `${kindName(at.kind.value)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
     summary: () => {
       const it = now.value;
+      const locked = drawn.value?.locked ?? [];
+      if (it && locked.length) return together(it.matrix, locked, it.rows, it.columns);
       return it && !it.signed ? summary(it.matrix, it.columns) : "what became more is one colour, what became less the other";
     },
     tell: (row, column) => {
@@ -92,7 +94,9 @@ export function attention(app) {
     };
   }
 
-  return h(
+  /** @type {HTMLElement} */
+  let one;
+  const page = h(
     "div",
     { class: "page" },
     h("h1", {}, "Attention"),
@@ -101,10 +105,12 @@ export function attention(app) {
       "div",
       { class: "two" },
       h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
-      h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts,
+      one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts,
         h("p", { class: "faint" }, "A weight says where a head looked, not why the word was chosen; switch it off (What if) to see.")),
     ),
   );
+  effect(() => (one.dataset.kind = at.kind.value));
+  return page;
 }
 
 /** @param {App} app */
