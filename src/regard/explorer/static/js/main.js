@@ -8,12 +8,16 @@ import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
 import { strip } from "regard/parts/strip.js";
 import { attention } from "regard/pages/attention.js";
+import { search } from "regard/pages/search.js";
+import { translate } from "regard/pages/translate.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
 /** @type {Record<string, { name: string, make: (app: App) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
+  translate: { name: "Translate", make: translate },
   attention: { name: "Attention", make: attention },
+  search: { name: "Search", make: search },
 };
 
 start();
@@ -77,7 +81,8 @@ function problems(app) {
   const box = h("p", { class: "problem", role: "alert" });
   effect(() => {
     box.textContent = app.problem.value;
-    box.hidden = !app.problem.value;
+    const besideTheField = app.at.page.value === "translate" && app.problem.value === app.tooLong.value;
+    box.hidden = !app.problem.value || besideTheField;
   });
   effect(() => document.body.classList.toggle("busy", app.busy.value));
   return box;
