@@ -24,7 +24,7 @@ from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
 from regard.trace.mixers import mixers
 from regard.trace.pack import pack
-from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Token, Vocab
+from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
 from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
@@ -109,6 +109,7 @@ class Tracer:
             heads=head_facts(weights),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
+            pieces={id: self._names.piece(id) for id in _named(target, choices, guesses, beam)},
             qkv=projections(captured) if qkv else None,
         )
 
@@ -181,7 +182,7 @@ class Tracer:
                     "mean": each.mean,
                     "probability": each.probability,
                     "first": [
-                        {"text": self._shown(id), "prob": sure}
+                        {"text": self._names.text(id), "prob": sure}
                         for id, sure in zip(each.first, each.sure, strict=True)
                     ],
                 }
@@ -206,7 +207,7 @@ class Tracer:
         first, second = (attention(each)["encoder"][layer - 1, head - 1] for each in passes)
         found = mixers(first, second)
         return {
-            "tokens": [[self._shown(id) for id in row] for row in rows],
+            "tokens": [[self._names.text(id) for id in row] for row in rows],
             "attention": [pack(first, "f32"), pack(second, "f32")],
             "linear": pack(found.linear, "f32"),
             "convolution": pack(found.convolution, "f32"),
@@ -303,6 +304,17 @@ class Tracer:
 
 def _ids_of(row: Sequence[Token]) -> list[int]:
     return [token.id for token in row]
+
+
+def _named(
+    target: Sequence[int], choices: Sequence[Step], guesses: Sequence[Sequence[Guess]], beam: Beam | None
+) -> list[int]:
+    """The ids of all tokens that were written or could have been, in their order."""
+    named = set(target) | {candidate.id for step in choices for candidate in step.top}
+    named |= {guess.id for layer in guesses for guess in layer}
+    if beam is not None:
+        named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
+    return sorted(named)
 
 
 def _refuse_long(what: str, count: int, limit: int) -> None:

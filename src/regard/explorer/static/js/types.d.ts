@@ -39,7 +39,7 @@ export interface Request {
   max_extra?: number;
   top_k: number;
   prefix: number[];
-  target: string | null;
+  target: number[] | string | null;
   interventions: Intervention[];
   step?: number | null;
 }
@@ -104,7 +104,14 @@ export interface Trace {
   beam: Beam | null;
   qkv?: Record<Kind, { layers: number[]; q: Pack; k: Pack; v: Pack }>;
   timing: { decode_ms: number; capture_ms: number };
+  pieces: Record<string, string>;
   omitted: string[];
+}
+export interface Line {
+  source: Trace["source"];
+  target: Trace["target"];
+  n_best: { text: string; score: number; logprob: number }[];
+  omitted: string | null;
 }
 export interface Block {
   id: string;
