@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "regard/signals.js";
 import { choices } from "regard/state.js";
 import { attention, difference } from "regard/trace.js";
+import { makeWhatIf } from "regard/what_if.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Request} Request */
@@ -22,7 +23,7 @@ export const PLAIN = { beam: 4, alpha: 0.6, top_k: 10, prefix: [], target: null,
  */
 export function makeApp(source, info, trace, view) {
   const at = choices(view);
-  const first = trace?.request ?? { ...PLAIN, text: info?.example ?? "" };
+  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, text: info?.example ?? "" }));
   const a = signal(trace);
   const b = signal(/** @type {Trace | null} */ (null));
   const app = {
@@ -30,11 +31,13 @@ export function makeApp(source, info, trace, view) {
     info,
     at,
     /** What is translated: a new value asks for a new trace. */
-    request: signal(/** @type {Request} */ (first)),
+    request,
     /** The translation itself. */
     a,
     /** The same with something changed: what if. */
     b,
+    /** How B is made; null where no model can be asked. */
+    whatIf: source && makeWhatIf({ a, b, at, request }, source),
     /** The one that pages show; of a difference, the one whose words label it. */
     trace: computed(() => (at.show.value !== "a" && b.value ? b.value : a.value)),
     /** How much each head matters, as it is measured: "cross 5 3" to log p. */
@@ -72,7 +75,6 @@ function follow(app, source) {
       .then((trace) => {
         app.a.value = trace;
         app.b.value = null;
-        app.at.show.value = "a";
         app.matters.value = new Map();
         app.problem.value = "";
       })

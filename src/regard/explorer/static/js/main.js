@@ -6,14 +6,20 @@ import { keys } from "regard/keys.js";
 import { effect, scope } from "regard/signals.js";
 import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
+import { checkpoints } from "regard/parts/checkpoints.js";
+import { compare } from "regard/parts/compare.js";
+import { exportMenu } from "regard/parts/export.js";
 import { strip } from "regard/parts/strip.js";
+import { whatIfDrawer } from "regard/parts/what_if.js";
 import { attention } from "regard/pages/attention.js";
+import { training } from "regard/pages/training.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
 /** @type {Record<string, { name: string, make: (app: App) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
   attention: { name: "Attention", make: attention },
+  training: { name: "Training", make: training, when: (app) => Boolean(app.info?.run) },
 };
 
 start();
@@ -56,20 +62,22 @@ function shell(app) {
     fill(main, page);
     document.title = `${PAGES[name].name} · ${app.info?.model.name ?? app.a.peek()?.model.name ?? "regard"} · regard`;
   });
+  const whatIf = whatIfDrawer(app);
   return [
     h("a", { class: "skip", href: "#main", onclick: (/** @type {Event} */ e) => { e.preventDefault(); main.focus(); } }, "Skip to the page"),
-    h("header", {}, h("strong", {}, "regard"), h("nav", { "aria-label": "pages" }, tabs), tools(app)),
+    h("header", {}, h("strong", {}, "regard"), h("nav", { "aria-label": "pages" }, tabs), tools(app, whatIf.button)),
     problems(app),
     strip(app),
-    main,
+    compare(app) ?? "",
+    whatIf.drawer ? h("div", { class: "desk" }, main, whatIf.drawer) : main,
   ];
 }
 
-/** @param {App} app */
-function tools(app) {
+/** @param {App} app @param {HTMLElement | null} whatIf */
+function tools(app, whatIf) {
   const dark = h("button", { type: "button", class: "quiet", onclick: () => choose(theme.value.dark ? "light" : "dark") });
   effect(() => (dark.textContent = theme.value.dark ? "Light" : "Dark"));
-  return h("div", { class: "tools" }, dark);
+  return h("div", { class: "tools" }, checkpoints(app), whatIf, exportMenu(app), dark);
 }
 
 /** @param {App} app */

@@ -38,8 +38,9 @@ export interface Request {
   alpha: number;
   max_extra?: number;
   top_k: number;
-  prefix: number[];
-  target: string | null;
+  /** Token ids; as text, too, where something is asked for. */
+  prefix: number[] | string;
+  target: number[] | string | null;
   interventions: Intervention[];
   step?: number | null;
 }

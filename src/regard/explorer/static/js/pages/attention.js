@@ -8,6 +8,7 @@ import { linesView } from "regard/parts/lines.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { overview } from "regard/parts/overview.js";
 import { measure } from "regard/parts/measure.js";
+import { switchOff } from "regard/parts/switch_off.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Kind} Kind */
@@ -102,7 +103,7 @@ export function attention(app) {
       "div",
       { class: "two" },
       h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
-      h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts,
+      h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
         h("p", { class: "faint" }, "A weight says where a head looked, not why the word was chosen; switch it off (What if) to see.")),
     ),
   );
