@@ -3,9 +3,10 @@
 import { signal } from "regard/signals.js";
 
 /** @typedef {[number, number, number]} Colour */
+/** @typedef {{ colours: Colour[], pixels: Uint32Array }} Ramp 256 shades, once more as a canvas has them */
 /** @typedef {{ paper: string, ink: string, faint: string, line: string, accent: string, encoder: string,
  *   decoder: string, cross: string, query: string, key: string, value: string, heads: string[],
- *   weights: Colour[], changes: Colour[], dark: boolean }} Theme */
+ *   weights: Ramp, changes: Ramp, dark: boolean }} Theme */
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -42,8 +43,8 @@ function refresh() {
     key: get("key"),
     value: get("value"),
     heads: list("heads"),
-    weights: table(list("weights").map(parsed)),
-    changes: table(list("changes").map(parsed)),
+    weights: ramp(list("weights").map(parsed)),
+    changes: ramp(list("changes").map(parsed)),
     dark: document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : dark.matches,
   };
 }
@@ -54,24 +55,42 @@ function parsed(hex) {
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
-/** @param {Colour[]} stops @returns {Colour[]} 256 colours through them */
-function table(stops) {
-  return Array.from({ length: 256 }, (_, i) => {
+/** @param {Colour[]} stops @returns {Ramp} through them */
+function ramp(stops) {
+  const colours = Array.from({ length: 256 }, (_, i) => {
     const at = (i / 255) * (stops.length - 1);
     const from = Math.min(Math.floor(at), stops.length - 2);
     const part = at - from;
     return /** @type {Colour} */ (stops[from].map((c, k) => Math.round(c + part * (stops[from + 1][k] - c))));
   });
+  const pixels = Uint32Array.from(colours, ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  return { colours, pixels };
 }
+
+/** @param {number} value from 0 to 1 @returns {number} which of the 256 */
+const ofWeight = (value) => Math.max(0, Math.min(255, Math.round(255 * value)));
+
+/** @param {number} value from -1 to 1 @returns {number} */
+const ofChange = (value) => Math.max(0, Math.min(255, Math.round(127.5 * (1 + value))));
 
 /** @param {Theme} theme @param {number} value from 0 to 1 @returns {Colour} */
-export function weight(theme, value) {
-  return theme.weights[Math.max(0, Math.min(255, Math.round(255 * value)))];
-}
+export const weight = (theme, value) => theme.weights.colours[ofWeight(value)];
 
 /** @param {Theme} theme @param {number} value from -1 to 1 @returns {Colour} */
-export function change(theme, value) {
-  return theme.changes[Math.max(0, Math.min(255, Math.round(127.5 * (1 + value))))];
+export const change = (theme, value) => theme.changes.colours[ofChange(value)];
+
+/**
+ * Values as shades of a ramp.
+ * @param {Theme} theme
+ * @param {Float32Array} values
+ * @param {{ signed?: boolean, top?: number }} how what counts as 1
+ * @returns {{ ramp: Ramp, shades: Uint8Array }}
+ */
+export function shaded(theme, values, { signed = false, top = 1 }) {
+  const shades = new Uint8Array(values.length);
+  const of = signed ? ofChange : ofWeight;
+  for (let i = 0; i < values.length; i++) shades[i] = of(values[i] / top);
+  return { ramp: signed ? theme.changes : theme.weights, shades };
 }
 
 /** @param {Colour} colour */

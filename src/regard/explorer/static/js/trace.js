@@ -36,16 +36,15 @@ function bytes(text) {
 /** @param {Pack["dtype"]} dtype @param {Uint8Array} raw @returns {Float32Array} */
 function floats(dtype, raw) {
   const view = new DataView(raw.buffer);
-  switch (dtype) {
-    case "u8":
-      return Float32Array.from(raw, (value) => value / 255);
-    case "u16":
-      return Float32Array.from({ length: raw.length / 2 }, (_, i) => view.getUint16(2 * i, true) / 65535);
-    case "f16":
-      return Float32Array.from({ length: raw.length / 2 }, (_, i) => half(view.getUint16(2 * i, true)));
-    case "f32":
-      return Float32Array.from({ length: raw.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+  const size = { u8: 1, u16: 2, f16: 2, f32: 4 }[dtype];
+  const out = new Float32Array(raw.length / size);
+  for (let i = 0; i < out.length; i++) {
+    if (dtype === "u8") out[i] = raw[i] / 255;
+    else if (dtype === "u16") out[i] = view.getUint16(2 * i, true) / 65535;
+    else if (dtype === "f16") out[i] = half(view.getUint16(2 * i, true));
+    else out[i] = view.getFloat32(4 * i, true);
   }
+  return out;
 }
 
 /** @param {number} bits */
@@ -175,6 +174,9 @@ export function entropy(matrix) {
 
 const MARKS = { bos: "<s>", eos: "</s>", unk: "<unk>", pad: "<pad>" };
 
+/** What a decoder reads before the first word. @type {Token} */
+const BEGIN = { id: -1, piece: MARKS.bos, text: "", start: null, end: null, word: null, special: "bos" };
+
 /** @param {Token} token @returns {string} what a person reads */
 export function shown(token) {
   if (token.special) return MARKS[token.special] ?? token.piece;
@@ -194,17 +196,16 @@ export function unspoken(token) {
  * @returns {{ rows: Label[], columns: Label[] }}
  */
 export function labels(trace, kind, how = {}) {
-  const source = how.words ? byWord(trace.source.tokens) : byToken(trace.source.tokens);
-  const written = how.words ? byWord(trace.target.tokens) : byToken(trace.target.tokens);
-  const before = (/** @type {number} */ token) => (token ? shown(trace.target.tokens[token - 1]) : MARKS.bos);
-  const reads = written.map((label) => ({ ...label, text: before(label.tokens[0]) }));
-  const arrows = written.map((label) => ({
-    ...label,
-    text: how.read ? before(label.tokens[0]) : `${before(label.tokens[0])} → ${label.text}`,
-  }));
+  const group = how.words ? byWord : byToken;
   const kept = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
-  if (kind === "encoder") return { rows: kept(source), columns: kept(source) };
-  return { rows: kept(arrows), columns: kind === "cross" ? kept(source) : reads };
+  const source = kept(group(trace.source.tokens));
+  if (kind === "encoder") return { rows: source, columns: source };
+  const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)]);
+  const rows = group(trace.target.tokens).map((label) => {
+    const read = reads.find((each) => each.tokens.includes(label.tokens[0]))?.text;
+    return { ...label, text: how.read ? `${read}` : `${read} → ${label.text}` };
+  });
+  return { rows: kept(rows), columns: kind === "cross" ? source : kept(reads) };
 }
 
 /** @param {Token[]} tokens @returns {Label[]} */
@@ -260,4 +261,19 @@ export function summary(matrix, columns) {
   const how = spread < 0.35 ? "each row looks mainly at one place" : spread < 0.7 ? "rows look at several places" : "rows look nearly everywhere alike";
   const where = mass[most] > 0.3 ? `; ${Math.round(100 * mass[most])}% of all looks go to “${columns[most].text}”` : "";
   return `${how}; mean entropy ${spread.toFixed(2)}${where}`;
+}
+
+/**
+ * Where some rows look together: their mean, the three places that get most of it.
+ * @param {Matrix} matrix
+ * @param {number[]} rows
+ * @param {Label[]} labels of the rows
+ * @param {Label[]} columns
+ */
+export function together(matrix, rows, labels, columns) {
+  const mass = columns.map((_, c) => rows.reduce((sum, r) => sum + matrix.values[r * matrix.columns + c], 0) / rows.length);
+  const order = mass.map((_, c) => c).sort((a, b) => mass[b] - mass[a]).slice(0, 3);
+  const who = rows.map((row) => `“${labels[row].text}”`).join(" and ");
+  const where = order.filter((c) => mass[c] > 0).map((c) => `“${columns[c].text}” ${mass[c].toFixed(3)}`);
+  return `${who}${rows.length > 1 ? ", on average," : ""} looks at ${where.join(", ")}`;
 }

@@ -1,6 +1,6 @@
 // A matrix with its labels: pixels, never an element per weight.
 
-import { change, css, weight } from "regard/theme.js";
+import { css, shaded } from "regard/theme.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
@@ -21,6 +21,7 @@ import { change, css, weight } from "regard/theme.js";
 
 const LETTER = 7.3;
 const LABELLED = 13;
+const GAPPED = 8;
 
 /**
  * Where everything goes in a given width: cells are square, and labels are left out where they would not be read.
@@ -31,7 +32,7 @@ const LABELLED = 13;
 export function place(picture, room) {
   const { rows, columns } = picture;
   const longest = (/** @type {string[]} */ labels) => Math.max(...labels.map((label) => length(label)), 1);
-  const left = Math.min(longest(rows) * LETTER + 34, Math.max(90, room * 0.34));
+  const left = Math.min(longest(rows) * LETTER + 34, Math.max(120, room * 0.34));
   const fits = Math.floor((room - left - 12) / Math.max(1, columns.length));
   const cell = Math.max(3, Math.min(34, fits));
   const small = cell < LABELLED;
@@ -57,6 +58,14 @@ export function clip(text, room) {
   return `${out}…`;
 }
 
+/** Of “read → predicted” what is predicted is kept longest. @param {string} label @param {number} room */
+function clipRow(label, room) {
+  const [read, predicted] = label.split(" → ");
+  if (predicted === undefined || length(label) <= room) return clip(label, room);
+  const left = Math.max(2, room - length(predicted) - 3);
+  return clip(`${clip(read, left)} → ${predicted}`, room);
+}
+
 /**
  * @param {Surface} surface
  * @param {Picture} picture
@@ -71,7 +80,7 @@ export function paint(surface, picture, at, theme) {
   rows.forEach((label, row) => {
     const chosen = locked.includes(row) || cursor?.[0] === row;
     if (at.small && !chosen) return;
-    surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clip(label, fits), {
+    surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clipRow(label, fits), {
       anchor: "end",
       fill: chosen ? theme.accent : theme.ink,
       mono: true,
@@ -100,17 +109,14 @@ export function paint(surface, picture, at, theme) {
  * @param {Theme} theme
  */
 function cells(surface, picture, at, theme) {
-  const { matrix, hidden, signed, top = 1 } = picture;
-  const gap = at.cell > 8 ? 1 : 0;
-  const colour = signed ? change : weight;
-  for (let row = 0; row < matrix.rows; row++) {
-    for (let column = 0; column < matrix.columns; column++) {
-      if (hidden?.(row, column)) continue;
-      const value = matrix.values[row * matrix.columns + column] / top;
-      const [x, y] = [at.left + column * at.cell, at.top + row * at.cell];
-      surface.rect(x, y, at.cell - gap, at.cell - gap, { fill: css(colour(theme, value)) });
-    }
-  }
+  const { matrix, hidden } = picture;
+  const { ramp, shades } = shaded(theme, matrix.values, picture);
+  if (at.cell > GAPPED) {
+    shades.forEach((shade, i) => {
+      const [x, y] = [at.left + (i % matrix.columns) * at.cell, at.top + Math.floor(i / matrix.columns) * at.cell];
+      surface.rect(x, y, at.cell - 1, at.cell - 1, { fill: css(ramp.colours[shade]) });
+    });
+  } else surface.cells(at.left, at.top, at.cell, matrix.columns, shades, ramp);
   if (hidden) shade(surface, picture, at, theme, hidden);
 }
 

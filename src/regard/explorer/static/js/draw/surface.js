@@ -1,5 +1,7 @@
 // One way to paint, on a canvas for the page and as SVG to take away; painters know neither.
 
+import { css } from "regard/theme.js";
+
 /** @typedef {{ fill?: string, stroke?: string, width?: number, opacity?: number, dash?: number[], round?: number }} Paint */
 /** @typedef {{ fill?: string, size?: number, anchor?: "start" | "middle" | "end", mono?: boolean, bold?: boolean, turn?: number }} Lettering */
 /**
@@ -12,6 +14,8 @@
  * @property {(x: number, y: number, radius: number, paint: Paint) => void} dot
  * @property {(x: number, y: number, text: string, how: Lettering) => void} text its middle line lies at y
  * @property {(x: number, y: number, width: number, height: number, colour: string) => void} hatch
+ * @property {(x: number, y: number, cell: number, columns: number, shades: Uint8Array, ramp: import("regard/theme.js").Ramp) => void} cells
+ *   squares row by row, without gaps
  */
 
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -95,6 +99,13 @@ export function canvasSurface(canvas, width, height) {
       context.fillText(text, 0, 0);
       context.restore();
     },
+    cells(x, y, cell, columns, shades, ramp) {
+      const rows = shades.length / columns;
+      const small = document.createElement("canvas");
+      pixels(small, columns, shades, ramp);
+      context.imageSmoothingEnabled = false;
+      context.drawImage(small, x, y, columns * cell, rows * cell);
+    },
     hatch(x, y, w, h, colour) {
       context.save();
       context.beginPath();
@@ -111,6 +122,22 @@ export function canvasSurface(canvas, width, height) {
       context.restore();
     },
   };
+}
+
+/**
+ * One pixel for each shade, that a canvas can enlarge without smoothing.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} columns
+ * @param {Uint8Array} shades
+ * @param {import("regard/theme.js").Ramp} ramp
+ */
+export function pixels(canvas, columns, shades, ramp) {
+  [canvas.width, canvas.height] = [columns, shades.length / columns];
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = context.createImageData(canvas.width, canvas.height);
+  const words = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < shades.length; i++) words[i] = ramp.pixels[shades[i]];
+  context.putImageData(image, 0, 0);
 }
 
 /**
@@ -154,6 +181,13 @@ export function svgSurface(width, height, paper) {
           ` font-family="${escaped(how.mono ? MONO : SANS)}" font-size="${how.size ?? 12}"` +
           `${how.bold ? ' font-weight="600"' : ""} fill="${escaped(how.fill ?? "#000")}"${turn}>${escaped(text)}</text>`,
       );
+    },
+    cells(x, y, cell, columns, shades, ramp) {
+      shades.forEach((shade, i) => {
+        const [left, top] = [x + (i % columns) * cell, y + Math.floor(i / columns) * cell];
+        const fill = css(ramp.colours[shade]);
+        parts.push(`<path d="M${n(left)} ${n(top)}h${n(cell)}v${n(cell)}h-${n(cell)}z" fill="${fill}"/>`);
+      });
     },
     hatch(x, y, w, h, colour) {
       const id = `hatch${patterns++}`;

@@ -2,8 +2,8 @@
 
 import { kindName, layers, looks } from "regard/app.js";
 import { choices, fill, h, pick, tick } from "regard/dom.js";
-import { effect, signal } from "regard/signals.js";
-import { gathered, labels, normal, summary, topMass, unpack, weighed } from "regard/trace.js";
+import { computed, effect } from "regard/signals.js";
+import { gathered, labels, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
 import { linesView } from "regard/parts/lines.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { overview } from "regard/parts/overview.js";
@@ -37,25 +37,27 @@ export function attention(app) {
   const facts = h("p", { class: "facts" });
   const hint = h("p", { class: "faint" });
   const large = h("div", {});
-  const told = signal(/** @type {[number, number] | null} */ (null));
+  const now = computed(() => shown(app));
+  const drawn = computed(picture);
 
   const matrix = matrixView({
-    picture,
+    picture: () => drawn.value,
     name: () => `${kindName(at.kind.value)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
     summary: () => {
-      const now = shown(app);
-      return now && !now.signed ? summary(now.matrix, now.columns) : "what became more is one colour, what became less the other";
+      const it = now.value;
+      const locked = drawn.value?.locked ?? [];
+      if (it && locked.length) return together(it.matrix, locked, it.rows, it.columns);
+      return it && !it.signed ? summary(it.matrix, it.columns) : "what became more is one colour, what became less the other";
     },
     tell: (row, column) => {
-      const now = /** @type {NonNullable<ReturnType<typeof shown>>} */ (shown(app));
-      const value = now.matrix.values[row * now.matrix.columns + column];
-      const masked = now.hidden?.(row, column);
-      return `${masked ? "masked" : value.toFixed(3)}  “${now.rows[row].text}” looks at “${now.columns[column].text}”`;
+      const it = /** @type {NonNullable<ReturnType<typeof shown>>} */ (now.value);
+      const value = it.matrix.values[row * it.matrix.columns + column];
+      const masked = it.hidden?.(row, column);
+      return `${masked ? "masked" : value.toFixed(3)}  “${it.rows[row].text}” looks at “${it.columns[column].text}”`;
     },
     lock: (rows) => (at.rows.value = rows),
-    hover: (cell) => (told.value = cell),
   });
-  const lines = linesView({ app, shown: () => shown(app), hovered: () => told.value?.[0] ?? null });
+  const lines = linesView({ app, shown: () => now.value });
   effect(() => fill(large, at.view.value === "lines" ? lines : matrix));
   effect(() => {
     kinds.refresh();
@@ -79,22 +81,23 @@ export function attention(app) {
   });
 
   function picture() {
-    const now = shown(app);
-    if (!now) return null;
-    const top = at.stretch.value ? Math.max(...now.matrix.values.map(Math.abs), 1e-6) : 1;
+    const it = now.value;
+    if (!it) return null;
     return {
-      matrix: now.matrix,
-      rows: now.rows.map((label) => label.text),
-      columns: now.columns.map((label) => label.text),
-      hidden: now.hidden,
-      signed: now.signed,
-      top,
+      matrix: it.matrix,
+      rows: it.rows.map((label) => label.text),
+      columns: it.columns.map((label) => label.text),
+      hidden: it.hidden,
+      signed: it.signed,
+      top: at.stretch.value ? it.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
       axes: AXES,
-      locked: now.rows.flatMap((label, i) => (label.tokens.some((token) => at.rows.value.includes(token)) ? [i] : [])),
+      locked: it.rows.flatMap((label, i) => (label.tokens.some((token) => at.rows.value.includes(token)) ? [i] : [])),
     };
   }
 
-  return h(
+  /** @type {HTMLElement} */
+  let one;
+  const page = h(
     "div",
     { class: "page" },
     h("h1", {}, "Attention"),
@@ -103,10 +106,12 @@ export function attention(app) {
       "div",
       { class: "two" },
       h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
-      h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
+      one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
         h("p", { class: "faint" }, "A weight says where a head looked, not why the word was chosen; switch it off (What if) to see.")),
     ),
   );
+  effect(() => (one.dataset.kind = at.kind.value));
+  return page;
 }
 
 /** @param {App} app */

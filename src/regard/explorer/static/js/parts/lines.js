@@ -19,7 +19,7 @@ const TOP = 30;
 const FAINTEST = 0.04;
 
 /**
- * @param {{ app: App, shown: () => { matrix: Matrix, rows: Label[], columns: Label[] } | null, hovered: () => number | null }} asked
+ * @param {{ app: App, shown: () => { matrix: Matrix, rows: Label[], columns: Label[] } | null }} asked
  * @returns {HTMLElement}
  */
 export function linesView({ app, shown }) {
