@@ -6,20 +6,17 @@ import { keys } from "regard/keys.js";
 import { effect, scope } from "regard/signals.js";
 import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
-import { checkpoints } from "regard/parts/checkpoints.js";
-import { compare } from "regard/parts/compare.js";
 import { exportMenu } from "regard/parts/export.js";
 import { strip } from "regard/parts/strip.js";
-import { whatIfDrawer } from "regard/parts/what_if.js";
 import { attention } from "regard/pages/attention.js";
-import { training } from "regard/pages/training.js";
 
 /** @typedef {import("regard/app.js").App} App */
+/** @typedef {typeof import("regard/live/live.js")} Live */
 
-/** @type {Record<string, { name: string, make: (app: App) => HTMLElement, when?: (app: App) => boolean }>} */
+/** @type {Record<string, { name: string, make: (app: App, live: Live | null) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
   attention: { name: "Attention", make: attention },
-  training: { name: "Training", make: training, when: (app) => Boolean(app.info?.run) },
+  training: { name: "Training", make: (app, live) => /** @type {Live} */ (live).training(app), when: (app) => Boolean(app.info?.run) },
 };
 
 start();
@@ -30,7 +27,8 @@ async function start() {
   try {
     const info = trace ? null : await server.info();
     const app = makeApp(trace ? null : server, info, trace, opening());
-    document.body.replaceChildren(...shell(app));
+    const live = trace ? null : await import("regard/live/live.js");
+    document.body.replaceChildren(...shell(app, live));
     keys(app);
     Object.assign(globalThis, { regard: { app } });
   } catch (problem) {
@@ -38,8 +36,8 @@ async function start() {
   }
 }
 
-/** @param {App} app */
-function shell(app) {
+/** @param {App} app @param {Live | null} live null where the page carries its translation */
+function shell(app, live) {
   const main = h("main", { id: "main", tabindex: -1 });
   /** @type {() => void} */
   let leave = () => {};
@@ -57,27 +55,27 @@ function shell(app) {
       else tab.removeAttribute("aria-current");
     }
     leave();
-    const [page, end] = scope(() => PAGES[name].make(app));
+    const [page, end] = scope(() => PAGES[name].make(app, live));
     leave = end;
     fill(main, page);
     document.title = `${PAGES[name].name} · ${app.info?.model.name ?? app.a.peek()?.model.name ?? "regard"} · regard`;
   });
-  const whatIf = whatIfDrawer(app);
+  const whatIf = live?.whatIfDrawer(app);
   return [
     h("a", { class: "skip", href: "#main", onclick: (/** @type {Event} */ e) => { e.preventDefault(); main.focus(); } }, "Skip to the page"),
-    h("header", {}, h("strong", {}, "regard"), h("nav", { "aria-label": "pages" }, tabs), tools(app, whatIf.button)),
+    h("header", {}, h("strong", {}, "regard"), h("nav", { "aria-label": "pages" }, tabs), tools(app, [live?.checkpoints(app), whatIf?.button])),
     problems(app),
     strip(app),
-    compare(app) ?? "",
-    whatIf.drawer ? h("div", { class: "desk" }, main, whatIf.drawer) : main,
+    live?.compare(app) ?? "",
+    h("div", { class: "desk" }, main, whatIf?.drawer),
   ];
 }
 
-/** @param {App} app @param {HTMLElement | null} whatIf */
-function tools(app, whatIf) {
+/** @param {App} app @param {(HTMLElement | null | undefined)[]} more */
+function tools(app, more) {
   const dark = h("button", { type: "button", class: "quiet", onclick: () => choose(theme.value.dark ? "light" : "dark") });
   effect(() => (dark.textContent = theme.value.dark ? "Light" : "Dark"));
-  return h("div", { class: "tools" }, checkpoints(app), whatIf, exportMenu(app), dark);
+  return h("div", { class: "tools" }, more, exportMenu(app), dark);
 }
 
 /** @param {App} app */

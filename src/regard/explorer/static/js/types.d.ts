@@ -121,5 +121,7 @@ export interface Info {
   limits: { max_trace_tokens: number };
   example: string;
   run: null | { id: string; name: string; checkpoints: { step: number; best: boolean }[] };
+  /** Other runs, to compare the curves with. */
+  others?: { id: string; name: string }[];
   blocks: Block[];
 }

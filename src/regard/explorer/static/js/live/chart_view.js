@@ -1,22 +1,26 @@
 // A chart that the mouse, the keyboard and the ear can walk through.
 
 import { h } from "regard/dom.js";
-import { describe, paint, place, short } from "regard/draw/chart.js";
-import { put } from "regard/draw/scale.js";
+import { describe, paint, place, short } from "regard/live/chart.js";
+import { put } from "regard/live/scale.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { takeAway } from "regard/parts/take.js";
 
-/** @typedef {import("regard/draw/chart.js").Chart} Chart */
+/** @typedef {import("regard/live/chart.js").Chart} Chart */
 
 const HEIGHT = 240;
 
+/** @type {Chart} */
+const NONE = { name: "", title: "", x: "", lines: [] };
+
 /**
- * @param {() => Chart} chart read as a signal is
+ * @param {() => Chart | undefined} given read as a signal is; nothing is shown where there is none
  * @returns {HTMLElement}
  */
-export function chartView(chart) {
+export function chartView(given) {
+  const chart = () => given() ?? NONE;
   const title = h("h2", {});
   const room = signal(420);
   const cursor = signal(/** @type {number | null} */ (null));
@@ -38,12 +42,14 @@ export function chartView(chart) {
     needle,
   );
   const said = h("p", { class: "told faint", role: "status" });
-  const take = takeAway({ name: () => chart().title, table, svg: () => drawn(Math.max(room.value, 640)) });
+  const take = takeAway({ name: () => chart().title, table, svg: () => drawn(Math.max(room.value, 640), true) });
   const whole = h("section", {}, title, box, said, take);
-  new ResizeObserver(() => (room.value = Math.floor(whole.clientWidth - 30))).observe(whole);
+  new ResizeObserver(() => (room.value = Math.max(200, picture.clientWidth))).observe(picture);
 
   effect(() => {
     const now = chart();
+    whole.hidden = now === NONE;
+    if (whole.hidden) return;
     title.textContent = now.title;
     box.setAttribute("aria-label", `${now.title}. ${describe(now)} Arrow keys move along.`);
     const image = new DOMParser().parseFromString(drawn(room.value), "image/svg+xml");
@@ -59,11 +65,12 @@ export function chartView(chart) {
     said.textContent = reading(now, x);
   });
 
-  /** @param {number} width */
-  function drawn(width) {
+  /** @param {number} width @param {boolean} [alone] then it says itself what it is */
+  function drawn(width, alone = false) {
     const now = chart();
-    const surface = svgSurface(width, HEIGHT, theme.value.paper);
+    const surface = svgSurface(width, HEIGHT + (alone ? 24 : 0), theme.value.paper);
     paint(surface, now, place(now, width, HEIGHT), theme.value);
+    if (alone) surface.text(8, HEIGHT + 10, [now.title, now.caption].filter(Boolean).join(": "), { size: 11, fill: theme.value.ink });
     return surface.toString();
   }
   /** @param {PointerEvent} event */

@@ -1,12 +1,14 @@
 // What a run's metrics say of its training: its plan, its steps and validations, and the charts of them.
 
-/** @typedef {import("regard/draw/chart.js").Chart} Chart */
-/** @typedef {import("regard/draw/chart.js").Line} Line */
-/** @typedef {import("regard/draw/chart.js").Point} Point */
+/** @typedef {import("regard/live/chart.js").Chart} Chart */
+/** @typedef {import("regard/live/chart.js").Line} Line */
+/** @typedef {import("regard/live/chart.js").Point} Point */
 /** @typedef {Record<string, any>} Row */
 /** @typedef {"step" | "tokens" | "hours"} Axis */
 /** @typedef {{ name: string, facts: Row, train: Row[], valid: Row[], data: Row | null }} History */
 
+/** The charts, in the order they are shown in. */
+export const NAMES = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths"];
 const POINTS = 600;
 /** The part of a training, one in so many, over which the loss falls too steeply to scale the rest by. */
 const SETTLING = 30;
@@ -88,12 +90,12 @@ function rate(runs, x, axis) {
   /** @type {NonNullable<Chart["spots"]>} */
   const spots = [];
   const lines = runs.flatMap((run, i) => {
-    const actual = { points: thin(points(run.train, x, "lr")), tone: tone(runs, i, 0), label: "actual", dash: several ? i : 0 };
+    const actual = { points: thin(points(run.train, x, "lr")), tone: tone(runs, i, 0), label: named(runs, i, "actual"), dash: several ? i : 0 };
     if (axis !== "step") return [actual];
     const planned = /** @type {Point[]} */ (run.facts.planned ?? []);
     const end = Math.max(planned.at(-1)?.[0] ?? 0, run.train.at(-1)?.step ?? 0);
     if (run.facts.warmup && run.facts.warmup <= end && !several) spots.push({ x: run.facts.warmup, y: null, label: "warm-up ends", tone: -1 });
-    return [actual, { points: planned, tone: several ? i : -1, label: "planned", weight: /** @type {const} */ ("fine") }];
+    return [actual, { points: planned, tone: several ? i : -1, label: named(runs, i, "planned"), weight: /** @type {const} */ ("fine") }];
   });
   return { name: "rate", title: "Learning rate", lines, spots, zero: true };
 }
@@ -126,7 +128,7 @@ function padding(runs, x) {
 
 /** @type {Make} */
 function memory(runs, x) {
-  const lines = runs.map((run, i) => ({ points: thin(points(run.train, x, "memory_mb", 1 / 1024)), tone: tone(runs, i, 0), label: "memory", dash: runs.length > 1 ? i : 0 }));
+  const lines = runs.map((run, i) => ({ points: thin(points(run.train, x, "memory_mb", 1 / 1024)), tone: tone(runs, i, 0), label: named(runs, i, "memory"), dash: runs.length > 1 ? i : 0 }));
   return { name: "memory", title: "Most memory in use, GiB", lines, zero: true };
 }
 
@@ -134,10 +136,27 @@ function memory(runs, x) {
 function lengths(runs) {
   const lines = runs.flatMap((run, i) =>
     /** @type {const} */ (["source", "target"]).map((side, k) => ({
-      points: histogram(run.data?.lengths?.[side]), tone: tone(runs, i, k), label: side, dash: k, bars: true,
+      points: histogram(run.data?.lengths?.[side]), tone: tone(runs, i, k), label: named(runs, i, side), dash: k, bars: true,
     })),
   );
-  return { name: "lengths", title: "Sentences by length", x: "pieces in a sentence", lines, zero: true };
+  return { name: "lengths", title: "Sentences by length", x: "pieces in a sentence", lines, zero: true, caption: runs.map(learntFrom).filter(Boolean).join(" ") };
+}
+
+/** @param {History} history what was learnt from, and what was left out */
+function learntFrom({ data }) {
+  if (!data?.train) return "";
+  const { pairs, left_out: left = {} } = data.train;
+  const dropped = Object.entries(left).map(([why, count]) => `${Number(count).toLocaleString("en")} ${why}`);
+  const [source, target] = ["source", "target"].map((side) => mean(data.lengths?.[side]));
+  const ratio = `; on average ${source.toFixed(1)} source and ${target.toFixed(1)} target pieces, a ratio of ${(target / source).toFixed(2)}`;
+  return `${pairs.toLocaleString("en")} pairs; left out: ${dropped.join(", ") || "none"}${Number.isFinite(target / source) ? ratio : ""}`;
+}
+
+/** @param {{ bins: number[], counts: number[] } | undefined} histogram @returns {number} only where each bar is one length */
+function mean(histogram) {
+  const { bins = [], counts = [] } = histogram ?? {};
+  if (bins.some((bin, i) => i > 0 && bin !== bins[i - 1] + 1)) return NaN;
+  return counts.reduce((sum, count, i) => sum + count * bins[i], 0) / counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** @param {Row | undefined} given `bins` has the edges, or where each bar begins @returns {Point[]} down to 0 at the end */
@@ -147,6 +166,9 @@ function histogram(given) {
   const end = bins[counts.length] ?? bins[counts.length - 1] + (counts.length > 1 ? bins[counts.length - 1] - bins[counts.length - 2] : 1);
   return [...counts.map((/** @type {number} */ count, /** @type {number} */ i) => /** @type {Point} */ ([bins[i], count])), [end, 0]];
 }
+
+/** @param {History[]} runs @param {number} place @param {string} label with the run's name where there are several */
+const named = (runs, place, label) => (runs.length > 1 ? `${runs[place].name}, ${label}` : label);
 
 /** @param {History[]} runs @param {number} place @param {number} kind a colour for each run; of one run only, for each kind of line */
 const tone = (runs, place, kind) => (runs.length > 1 ? place : kind);
@@ -165,7 +187,7 @@ function points(rows, x, name, factor = 1) {
 
 /** @param {History[]} runs @param {number} i @param {(row: Row) => number} x @param {string} name @param {string} label @param {number} kind @returns {Line} */
 function validated(runs, i, x, name, label, kind) {
-  return { points: thin(points(runs[i].valid, x, name)), tone: tone(runs, i, kind), label, dash: runs.length > 1 ? i : 0, marks: true };
+  return { points: thin(points(runs[i].valid, x, name)), tone: tone(runs, i, kind), label: named(runs, i, label), dash: runs.length > 1 ? i : 0, marks: true };
 }
 
 /**
@@ -180,7 +202,7 @@ function validated(runs, i, x, name, label, kind) {
  */
 function noisy(runs, i, x, name, label, { factor = 1, settling = 0 } = {}) {
   const raw = points(runs[i].train, x, name, factor);
-  const line = { tone: tone(runs, i, 0), label };
+  const line = { tone: tone(runs, i, 0), label: named(runs, i, label) };
   const few = thin(smooth(raw));
   const thick = { ...line, points: few, dash: runs.length > 1 ? i : 0, unscaled: settling && Math.floor(few.length / settling) };
   if (runs.length > 1) return [thick];
