@@ -1,6 +1,7 @@
 """From a model folder to an engine that is ready, and which one; no torch until one needs it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -16,6 +17,7 @@ from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
+    from regard.tasks.tracing import Tracer
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -44,6 +46,8 @@ class Ready(NamedTuple):
     batch_tokens: int
     reader: Reader | None = None
     """What alignments and confidences are asked of, where the engine's model can be asked."""
+    tracer: "Callable[[], Tracer] | None" = None
+    """Makes what looks into translations, when it is first wanted; None: several models write together."""
 
 
 def ready(
@@ -97,8 +101,13 @@ def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
     from regard.engine.edges import edges
     from regard.engine.forced import ForcedEngine
 
+    def tracer() -> "Tracer":  # each time anew: the model may have learnt since
+        from regard.tasks.tracing import Tracer, identity_in_memory
+
+        return Tracer(model, tokenizer, identity_in_memory(model))
+
     batch_tokens = MANY_TOKENS if next(model.parameters()).is_cuda else BATCH_TOKENS
-    return Ready(EagerEngine(model, edges(tokenizer)), tokenizer, batch_tokens, ForcedEngine(model))
+    return Ready(EagerEngine(model, edges(tokenizer)), tokenizer, batch_tokens, ForcedEngine(model), tracer)
 
 
 def on_gpu(device: Device) -> bool:
@@ -114,7 +123,14 @@ def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Re
     from regard.engine.ctranslate import CTranslateEngine
 
     engine = CTranslateEngine(folder.path, folder.config, precision, threads)
-    return Ready(engine, folder.tokenizer, MANY_TOKENS)
+
+    @cache
+    def tracer() -> "Tracer":
+        from regard.tasks.folder import load_model
+
+        return _tracer(folder, load_model(folder.path).transformer)
+
+    return Ready(engine, folder.tokenizer, MANY_TOKENS, tracer=tracer)
 
 
 def _ensemble(paths: Sequence[Path], device: Device, precision: Precision, threads: int | None) -> Ready:
@@ -161,4 +177,11 @@ def _torch(folder: Folder, device: Device, precision: Precision, threads: int | 
     lean = Lean(transformer, ("fp16" if gpu else "fp32") if precision == "auto" else precision)
     engine = (GraphEngine if gpu else EagerEngine)(lean, edges(model.tokenizer))
     batch_tokens = MANY_TOKENS if gpu else BATCH_TOKENS
-    return Ready(engine, model.tokenizer, batch_tokens, ForcedEngine(transformer))
+    tracer = cache(lambda: _tracer(folder, transformer))
+    return Ready(engine, model.tokenizer, batch_tokens, ForcedEngine(transformer), tracer)
+
+
+def _tracer(folder: Folder, transformer: "Transformer") -> "Tracer":
+    from regard.tasks.tracing import Tracer, identity_of_folder
+
+    return Tracer(transformer, folder.tokenizer, identity_of_folder(folder.path, folder.manifest))

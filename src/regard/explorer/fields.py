@@ -1,0 +1,71 @@
+"""The fields of a request, each of the type and within the bounds that it must have."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from regard.explorer.reply import RequestError
+
+Body = Mapping[str, Any]
+
+
+def text(body: Body, name: str, default: str | None = None) -> str:
+    """A text without half a character in it."""
+    value = body.get(name, default)
+    if not isinstance(value, str):
+        raise _wrong(name, "a text", value)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _wrong(name, "a text without half a character (U+D800 to U+DFFF)", value) from None
+    return value
+
+
+def texts(body: Body, name: str, count: int) -> list[str]:
+    """So many of them."""
+    values = body.get(name)
+    if not isinstance(values, list) or len(values) != count:
+        raise _wrong(name, f"a list of {count} texts", values)
+    return [text({name: value}, name) for value in values]
+
+
+def whole(body: Body, name: str, default: int | None, low: int, high: int) -> int:
+    """A whole number."""
+    value = body.get(name)
+    value = default if value is None else value
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise _wrong(name, f"a whole number from {low} to {high}", value)
+    return value
+
+
+def number(body: Body, name: str, default: float, low: float, high: float) -> float:
+    """A number that may have a fraction."""
+    value = body.get(name)
+    value = default if value is None else value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _wrong(name, f"a number from {low:g} to {high:g}", value)
+    if not (math.isfinite(value) and low <= value <= high):
+        raise _wrong(name, f"a number from {low:g} to {high:g}", value)
+    return float(value)
+
+
+def choice(body: Body, name: str, allowed: Sequence[str], default: str | None = None) -> str:
+    """One of a few words."""
+    value = body.get(name, default)
+    if not isinstance(value, str) or value not in allowed:
+        raise _wrong(name, f"one of {', '.join(allowed)}", value)
+    return value
+
+
+def inner(body: Body, name: str) -> Body:
+    """An object inside of it."""
+    value = body.get(name)
+    if not isinstance(value, dict):
+        raise _wrong(name, "an object", value)
+    return value
+
+
+def _wrong(name: str, right: str, value: object) -> RequestError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
+    return RequestError("bad_value", f"{name} must be {right}, and is {shown}")
