@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from regard.model.transformer import Transformer
-from regard.tasks.tracing import Tracer, identity_in_memory
+from regard.tasks.identity import identity_in_memory
+from regard.tasks.tracing import Tracer
 from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3

@@ -69,7 +69,7 @@ def add_looking(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
+def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":
     """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
     changes = interventions(options)
     folder = model_folder(options.model)
@@ -86,7 +86,7 @@ def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
         target=options.target,
         interventions=changes,
     )
-    return tracer, tracer.trace(request, options.max_trace_tokens or MAX_TRACE_TOKENS)
+    return tracer, tracer.trace(request, options.max_trace_tokens or MAX_TRACE_TOKENS, qkv)
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":

@@ -1,4 +1,4 @@
-"""`regard trace`: one translation and all that produced it, as data or as a figure."""
+"""`regard trace`: one translation and all that produced it, as data or as a page."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from regard.cli.looking import add_looking, traced
 from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import RegardError
 
-ENDINGS = (".json",)
+ENDINGS = (".json", ".html")
 
 DESCRIPTION = """\
 Translate one sentence and write down everything that produced the translation: the tokens, the
@@ -22,6 +22,7 @@ and what is masked is exactly 0. docs/trace.md explains every field.
 
 examples
   regard trace runs/demo "Jane visits Africa in September." -o jane.json
+  regard trace runs/demo "Jane visits Africa in September." -o jane.html   a page for any browser, to keep
   regard trace runs/demo "The glass is yellow." -o - | jq .target.text
   regard trace runs/demo "The glass is yellow." -o b.json --remove cross:2:1   what without this head?
   regard trace runs/demo "The glass is yellow." -o c.json --target "Le verre est vert."
@@ -39,7 +40,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="NAME.json; - writes JSON to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="NAME.json or NAME.html; - is JSON to stdout",
     )
     add_looking(parser)
     parser.set_defaults(run=run_trace)
@@ -53,8 +58,10 @@ def run_trace(options: argparse.Namespace) -> None:
         )
     if options.output != "-":
         refuse_unwritable(Path(options.output))
-    _, trace = traced(options)
-    content = trace.dumps().encode("utf-8")
+    from regard.trace.html import document
+
+    _, trace = traced(options, qkv=ending == ".html")
+    content = (document(trace) if ending == ".html" else trace.dumps()).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
     else:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from regard.explorer.reply import RequestError
@@ -18,6 +19,35 @@ def text(body: Body, name: str, default: str | None = None) -> str:
         value.encode("utf-8")
     except UnicodeEncodeError:
         raise _wrong(name, "a text without half a character (U+D800 to U+DFFF)", value) from None
+    return value
+
+
+def short_text(body: Body, name: str, longest: int) -> str:
+    """A text of at most so many characters."""
+    value = text(body, name)
+    if len(value) > longest:
+        message = f"{name} has {len(value):,} characters, and at most {longest:,} are read"
+        raise RequestError("too_long", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, longest)
+    return value
+
+
+def text_or_ids(body: Body, name: str) -> str | list[int]:
+    """A text, or token ids; neither is no ids."""
+    value = body.get(name)
+    if isinstance(value, list) and all(
+        isinstance(each, int) and not isinstance(each, bool) for each in value
+    ):
+        return value
+    return [] if value is None else text(body, name)
+
+
+def objects(body: Body, name: str) -> list[Body]:
+    """A list of them; nothing is an empty one."""
+    value = body.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _wrong(name, "a list of objects", value)
     return value
 
 

@@ -1,38 +1,28 @@
 """The page's own files, as they lie in the package; they are listed once, and read when asked for."""
 
 import hashlib
-from collections.abc import Iterator
 from http import HTTPStatus
 from importlib.resources.abc import Traversable
 
 from regard.explorer.guard import policy
 from regard.explorer.reply import HTML, Reply, Request, RequestError, Route
+from regard.trace.html import files_below
 
 KINDS = {
     "html": HTML,
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
-    "json": "application/json",
 }
 
 
 def file_routes(static: Traversable) -> dict[str, dict[str, Route]]:
     """`/` is index.html; every other file is under /static/."""
     found: dict[str, dict[str, Route]] = {"/": {"GET": _page(static / "index.html")}}
-    for path, file in files(static):
+    for path, file in files_below(static):
         if path != "index.html" and path.rpartition(".")[2] in KINDS:
             found[f"/static/{path}"] = {"GET": _file(file)}
     return found
-
-
-def files(folder: Traversable, before: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Every file in it and below, by its path from there."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from files(entry, f"{before}{entry.name}/")
-        else:
-            yield f"{before}{entry.name}", entry
 
 
 def _page(file: Traversable) -> Route:

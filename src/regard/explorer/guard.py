@@ -11,7 +11,7 @@ from http import HTTPStatus
 from regard.explorer.reply import RequestError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-IMPORT_MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -59,8 +59,8 @@ class Guard:
 
 
 def policy(page: str) -> str:
-    """The Content-Security-Policy of the page: its own files, its own server, and its import map."""
-    hashes = "".join(f" 'sha256-{_hash(text)}'" for text in IMPORT_MAP.findall(page))
+    """The Content-Security-Policy of the page: its own files, its own server, and the scripts in it."""
+    hashes = "".join(f" 'sha256-{_hash(text)}'" for text in INLINE.findall(page))
     return (
         f"default-src 'none'; script-src 'self'{hashes}; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -35,6 +35,12 @@ class Metrics:
             start = place if 0 <= place <= len(self._rows) else 0
             return {"rows": thinned(self._rows[start:]), "next": len(self._rows), "from": start}
 
+    def rows(self) -> list[Row]:
+        """All of them."""
+        with self._lock:
+            self._read()
+            return list(self._rows)
+
     def _read(self) -> None:
         """The lines that are whole; all of them again where the file is another one."""
         try:

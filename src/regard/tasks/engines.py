@@ -102,7 +102,8 @@ def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
     from regard.engine.forced import ForcedEngine
 
     def tracer() -> "Tracer":  # each time anew: the model may have learnt since
-        from regard.tasks.tracing import Tracer, identity_in_memory
+        from regard.tasks.identity import identity_in_memory
+        from regard.tasks.tracing import Tracer
 
         return Tracer(model, tokenizer, identity_in_memory(model))
 
@@ -182,6 +183,7 @@ def _torch(folder: Folder, device: Device, precision: Precision, threads: int | 
 
 
 def _tracer(folder: Folder, transformer: "Transformer") -> "Tracer":
-    from regard.tasks.tracing import Tracer, identity_of_folder
+    from regard.tasks.identity import identity_of_folder
+    from regard.tasks.tracing import Tracer
 
     return Tracer(transformer, folder.tokenizer, identity_of_folder(folder.path, folder.manifest))

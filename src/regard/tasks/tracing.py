@@ -1,29 +1,29 @@
 """Tracer: owns a model and its tokenizer, and looks into the translations it makes."""
 
-import hashlib
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, Literal
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from regard import __version__
-from regard.checkpoint import WEIGHTS
-from regard.config import read_settings
 from regard.errors import ConfigError, DataError
+from regard.model.embedding import Embedding
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.search.hypothesis import length_penalty
-from regard.tasks.folder import CONFIG
+from regard.tasks.identity import Identity
 from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
-from regard.trace.interventions import Intervention
-from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Vocab
+from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
+from regard.trace.interventions import Intervention, Kind
+from regard.trace.matters import Measured, measured_heads
+from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Token, Vocab
+from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
     attention,
     head_facts,
@@ -34,24 +34,12 @@ from regard.trace.reading import (
     value_norms,
 )
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
+from regard.trace.steps import steps as one_head
 from regard.trace.tokens import text_shown, tokens
 from regard.trace.trace import Trace
 from regard.trace.what_if import changed, visible_source
 
-LANGUAGE = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
-"""At the end of a file's name: train.en, train.de.gz."""
-NO_LANGUAGE = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Which model it is."""
-
-    name: str
-    id: str
-    source_lang: str | None = None
-    target_lang: str | None = None
-    step: int | None = None
+Which = Literal["source", "target"]
 
 
 class Tracer:
@@ -121,6 +109,63 @@ class Tracer:
             qkv=projections(captured) if qkv else None,
         )
 
+    def steps(self, trace: Trace, kind: Kind, layer: int, head: int, position: int) -> dict[str, Any]:
+        """How one head makes one word's new vector, as JSON; layer and head count from 1, the row from 0."""
+        source, target = _ids_of(trace.source.tokens), _ids_of(trace.target.tokens)
+        changes = trace.request.interventions
+        captured = self._captured(changed(self._model, changes), changes, source, target)
+        config = self._model.config
+        scale = config.attention_scale or config.head_width**-0.5
+        keep = visible_source(changes, len(source)).to(self._model.device)
+        found = one_head(captured, config.norm, scale, keep, kind, layer, head, position)
+        read = source if kind == "encoder" else [BOS, *target[:-1]]
+        keys = read if kind == "decoder" else source
+        return found.to_json(
+            self._shown(read[position]),
+            [self._shown(id) for id in keys],
+            None if kind == "encoder" else self._shown(target[position]),
+        )
+
+    def matters(self, trace: Trace) -> Iterator[Measured]:
+        """One head after another, as measured; `with_matters` writes them into the trace."""
+        source, target = _ids_of(trace.source.tokens), _ids_of(trace.target.tokens)
+        changes = trace.request.interventions
+        keep = visible_source(changes, len(source)).to(self._model.device)
+        model = changed(self._model, changes)
+        yield from measured_heads(
+            model, self._row(source), keep, self._row([BOS, *target[:-1]]), self._row(target)
+        )
+
+    def neighbours(self, word: str, count: int = 10, side: Which = "source") -> list[Neighbour]:
+        """The pieces that lie nearest to a word in the embedding of that side."""
+        return neighbours(self._table(side), self._tokenizer, word, count)
+
+    def in_two_contexts(self, word: str, first: str, second: str) -> InTwoContexts:
+        """One word in two sentences: the same row of the embedding, and what the encoder makes of it."""
+        texts = (first, second)
+        rows = [self._source(Request(text), MAX_TRACE_TOKENS) for text in texts]
+        model = changed(self._model, ())
+        passes = [self._captured(model, (), row, [EOS]) for row in rows]
+        return in_two_contexts(
+            self._table("source"), self._tokenizer, word, (rows[0], rows[1]), (passes[0], passes[1])
+        )
+
+    def survival(self, trace: Trace) -> dict[str, Survival]:
+        """How much of the positions is left, point by point, in each stack."""
+        source, target = _ids_of(trace.source.tokens), _ids_of(trace.target.tokens)
+        changes = trace.request.interventions
+        captured = self._captured(changed(self._model, changes), changes, source, target)
+        tables = (embedding.positions.table for embedding in self._embeddings())
+        encoder, decoder = tables
+        return {
+            "encoder": survival(encoder, captured.source_embedded, captured.encoder),
+            "decoder": survival(decoder, captured.target_embedded, captured.decoder),
+        }
+
+    def positions(self, length: int) -> Float[np.ndarray, "length d_model"]:
+        """The model's own table, fixed or learnt, of the source side."""
+        return self._embeddings()[0].positions.table[:length].detach().float().cpu().numpy()
+
     def facts(self) -> ModelFacts:
         """What a trace says of its model."""
         config, identity = self._model.config, self._identity
@@ -183,6 +228,12 @@ class Tracer:
         keep = visible_source(interventions, len(source)).to(model.device)
         return capture(model, self._row(source), keep, self._row([BOS, *target[:-1]]))
 
+    def _embeddings(self) -> tuple[Embedding, Embedding]:
+        return self._model.source_embedding, self._model.target_embedding
+
+    def _table(self, side: Which) -> Tensor:
+        return self._embeddings()[side == "target"].tokens.weight
+
     def _row(self, ids: Sequence[int]) -> Tensor:
         return torch.tensor([list(ids)], device=self._model.device)
 
@@ -204,34 +255,8 @@ class Tracer:
         return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
 
 
-def identity_of_folder(path: Path, manifest: Mapping[str, Any]) -> Identity:
-    """A model folder is known by its weights, and named like the run it is in."""
-    within = path.name == "model" or path.name.startswith("step-")
-    name = path.resolve().parent.name if within else path.resolve().name
-    data = cast(Mapping[str, Any], read_settings(path / CONFIG).get("data", {}))
-    return Identity(
-        name,
-        f"sha256:{manifest['files'][WEIGHTS]['sha256']}",
-        language(data.get("source")),
-        language(data.get("target")),
-        manifest.get("step"),
-    )
-
-
-def identity_in_memory(model: Transformer) -> Identity:
-    """A model that may go on learning is known by its weights as they are now."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
-    return Identity("in memory", f"sha256:{digest.hexdigest()}")
-
-
-def language(files: Any) -> str | None:
-    """What the names of the files it was trained on say: train.en, train.de.gz."""
-    name = files[0] if isinstance(files, (list, tuple)) and files else files
-    found = LANGUAGE.search(name) if isinstance(name, str) else None
-    return found[1] if found and found[1] not in NO_LANGUAGE else None
+def _ids_of(row: Sequence[Token]) -> list[int]:
+    return [token.id for token in row]
 
 
 def _refuse_long(what: str, count: int, limit: int) -> None:

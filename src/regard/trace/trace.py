@@ -11,7 +11,8 @@ from jaxtyping import Float
 
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
-from regard.trace.interventions import KINDS
+from regard.trace.html import Frame, document, frame
+from regard.trace.interventions import KINDS, Kind
 from regard.trace.pack import Dtype, pack, unpack
 from regard.trace.parts import (
     Beam,
@@ -144,11 +145,31 @@ class Trace:
             raise DataError(f"the trace is incomplete or damaged: {error}") from None
 
     def save(self, path: str | Path) -> None:
-        """Writes the file whole: NAME.json."""
+        """Writes the file whole: NAME.json, or NAME.html, a page that shows it and needs nothing else."""
         path = Path(path)
-        if path.suffix != ".json":
-            raise RegardError(f"{path} is no name for a trace; end it in .json")
-        write_file(path, self.dumps())
+        match path.suffix:
+            case ".json":
+                write_file(path, self.dumps())
+            case ".html":
+                write_file(path, document(self))
+            case _:
+                raise RegardError(f"{path} is no name for a trace; end it in .json or .html")
+
+    def show(
+        self,
+        page: str = "attention",
+        *,
+        kind: Kind | None = None,
+        layer: int | None = None,
+        head: int | None = None,
+        height: int = 640,
+    ) -> Frame:
+        """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
+        return frame(self, page, kind, layer, head, height)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.show()._repr_html_()
 
     def dumps(self) -> str:
         """The JSON as text; no number in it is infinite."""
