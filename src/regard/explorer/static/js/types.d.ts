@@ -38,7 +38,8 @@ export interface Request {
   alpha: number;
   max_extra?: number;
   top_k: number;
-  prefix: number[];
+  /** Token ids; as text, too, where something is asked for. */
+  prefix: number[] | string;
   target: number[] | string | null;
   interventions: Intervention[];
   step?: number | null;
@@ -128,5 +129,7 @@ export interface Info {
   limits: { max_trace_tokens: number };
   example: string;
   run: null | { id: string; name: string; checkpoints: { step: number; best: boolean }[] };
+  /** Other runs, to compare the curves with. */
+  others?: { id: string; name: string }[];
   blocks: Block[];
 }
