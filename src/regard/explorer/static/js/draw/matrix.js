@@ -23,6 +23,8 @@ const LETTER = 7.3;
 const LABELLED = 13;
 /** Rows lower than this have the name of their axis above them. */
 const FEW = 90;
+/** The name takes so much room. */
+const NAMED = 94;
 const GAPPED = 8;
 
 /**

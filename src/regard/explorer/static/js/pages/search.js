@@ -41,15 +41,19 @@ export function search(app) {
     soFar(app),
     h(
       "div",
-      { class: "grid" },
-      h("section", { "aria-label": "masked self-attention" }, h("h2", {}, "Masked self-attention"), rows(app, "decoder")),
+      { class: "halves" },
+      h(
+        "div",
+        { class: "stack" },
+        h("section", { "aria-label": "masked self-attention" }, h("h2", {}, "Masked self-attention"), rows(app, "decoder")),
+        h("section", { "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), layerByLayer(app)),
+      ),
       h(
         "div",
         { class: "stack" },
         h("section", { "aria-label": "cross-attention" }, h("h2", {}, "Over the source"), rows(app, "cross")),
-        h("section", { "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), layerByLayer(app)),
+        h("section", { "aria-label": "next word" }, nextWord(app)),
       ),
-      h("section", { "aria-label": "next word" }, nextWord(app)),
     ),
     h("section", { class: "searched", "aria-label": "beam" }, beam(app)),
   );
@@ -246,7 +250,7 @@ function layerByLayer(app) {
     fill(
       box,
       h("p", { class: "faint" }, "What each decoder layer would write if it were the last: the output projection applied to it."),
-      h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body)),
+      h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body))),
       h("p", { class: "facts" }, decided
         ? `“${shown(taken)}” is decided in layer ${decided}.`
         : `The last layer's likeliest token is another; the search took “${shown(taken)}” for what follows it.`),

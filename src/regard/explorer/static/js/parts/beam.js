@@ -67,7 +67,9 @@ export function beamView(app) {
     take.refresh();
     drawn.value;
   });
-  effect(() => box.scrollTo({ left: middle(at.step.value) }));
+  const room = signal(0);
+  new ResizeObserver(() => (room.value = box.clientWidth)).observe(box);
+  effect(() => room.value && box.scrollTo({ left: middle(at.step.value) }));
   effect(() => {
     const trace = app.trace.value;
     const node = chosen.value;
