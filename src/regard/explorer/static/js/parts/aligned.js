@@ -2,6 +2,7 @@
 
 import { effect, signal } from "regard/signals.js";
 import { gathered } from "regard/trace.js";
+import { quoted } from "regard/units.js";
 import { words } from "regard/parts/words.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
@@ -68,6 +69,6 @@ function sharesOf({ rows, columns, values }, side, unit) {
 function said(side, word, others, shares) {
   const most = others.map(({ text }, i) => ({ text, share: shares[i] })).filter(({ share }) => share >= 0.05);
   most.sort((a, b) => b.share - a.share);
-  const found = most.slice(0, 4).map(({ text, share }) => `“${text}” ${share.toFixed(2)}`).join(", ") || "no word in particular";
-  return `“${word.text}” ${side === "target" ? "was written while looking at" : "was looked at by"} ${found}`;
+  const found = most.slice(0, 4).map(({ text, share }) => `${quoted(text)} ${share.toFixed(2)}`).join(", ") || "no word in particular";
+  return `${quoted(word.text)} ${side === "target" ? "was written while looking at" : "was looked at by"} ${found}`;
 }
