@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard import __version__
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError, DataError, require
 from regard.model.embedding import Embedding
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
@@ -20,9 +20,12 @@ from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
-from regard.trace.interventions import Intervention, Kind
+from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
+from regard.trace.mixers import mixers
+from regard.trace.pack import pack
 from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
+from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
     attention,
@@ -35,7 +38,7 @@ from regard.trace.reading import (
 )
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
 from regard.trace.steps import steps as one_head
-from regard.trace.tokens import piece_shown, text_shown, tokens
+from regard.trace.tokens import Names, tokens
 from regard.trace.trace import Trace
 from regard.trace.what_if import changed, visible_source
 
@@ -47,6 +50,7 @@ class Tracer:
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, identity: Identity) -> None:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
+        self._names = Names(tokenizer)
 
     def request(
         self,
@@ -79,9 +83,8 @@ class Tracer:
         target, beam = self._target(model, request, source, max_tokens)
         decoded = perf_counter()
         captured = self._captured(model, request.interventions, source, target)
-        shown = self._shown
-        choices, logprobs = steps(captured.logits, target, request.top_k, shown)
-        guesses = lens(model, captured, target, shown)
+        choices, logprobs = steps(captured.logits, target, request.top_k, self._names)
+        guesses = lens(model, captured, target, self._names)
         weights = attention(captured)
         ended = perf_counter()
         logprob = sum(logprobs)
@@ -90,9 +93,9 @@ class Tracer:
             regard=__version__,
             model=self.facts(),
             request=request,
-            source=Side(self._text(source), tuple(tokens(self._tokenizer, source))),
+            source=Side(self._names.whole(source), tuple(tokens(self._tokenizer, source))),
             target=Target(
-                text=self._text(target),
+                text=self._names.whole(target),
                 score=logprob / length_penalty(len(target), request.alpha),
                 logprob=logprob,
                 forced=beam is None,
@@ -106,7 +109,7 @@ class Tracer:
             heads=head_facts(weights),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
-            pieces={id: self._piece(id) for id in _named(target, choices, guesses, beam)},
+            pieces={id: self._names.piece(id) for id in _named(target, choices, guesses, beam)},
             qkv=projections(captured) if qkv else None,
         )
 
@@ -122,9 +125,9 @@ class Tracer:
         read = source if kind == "encoder" else [BOS, *target[:-1]]
         keys = read if kind == "decoder" else source
         return found.to_json(
-            self._shown(read[position]),
-            [self._shown(id) for id in keys],
-            None if kind == "encoder" else self._shown(target[position]),
+            self._names.text(read[position]),
+            [self._names.text(id) for id in keys],
+            None if kind == "encoder" else self._names.text(target[position]),
         )
 
     def matters(self, trace: Trace) -> Iterator[Measured]:
@@ -163,6 +166,56 @@ class Tracer:
             "decoder": survival(decoder, captured.target_embedded, captured.decoder),
         }
 
+    def permuted(self, text: str) -> dict[str, Any]:
+        """The words as given and in reverse, with positions and without, as JSON."""
+        source = self._source(Request(text), MAX_TRACE_TOKENS)
+        row = tokens(self._tokenizer, source)
+        order = reversed_words([token.word for token in row])
+        models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
+        found = {name: permuted(model, self._row(source), order, BOS) for name, model in models.items()}
+        shown = [token.text for token in row]
+        return {
+            "orders": [shown, [shown[place] for place in order]],
+            **{
+                name: {
+                    "words": list(each.tokens),
+                    "mean": each.mean,
+                    "probability": each.probability,
+                    "first": [
+                        {"text": self._names.text(id), "prob": sure}
+                        for id, sure in zip(each.first, each.sure, strict=True)
+                    ],
+                }
+                for name, each in found.items()
+            },
+        }
+
+    def mixers(self, texts: tuple[str, str], layer: int, head: int) -> dict[str, Any]:
+        """One head of the encoder on two sentences, and the fixed weights nearest to it, as JSON."""
+        require(
+            1 <= layer <= self._model.config.encoder_layers, "layer", layer, "the encoder has no such layer"
+        )
+        require(1 <= head <= self._model.config.heads, "head", head, "a layer has no such head")
+        rows = [self._source(Request(text), MAX_TRACE_TOKENS) for text in texts]
+        if len(rows[0]) != len(rows[1]):
+            raise DataError(
+                f"the sentences have {len(rows[0])} and {len(rows[1])} tokens; "
+                "a linear layer over positions needs two of one length"
+            )
+        model = changed(self._model, ())
+        passes = [self._captured(model, (), row, [EOS]) for row in rows]
+        first, second = (attention(each)["encoder"][layer - 1, head - 1] for each in passes)
+        found = mixers(first, second)
+        return {
+            "tokens": [[self._names.text(id) for id in row] for row in rows],
+            "attention": [pack(first, "f32"), pack(second, "f32")],
+            "linear": pack(found.linear, "f32"),
+            "convolution": pack(found.convolution, "f32"),
+            "kernel": found.kernel.tolist(),
+            "changes": found.changes,
+            "misses": {"linear": found.linear_misses, "convolution": found.convolution_misses},
+        }
+
     def positions(self, length: int) -> Float[np.ndarray, "length d_model"]:
         """The model's own table, fixed or learnt, of the source side."""
         return self._embeddings()[0].positions.table[:length].detach().float().cpu().numpy()
@@ -187,6 +240,7 @@ class Tracer:
             vocab=Vocab(config.vocab_size, config.vocab_size),
             shared=config.tied == "all",
             parameters=sum(parameter.numel() for parameter in self._model.parameters()),
+            attention_scale=config.attention_scale,
         )
 
     def _source(self, request: Request, max_tokens: int) -> list[int]:
@@ -214,8 +268,7 @@ class Tracer:
             limit,
             request.prefix,
             SearchConfig(request.beam, request.alpha),
-            self._shown,
-            self._text,
+            self._names,
         )
         return [*best.tokens, EOS], beam
 
@@ -247,16 +300,6 @@ class Tracer:
                     f"{name} has a token {id}; ids run from {len(MARKS)} to {self._tokenizer.vocab_size - 1}"
                 )
         return tuple(given)
-
-    def _shown(self, id: int) -> str:
-        return MARKS[id] if id < len(MARKS) else text_shown(self._tokenizer, id)
-
-    def _piece(self, id: int) -> str:
-        return MARKS[id] if id < len(MARKS) else piece_shown(self._tokenizer, id)
-
-    def _text(self, ids: Sequence[int]) -> str:
-        """On one line, as a translation is."""
-        return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
 
 
 def _ids_of(row: Sequence[Token]) -> list[int]:

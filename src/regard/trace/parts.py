@@ -53,6 +53,8 @@ class Candidate:
 
     id: int
     text: str
+    piece: str
+    """As in `Token`: the same letters may begin a word or go on with one."""
     logprob: float
 
 
@@ -75,6 +77,7 @@ class Guess:
 
     id: int
     text: str
+    piece: str
     prob: float
     prob_final: float
     """That it gives to the token which was taken in the end."""
@@ -103,6 +106,7 @@ class Node:
     t: int
     token: int
     text: str
+    piece: str
     logprob: float
     """Of this token."""
     sum: float
@@ -172,6 +176,8 @@ class ModelFacts:
     shared: bool
     """Whether source, target and output have one embedding."""
     parameters: int
+    attention_scale: float | None = None
+    """What dot products are multiplied by, where it is not 1 / sqrt(d_k)."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ export interface Request {
   alpha: number;
   max_extra?: number;
   top_k: number;
-  prefix: number[];
+  /** Token ids; as text, too, where something is asked for. */
+  prefix: number[] | string;
   target: number[] | string | null;
   interventions: Intervention[];
   step?: number | null;
@@ -60,6 +61,7 @@ export interface Model {
   vocab: { source: number; target: number };
   shared: boolean;
   parameters: number;
+  attention_scale?: number | null;
 }
 export interface Residual {
   points: string[];
@@ -101,7 +103,7 @@ export interface Trace {
   lens: { id: number; text: string; prob: number; prob_final: number }[][];
   heads: Record<Kind, Head[][]>;
   beam: Beam | null;
-  qkv?: Record<Kind, { q: Pack; k: Pack; v: Pack }>;
+  qkv?: Record<Kind, { layers: number[]; q: Pack; k: Pack; v: Pack }>;
   timing: { decode_ms: number; capture_ms: number };
   pieces: Record<string, string>;
   omitted: string[];
@@ -128,5 +130,7 @@ export interface Info {
   limits: { max_trace_tokens: number };
   example: string;
   run: null | { id: string; name: string; checkpoints: { step: number; best: boolean }[] };
+  /** Other runs, to compare the curves with. */
+  others?: { id: string; name: string }[];
   blocks: Block[];
 }

@@ -196,7 +196,7 @@ function kept(app) {
     box.hidden = !trace || (!prefix.length && !forced);
     if (!trace || box.hidden) return;
     const free = app.source && h("button", { type: "button", class: "quiet", onclick: () => (app.request.value = { ...trace.request, prefix: [], target: null }) }, "translate freely");
-    fill(box, forced ? "This translation was given to the model, not searched for. " : ["Begins as you chose: ", h("strong", { dir: "auto" }, written(trace, prefix)), ". "], free);
+    fill(box, forced ? "This translation was given to the model, not searched for. " : ["Begins as you chose: ", h("strong", { dir: "auto" }, written(trace, /** @type {number[]} */ (prefix))), ". "], free);
   });
   return box;
 }
