@@ -158,7 +158,8 @@ def test_the_roll_out_of_the_page_is_that_of_the_trace(page):
           const { rollout } = await import("regard/rollout.js");
           const { attention } = await import("regard/trace.js");
           const trace = regard.app.trace.value;
-          return rollout([1, 2].map((layer) => attention(trace, "encoder", layer, 0))).map((each) => Array.from(each.values));
+          const layers = [1, 2].map((layer) => attention(trace, "encoder", layer, 0));
+          return rollout(layers).map((each) => Array.from(each.values));
         }"""
     )
     assert np.array(found).reshape(expected.shape) == pytest.approx(expected, abs=1e-5)

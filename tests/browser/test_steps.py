@@ -110,8 +110,8 @@ def test_after_z_every_vector_has_the_length_that_the_server_says(page):
     opened(page, "encoder", 2, 1, 0)
     steps = page.evaluate(
         """() => fetch("/api/steps", {method: "POST", headers: {"Content-Type": "application/json"},
-             body: JSON.stringify({request: regard.app.trace.value.request, kind: "encoder", layer: 2, head: 1,
-                                   position: 0})}).then(answer => answer.json())"""
+             body: JSON.stringify({request: regard.app.trace.value.request, kind: "encoder", layer: 2,
+                                   head: 1, position: 0})}).then(answer => answer.json())"""
     )
     page.locator("section[aria-label='what becomes of z'] button[data-key='t']").click()
     lengths = table(page, "what becomes of z")[:, 0]
