@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from looking import choose, chosen, open_page, shown_trace
+from browser.looking import choose, chosen, open_page, shown_trace
 
 from regard.explorer.blocks import blocks
 from regard.model.config import ModelConfig
@@ -106,7 +106,7 @@ def test_without_positions_the_order_of_the_words_cannot_be_told(page):
     assert all(float(without.replace("−", "-")) < 1e-4 for _, without in rows)
 
 
-def test_positions_are_switched_off_on_every_page(page, translator):
+def test_positions_are_switched_off_on_every_page(page):
     open_page(page, "#/model")
     page.get_by_label(re.compile("switch positions off")).check()
     page.wait_for_function("() => regard.app.at.show.value === 'b'")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from looking import open_page
+from browser.looking import open_page
 
 from regard.model.position import get_timing_signal_1d, halves, paper
 

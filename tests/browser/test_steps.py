@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from looking import choose, open_page, shown_trace
+from browser.looking import choose, open_page, shown_trace
 
 MINUS_INFINITY = "−∞"
 

@@ -22,7 +22,7 @@ from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
 from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
-from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Token, Vocab
+from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
 from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
@@ -36,7 +36,7 @@ from regard.trace.reading import (
 )
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
 from regard.trace.steps import steps as one_head
-from regard.trace.tokens import text_shown, tokens
+from regard.trace.tokens import Names, tokens
 from regard.trace.trace import Trace
 from regard.trace.what_if import changed, visible_source
 
@@ -48,6 +48,7 @@ class Tracer:
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, identity: Identity) -> None:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
+        self._names = Names(tokenizer)
 
     def request(
         self,
@@ -80,9 +81,8 @@ class Tracer:
         target, beam = self._target(model, request, source, max_tokens)
         decoded = perf_counter()
         captured = self._captured(model, request.interventions, source, target)
-        shown = self._shown
-        choices, logprobs = steps(captured.logits, target, request.top_k, shown)
-        guesses = lens(model, captured, target, shown)
+        choices, logprobs = steps(captured.logits, target, request.top_k, self._names)
+        guesses = lens(model, captured, target, self._names)
         weights = attention(captured)
         ended = perf_counter()
         logprob = sum(logprobs)
@@ -91,9 +91,9 @@ class Tracer:
             regard=__version__,
             model=self.facts(),
             request=request,
-            source=Side(self._text(source), tuple(tokens(self._tokenizer, source))),
+            source=Side(self._names.whole(source), tuple(tokens(self._tokenizer, source))),
             target=Target(
-                text=self._text(target),
+                text=self._names.whole(target),
                 score=logprob / length_penalty(len(target), request.alpha),
                 logprob=logprob,
                 forced=beam is None,
@@ -107,6 +107,7 @@ class Tracer:
             heads=head_facts(weights),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
+            pieces={id: self._names.piece(id) for id in _named(target, choices, guesses, beam)},
             qkv=projections(captured) if qkv else None,
         )
 
@@ -122,9 +123,9 @@ class Tracer:
         read = source if kind == "encoder" else [BOS, *target[:-1]]
         keys = read if kind == "decoder" else source
         return found.to_json(
-            self._shown(read[position]),
-            [self._shown(id) for id in keys],
-            None if kind == "encoder" else self._shown(target[position]),
+            self._names.text(read[position]),
+            [self._names.text(id) for id in keys],
+            None if kind == "encoder" else self._names.text(target[position]),
         )
 
     def matters(self, trace: Trace) -> Iterator[Measured]:
@@ -179,7 +180,7 @@ class Tracer:
                     "mean": each.mean,
                     "probability": each.probability,
                     "first": [
-                        {"text": self._shown(id), "prob": sure}
+                        {"text": self._names.text(id), "prob": sure}
                         for id, sure in zip(each.first, each.sure, strict=True)
                     ],
                 }
@@ -239,8 +240,7 @@ class Tracer:
             limit,
             request.prefix,
             SearchConfig(request.beam, request.alpha),
-            self._shown,
-            self._text,
+            self._names,
         )
         return [*best.tokens, EOS], beam
 
@@ -273,16 +273,20 @@ class Tracer:
                 )
         return tuple(given)
 
-    def _shown(self, id: int) -> str:
-        return MARKS[id] if id < len(MARKS) else text_shown(self._tokenizer, id)
-
-    def _text(self, ids: Sequence[int]) -> str:
-        """On one line, as a translation is."""
-        return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
-
 
 def _ids_of(row: Sequence[Token]) -> list[int]:
     return [token.id for token in row]
+
+
+def _named(
+    target: Sequence[int], choices: Sequence[Step], guesses: Sequence[Sequence[Guess]], beam: Beam | None
+) -> list[int]:
+    """The ids of all tokens that were written or could have been, in their order."""
+    named = set(target) | {candidate.id for step in choices for candidate in step.top}
+    named |= {guess.id for layer in guesses for guess in layer}
+    if beam is not None:
+        named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
+    return sorted(named)
 
 
 def _refuse_long(what: str, count: int, limit: int) -> None:

@@ -67,6 +67,12 @@ const FIELDS = {
   /** Of the search, from 0. */
   step: { first: 0, read: count },
   mode: { first: "translating", read: oneOf(["translating", "training"]) },
+  /** Translations to list. */
+  best: { first: 4, read: count },
+  /** The hypothesis that is looked at, from 1; 0 is the winner. */
+  node: { first: 0, read: count },
+  /** Whether hypotheses that were given up are drawn, too. */
+  pruned: { first: "", read: flag },
   /** A, B, or their difference. */
   show: { first: "a", read: oneOf(["a", "b", "difference"]) },
   layout: { first: "", read: oneOf(["interleaved", "halves", "t2t", "learned"]) },

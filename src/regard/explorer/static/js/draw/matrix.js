@@ -21,6 +21,8 @@ import { css, shaded } from "regard/theme.js";
 
 const LETTER = 7.3;
 const LABELLED = 13;
+/** Rows lower than this have the name of their axis above them. */
+const FEW = 90;
 const GAPPED = 8;
 
 /**
@@ -159,7 +161,8 @@ function frame(surface, { matrix, axes, locked = [], cursor }, at, theme) {
   }
   if (axes) {
     surface.text(at.left, 10, axes[1], { fill: theme.faint, size: 11 });
-    surface.text(9, at.top, axes[0], { fill: theme.faint, size: 11, turn: -90, anchor: "end" });
+    if (high < FEW) surface.text(0, at.top - 8, axes[0], { fill: theme.faint, size: 11 });
+    else surface.text(9, at.top, axes[0], { fill: theme.faint, size: 11, turn: -90, anchor: "end" });
   }
 }
 

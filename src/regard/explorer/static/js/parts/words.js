@@ -1,47 +1,106 @@
-// Words as vectors: their neighbours in the embedding, and what context makes of them.
+// A text whose words can be pointed at; one tab stop, arrows go from word to word.
 
-import { h } from "regard/dom.js";
-import { fixed } from "regard/numbers.js";
-import { question } from "regard/parts/question.js";
-import { asTable } from "regard/parts/take.js";
+import { fill, h } from "regard/dom.js";
+import { places, units } from "regard/units.js";
 
-/** @typedef {import("regard/app.js").App} App */
+/** @typedef {import("regard/types").Token} Token */
+/** @typedef {import("regard/units.js").Unit} Unit */
+/** @typedef {HTMLElement & { show: (text: string, tokens: Token[], lang: string | null) => Unit[], light: (shares: number[] | null) => void }} Words */
 
-/** @param {App} app */
-function aWord(app) {
-  const words = app.trace.value?.source.text.match(/\p{L}{3,}/gu) ?? [];
-  return words[1] ?? words[0] ?? "";
+/**
+ * @param {{ name: string, point: (unit: number | null) => void, press: (unit: number, element: HTMLElement) => void }} asked
+ * @returns {Words}
+ */
+export function words({ name, point, press }) {
+  /** @type {HTMLElement[]} */
+  let parts = [];
+  const box = h("p", { class: "words", dir: "auto", role: "group", "aria-label": name, onkeydown: key });
+
+  /** @param {string} text @param {Token[]} tokens @param {string | null} lang */
+  function show(text, tokens, lang) {
+    const found = units(tokens, text);
+    parts = found.map((unit, i) => word(unit, i, text, tokens));
+    /** @type {(Node | string)[]} */
+    const content = [];
+    let end = 0;
+    found.forEach((unit, i) => {
+      content.push(text.slice(end, unit.start), parts[i]);
+      end = unit.end;
+    });
+    fill(box, ...content, text.slice(end));
+    if (lang) box.lang = lang;
+    return found;
+  }
+
+  /** @param {Unit} unit @param {number} i @param {string} text @param {Token[]} tokens */
+  function word(unit, i, text, tokens) {
+    const element = h(
+      "span",
+      {
+        class: "word", role: "button", tabindex: i ? -1 : 0,
+        onpointerenter: () => point(i),
+        onpointerleave: () => point(null),
+        onfocus: () => point(i),
+        onblur: () => point(null),
+        onclick: () => press(i, element),
+      },
+      spans(unit, text, tokens).map(({ part, sure }) =>
+        h("span", sure === null ? {} : { class: "sure", style: { "--sure": sure }, title: `probability ${sure.toFixed(3)}` }, part),
+      ),
+    );
+    return element;
+  }
+
+  /** @param {KeyboardEvent} event */
+  function key(event) {
+    const here = parts.indexOf(/** @type {HTMLElement} */ (event.target));
+    if (here < 0) return;
+    const on = getComputedStyle(box).direction === "rtl" ? -1 : 1;
+    const by = { ArrowRight: on, ArrowLeft: -on }[event.key];
+    if (by) go(here, Math.max(0, Math.min(parts.length - 1, here + by)));
+    else if (event.key === "Home") go(here, 0);
+    else if (event.key === "End") go(here, parts.length - 1);
+    else if (event.key === "Enter" || event.key === " ") press(here, parts[here]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {number} from @param {number} to */
+  function go(from, to) {
+    parts[from].tabIndex = -1;
+    parts[to].tabIndex = 0;
+    parts[to].focus();
+  }
+
+  /** @param {number[] | null} shares */
+  function light(shares) {
+    parts.forEach((part, i) => part.style.setProperty("--lit", String(shares?.[i] ?? 0)));
+  }
+  return /** @type {Words} */ (Object.assign(box, { show, light }));
 }
 
-/** @param {App} app */
-export function neighbours(app) {
-  return question(app, {
-    title: "Neighbours of a word",
-    why: "Each piece of a word has its row in the embedding, the same in every sentence. Rows that point the same way belong to pieces that are used alike.",
-    inputs: [["word", aWord(app)]],
-    button: "Find",
-    ask: ([text]) => ({ route: "neighbours", body: { text, count: 12, side: "source" } }),
-    show: (answer) => [
-      h("p", {}, "Nearest to ", h("bdi", {}, `“${answer.piece}”`), ", by cosine:"),
-      h("ol", { class: "near" }, answer.neighbours.map((/** @type {{ text: string, cosine: number }} */ each) =>
-        h("li", {}, h("bdi", {}, each.text), h("meter", { min: 0, max: 1, value: Math.max(0, each.cosine), "aria-hidden": "true" }), h("span", { class: "facts" }, fixed(each.cosine, 3))))),
-    ],
-  });
-}
-
-/** @param {App} app */
-export function contexts(app) {
-  const text = app.trace.value?.source.text ?? "";
-  const word = aWord(app);
-  return question(app, {
-    title: "One word in two sentences",
-    why: "The embedding is a look-up: a word’s row is the same wherever it stands. What the encoder makes of it depends on the words around it. 1 is the same direction.",
-    inputs: [["word", word], ["sentence", text], ["other sentence", text.split(" ").reverse().join(" ")]],
-    button: "Compare",
-    ask: ([which, ...texts]) => ({ route: "contexts", body: { word: which, texts } }),
-    show: (answer) => [
-      h("p", {}, answer.embedding_equal ? "Its row of the embedding is the same in both." : "Its rows of the embedding differ."),
-      asTable({ rows: answer.layers.map((/** @type {{ layer: number }} */ each) => (each.layer ? `encoder layer ${each.layer}` : "embedding + position")), columns: ["cosine"], corner: "after", values: (r) => fixed(answer.layers[r].cosine, 4) }, `“${answer.word}” in the one and in the other`),
-    ],
-  });
+/**
+ * A word token by token, each with its probability; tokens that share a character are one part, as sure as both together.
+ * @param {Unit} unit
+ * @param {string} text
+ * @param {Token[]} tokens
+ */
+function spans(unit, text, tokens) {
+  const at = places(text);
+  /** @type {{ start: number, end: number, logprob: number | null }[]} */
+  const out = [];
+  for (const i of unit.tokens) {
+    const token = tokens[i];
+    const [start, end] = [at[token.start ?? 0], at[token.end ?? 0]];
+    const last = out.at(-1);
+    if (last && start < last.end) {
+      last.end = Math.max(last.end, end);
+      if (last.logprob !== null) last.logprob += token.logprob ?? 0;
+    } else out.push({ start, end, logprob: token.logprob ?? null });
+  }
+  return out.map(({ start, end, logprob }) => ({
+    part: text.slice(start, end),
+    sure: logprob === null ? null : Math.exp(logprob),
+  }));
 }

@@ -4,7 +4,7 @@ import { h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
 import { fixed } from "regard/numbers.js";
 import { shaded, theme } from "regard/theme.js";
-import { question } from "regard/parts/question.js";
+import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
 
 /** @typedef {import("regard/app.js").App} App */

@@ -6,7 +6,7 @@ import { fixed } from "regard/numbers.js";
 import { effect } from "regard/signals.js";
 import { following } from "regard/parts/following.js";
 import { painted } from "regard/parts/painted.js";
-import { question } from "regard/parts/question.js";
+import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
 
 /** @typedef {import("regard/app.js").App} App */
