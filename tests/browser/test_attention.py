@@ -67,7 +67,9 @@ def test_a_cell_is_told_to_those_who_use_the_keyboard(page, translator):
     page.keyboard.press("ArrowRight")
     said = page.locator(".told").first
     weight = trace.attention["cross"][0, 1, 1, 1]
-    page.wait_for_function("text => document.querySelector('.told').textContent.startsWith(text)", arg=f"{weight:.3f}")
+    page.wait_for_function(
+        "text => document.querySelector('.told').textContent.startsWith(text)", arg=f"{weight:.3f}"
+    )
     assert "looks at" in said.inner_text()
     page.keyboard.press("Enter")
     page.wait_for_function("() => location.hash.includes('rows=1')")
@@ -83,7 +85,9 @@ def test_a_head_chosen_small_is_shown_large_and_the_link_keeps_it(page, browser,
     other = page.context.new_page()
     other.goto(page.url)
     other.wait_for_selector("section[data-kind] h2")
-    other.wait_for_function("() => document.querySelector('section[data-kind] h2').textContent.includes('head 3')")
+    other.wait_for_function(
+        "() => document.querySelector('section[data-kind] h2').textContent.includes('head 3')"
+    )
     other.close()
 
 

@@ -182,7 +182,7 @@ class Api:
     def export(self, request: Request) -> Reply:
         """The self-contained page."""
         desk, body = self._desk, inner(request.body)
-        view = fields.short_text(request.body, "view", 2000) if "view" in request.body else ""
+        view = fields.short_text({"view": "#/attention", **request.body}, "view", 2000)
         limit = desk.offer.max_trace_tokens
         found = desk.work(
             request, body, lambda model: model.tracer.trace(desk.asked(model, body), limit, qkv=True)
