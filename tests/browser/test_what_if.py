@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from looking import SENTENCE, choose, chosen, open_page
+from browser.conftest import SENTENCE
+from browser.looking import choose, chosen, open_page
 from regard.tasks.translator import Translator
 from regard.trace.interventions import KINDS, Head, HideSource
 
@@ -136,7 +137,9 @@ def test_the_sentence_is_written_anew_in_its_place(page, translator):
     page.get_by_role("textbox", name="target text").press("Enter")
     page.wait_for_function("() => regard.app.a.value.target.forced")
     forced = translator.trace("mi so", target="os im")
-    assert page.evaluate("() => regard.app.a.value.target.logprob") == pytest.approx(forced.target.logprob, abs=1e-3)
+    assert page.evaluate("() => regard.app.a.value.target.logprob") == pytest.approx(
+        forced.target.logprob, abs=1e-3
+    )
     page.get_by_role("button", name="search again").click()
     page.wait_for_function("() => !regard.app.a.value.target.forced")
 

@@ -1,5 +1,6 @@
 """The table of addresses: what may be asked of a model, and who answers it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from time import perf_counter
 
@@ -11,14 +12,17 @@ from regard.explorer.fields import Body
 from regard.explorer.files import file_routes
 from regard.explorer.lines import translated
 from regard.explorer.reply import HTML, Reply, Request, RequestError, Route, Routes, reply
+from regard.explorer.run import Run
+from regard.explorer.training import named, training_routes
 from regard.trace.html import document, front_end
 
 MOST_LINES = 100
 
 
-def routes(desk: Desk) -> Routes:
-    """Everything there is: the page's files and the questions it can ask."""
-    api = Api(desk)
+def routes(desk: Desk, others: Sequence[Run] = ()) -> Routes:
+    """Everything there is: the page's files and the questions it can ask; `others` have curves only."""
+    runs = [*([] if desk.run is None else [desk.run]), *others]
+    api = Api(desk, runs)
     posts: dict[str, Route] = {
         "translate": api.translate,
         "trace": api.trace,
@@ -26,16 +30,14 @@ def routes(desk: Desk) -> Routes:
     }
     found: dict[str, dict[str, Route]] = {f"/api/{name}": {"POST": route} for name, route in posts.items()}
     found["/api/info"] = {"GET": api.info}
-    if desk.run is not None:
-        found[f"/api/runs/{desk.run.id}/metrics"] = {"GET": api.metrics}
-    return {**file_routes(front_end()), **found}
+    return {**file_routes(front_end()), **training_routes(runs), **found}
 
 
 class Api:
     """One method for each question."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, runs: Sequence[Run]) -> None:
+        self._desk, self._runs = desk, runs
 
     def info(self, request: Request) -> Reply:
         """What there is to look into."""
@@ -43,7 +45,8 @@ class Api:
         facts, found = self._desk.work(
             request, {}, lambda model: (model.tracer.facts(), blocks(model.config))
         )
-        named = None if run is None else {"id": run.id, "name": run.name, "checkpoints": run.checkpoints}
+        names = named(self._runs)
+        own = None if run is None else {**names[0], "checkpoints": run.checkpoints}
         return reply(
             {
                 "regard": __version__,
@@ -52,7 +55,8 @@ class Api:
                 "limits": {"max_trace_tokens": offer.max_trace_tokens},
                 "search": {"beam": offer.search.beam, "alpha": offer.search.alpha},
                 "example": offer.example,
-                "run": named,
+                "run": own,
+                "others": names[1:],
                 "blocks": found,
             }
         )
@@ -91,13 +95,6 @@ class Api:
         )
         headers = {"Content-Disposition": 'attachment; filename="translation.html"'}
         return Reply(document(found, view).encode(), HTML, headers=headers)
-
-    def metrics(self, request: Request) -> Reply:
-        """The rows of the training since the last time."""
-        since = request.query.get("since", "0")
-        if self._desk.run is None or not (since.isascii() and since.isdecimal() and len(since) < 10):
-            raise RequestError("bad_value", "since must be a whole number from 0 up")
-        return reply(self._desk.run.metrics.since(int(since)))
 
 
 def inner(body: Body) -> Body:
