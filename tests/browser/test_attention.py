@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from looking import SENTENCE, open_page
+from browser.conftest import SENTENCE
+from browser.looking import open_page
 from regard.trace.interventions import KINDS
 
 
