@@ -46,7 +46,10 @@ class Translator:
         spare: Spare | None = None,
         also: tuple[Path, ...] = (),
     ) -> None:
-        """`reader` is what alignments and confidences are asked of; `spare` does what the engine cannot."""
+        """`reader` is what alignments and confidences are asked of; `how` says what computes.
+
+        `spare` does what the engine cannot, and `also` are models that write together with this one.
+        """
         self.how = how
         self._engine = engine
         self._tokenizer = tokenizer
