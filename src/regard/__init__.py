@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regard.tasks.asked import Asked
     from regard.tasks.translator import Translator
     from regard.text.glossary import Glossary
+    from regard.trace.trace import Trace
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "RegardError",
     "Sampling",
     "SearchConfig",
+    "Trace",
     "Transformer",
     "Translation",
     "Translator",
@@ -41,6 +43,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "Sampling": "regard.search.config",
     "SearchConfig": "regard.search.config",
+    "Trace": "regard.trace.trace",
     "Transformer": "regard.model.transformer",
     "Translation": "regard.tasks.answer",
     "Translator": "regard.tasks.translator",

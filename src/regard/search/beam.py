@@ -1,5 +1,7 @@
 """Beam search: the likeliest hypotheses side by side, and the best that ended (section 6.1)."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
@@ -15,6 +17,9 @@ from regard.search.step import State, Step
 STILL_FULL = 0.75
 """Sentences that are done leave the batch when no more than this share is left: to move the others costs."""
 
+Watch = Callable[[Beams, Tensor, Tensor, Beams, Tensor], None]
+"""Told of each step: beams before, logits and their norm, beams after, and the rows they go on from."""
+
 
 def beam(
     model: Step[State],
@@ -24,8 +29,9 @@ def beam(
     bounds: Bounds,
     config: SearchConfig,
     bans: Bans | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each sentence, the best first.
+    """The best hypotheses of each sentence, the best first; whoever wants to see how may `watch`.
 
     In each step every open hypothesis is continued by every token, and the likeliest
     continuations of all are kept. One that ends keeps its place in the beam, so that a beam of
@@ -57,7 +63,10 @@ def beam(
         if bans is not None:
             free = bounds.forced(now, eos) == FREE
             bans.apply(logits.unflatten(0, beams.score.shape), beams.written[:, :, : length - 1], free)
-        beams, parents = search.advance(beams, bounds, logits, norm, now)
+        before = beams
+        beams, parents = search.advance(before, bounds, logits, norm, now)
+        if watch is not None:
+            watch(before, logits, norm, beams, parents)
         state = model.reorder(state, parents)
         left = (going_on := search.can_win(beams, bounds)).nonzero()[:, 0]
         if len(left) <= STILL_FULL * len(rows):

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ from regard.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
+    from regard.tasks.tracing import Tracer
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -69,6 +70,8 @@ class Ready(NamedTuple):
     spare: Spare | None = None
     also: tuple[Path, ...] = ()
     """The other models that it writes together with."""
+    tracer: "Callable[[], Tracer] | None" = None
+    """Makes what looks into translations, when it is first wanted; None: several models write together."""
 
 
 def ready(
@@ -133,8 +136,15 @@ def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
     from regard.engine.edges import edges
     from regard.engine.forced import ForcedEngine
 
+    def tracer() -> "Tracer":  # each time anew: the model may have learnt since
+        from regard.tasks.identity import identity_in_memory
+        from regard.tasks.tracing import Tracer
+
+        return Tracer(model, tokenizer, identity_in_memory(model))
+
     batch_tokens = MANY_TOKENS if next(model.parameters()).is_cuda else BATCH_TOKENS
-    return Ready(EagerEngine(model, edges(tokenizer)), tokenizer, batch_tokens, ForcedEngine(model))
+    engine = EagerEngine(model, edges(tokenizer))
+    return Ready(engine, tokenizer, batch_tokens, ForcedEngine(model), tracer=tracer)
 
 
 def on_gpu(device: Device) -> bool:
@@ -150,7 +160,15 @@ def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Re
     from regard.engine.ctranslate import CTranslateEngine
 
     engine = CTranslateEngine(folder.path, folder.config, precision, threads)
-    return Ready(engine, folder.tokenizer, MANY_TOKENS, how=How("ctranslate2", engine.precision))
+
+    @cache
+    def tracer() -> "Tracer":
+        from regard.tasks.folder import load_model
+
+        return _tracer(folder, load_model(folder.path).transformer)
+
+    how = How("ctranslate2", engine.precision)
+    return Ready(engine, folder.tokenizer, MANY_TOKENS, how=how, tracer=tracer)
 
 
 def _lacking(folder: Folder, precision: Precision, search: SearchConfig, asked: Asked) -> str | None:
@@ -204,4 +222,19 @@ def _torch(folder: Folder, device: Device, precision: Precision, threads: int | 
     lean = Lean(transformer, exactly)
     engine = (GraphEngine if gpu else EagerEngine)(lean, edges(model.tokenizer))
     batch_tokens = MANY_TOKENS if gpu else BATCH_TOKENS
-    return Ready(engine, model.tokenizer, batch_tokens, ForcedEngine(transformer), How("torch", exactly))
+    tracer = cache(lambda: _tracer(folder, transformer))
+    return Ready(
+        engine,
+        model.tokenizer,
+        batch_tokens,
+        ForcedEngine(transformer),
+        How("torch", exactly),
+        tracer=tracer,
+    )
+
+
+def _tracer(folder: Folder, transformer: "Transformer") -> "Tracer":
+    from regard.tasks.identity import identity_of_folder
+    from regard.tasks.tracing import Tracer
+
+    return Tracer(transformer, folder.tokenizer, identity_of_folder(folder.path, folder.manifest))

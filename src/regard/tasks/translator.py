@@ -25,9 +25,13 @@ from regard.tasks.wishes import Wishes
 from regard.text.sentences import join
 from regard.text.tokenizer import Tokenizer
 from regard.text.word_pieces import word_of_each
+from regard.trace.request import MAX_TRACE_TOKENS
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
+    from regard.tasks.tracing import Tracer
+    from regard.trace.interventions import Intervention
+    from regard.trace.trace import Trace
 
 HALF = re.compile("[\ud800-\udfff]")
 """What is no character, though Python lets a text have it."""
@@ -45,10 +49,12 @@ class Translator:
         how: How = EXACT,
         spare: Spare | None = None,
         also: tuple[Path, ...] = (),
+        tracer: "Callable[[], Tracer] | None" = None,
     ) -> None:
         """`reader` is what alignments and confidences are asked of; `how` says what computes.
 
         `spare` does what the engine cannot, and `also` are models that write together with this one.
+        `tracer` makes what looks inside.
         """
         self.how = how
         self._engine = engine
@@ -57,6 +63,7 @@ class Translator:
         self._reader = reader
         self._spare, self._instead = spare, None
         self._also = also
+        self._make_tracer = tracer
         self._piece = cache(tokenizer.piece)  # so that millions of tokens are few texts
 
     @classmethod
@@ -127,6 +134,45 @@ class Translator:
             self._instead = Translator(*spare.load())
             say(Choice(self._instead.how.engine, why))
         return self._instead
+
+    def trace(
+        self,
+        text: str,
+        *,
+        beam: int = PAPER.beam,
+        alpha: float = PAPER.alpha,
+        top_k: int = 10,
+        prefix: str | Sequence[int] = (),
+        target: str | Sequence[int] | None = None,
+        interventions: "Sequence[Intervention]" = (),
+        max_tokens: int = MAX_TRACE_TOKENS,
+        qkv: bool = False,
+    ) -> "Trace":
+        """One translation and all that produced it: attention, candidates, the beam; docs/trace.md.
+
+        It may be told how to begin (`prefix`), or be given whole (`target`), as text or as token ids,
+        and the model may be changed (`interventions`). Whatever the engine, the torch model is looked
+        into, in fp32.
+        """
+        _refuse_no_texts([text])
+        tracer = self.tracer
+        request = tracer.request(
+            text,
+            beam=beam,
+            alpha=alpha,
+            top_k=top_k,
+            prefix=prefix,
+            target=target,
+            interventions=interventions,
+        )
+        return tracer.trace(request, max_tokens, qkv)
+
+    @property
+    def tracer(self) -> "Tracer":
+        """What looks into translations; the torch model is loaded for it if it is not there yet."""
+        if self._make_tracer is None:
+            raise ConfigError("several models that write together cannot be looked into; load one of them")
+        return self._make_tracer()
 
     def _search(
         self, work: Sequence[Portion], search: SearchConfig, asked: Asked, on_done: Callable[[int], None]

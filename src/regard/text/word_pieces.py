@@ -1,4 +1,4 @@
-"""Which word each piece belongs to; a word is what stands between white space."""
+"""Which word each piece belongs to, and where it stands; a word is what stands between white space."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
@@ -23,6 +23,28 @@ def word_of_each(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int | None]:
     return [
         next((at for at in word_at[start:end] if at is not None), None) for start, end in pairwise(starts)
     ]
+
+
+def span_of_each(tokenizer: Tokenizer, ids: Sequence[int]) -> list[tuple[int, int]]:
+    """For each piece its first character in `detokenize(ids)`, and the first after it.
+
+    The space before a word is not counted as part of its piece. Pieces that spell one character
+    together all have that character; one that spells nothing has none.
+    """
+    spelt = [_bytes_of(tokenizer, id) for id in ids]
+    characters = list(_characters(ids, spelt))
+    at = [place for place, (_, size) in enumerate(characters) for _ in range(size)]  # by byte
+    lost = bool(characters) and characters[0][0] == " "  # the space before the first word is not in the text
+    found = []
+    for start, end in pairwise(accumulate(map(len, spelt), initial=0)):
+        first, last = (at[start], at[end - 1] + 1) if end > start else (_place(at, start),) * 2
+        first += last - first > 1 and characters[first][0] == " "
+        found.append((max(first - lost, 0), max(last - lost, 0)))
+    return found
+
+
+def _place(at: Sequence[int], byte: int) -> int:
+    return at[byte] if byte < len(at) else (at[-1] + 1 if at else 0)
 
 
 def _characters(ids: Sequence[int], spelt: Sequence[bytes]) -> Iterator[tuple[str, int]]:

@@ -1,0 +1,1 @@
+"""One translation, looked into: every number that produced it, as plain arrays and JSON."""

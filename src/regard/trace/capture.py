@@ -1,0 +1,161 @@
+"""One teacher-forced pass in which every sublayer is asked what it reads, weighs and says.
+
+The causal mask makes this pass equal to writing token by token, so the search pays nothing for it.
+The model is asked, not watched: nothing is left behind in it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.model.attention import Memory, MultiHeadAttention
+from regard.model.layers import DecoderLayer, EncoderLayer, Residual
+from regard.model.transformer import Transformer, positions
+from regard.model.visible import CAUSAL, Visible, padded
+from regard.trace.interventions import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """One attention over one sentence, all heads."""
+
+    weights: Float[Tensor, "heads query key"]
+    query: Float[Tensor, "heads query d_k"]
+    key: Float[Tensor, "heads key d_k"]
+    value: Float[Tensor, "heads key d_k"]
+    value_norm: Float[Tensor, "heads key"]
+    """Of each value times its head's part of W^O: what the key adds if all weight lies on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """A sublayer, and what passed through it."""
+
+    name: str
+    """1.self, 1.cross, 1.ffn: layers are counted from 1."""
+    read: Float[Tensor, "length d_model"]
+    said: Float[Tensor, "length d_model"]
+    added: Float[Tensor, "length d_model"]
+    """What it said, as it was added to the stream."""
+    stream: Float[Tensor, "length d_model"]
+    """What left it, for the next sublayer."""
+    attended: Attended | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """A whole pass."""
+
+    source_embedded: Float[Tensor, "source d_model"]
+    target_embedded: Float[Tensor, "target d_model"]
+    encoder: tuple[Passed, ...]
+    decoder: tuple[Passed, ...]
+    encoded: Float[Tensor, "source d_model"]
+    """What the decoder sees of the source."""
+    logits: Float[Tensor, "target vocab"]
+    """Row t predicts target token t."""
+
+    def attended(self, kind: Kind) -> list[Attended]:
+        """Of each layer."""
+        passed = self.encoder if kind == "encoder" else self.decoder
+        ending = ".cross" if kind == "cross" else ".self"
+        return [each.attended for each in passed if each.attended and each.name.endswith(ending)]
+
+    def layer_ends(self) -> list[Float[Tensor, "target d_model"]]:
+        """What leaves each decoder layer."""
+        return [each.stream for each in self.decoder if each.name.endswith(".ffn")]
+
+
+@torch.inference_mode()
+def capture(
+    model: Transformer,
+    source: Int[Tensor, "1 source"],
+    keep: Bool[Tensor, "1 source"],
+    target_in: Int[Tensor, "1 target"],
+) -> Captured:
+    """The model reads the source and the target so far, all positions in one pass."""
+    visible = padded(keep)
+    x = source_embedded = model.source_embedding(source, positions(source))
+    encoder: list[Passed] = []
+    for number, layer in enumerate(model.encoder.layers, start=1):
+        x = _encoder_layer(cast(EncoderLayer, layer), number, x, visible, encoder)
+    encoded = model.encoder.norm(x)
+    x = target_embedded = model.target_embedding(target_in, positions(target_in))
+    decoder: list[Passed] = []
+    for number, (layer, past) in enumerate(
+        zip(model.decoder.layers, model.decoder.start(encoded), strict=True), start=1
+    ):
+        x = _decoder_layer(cast(DecoderLayer, layer), number, x, past.source, visible, decoder)
+    return Captured(
+        source_embedded[0],
+        target_embedded[0],
+        tuple(encoder),
+        tuple(decoder),
+        encoded[0],
+        model.output(model.decoder.norm(x))[0],
+    )
+
+
+def target_rows(target: Sequence[int], bos: int, device: torch.device) -> Int[Tensor, "1 target"]:
+    """What the decoder reads to write these tokens: each sees those before it."""
+    return torch.tensor([[bos, *target[:-1]]], device=device)
+
+
+def _encoder_layer(
+    layer: EncoderLayer, number: int, x: Tensor, visible: Visible, passed: list[Passed]
+) -> Tensor:
+    look = _looking(layer.self_attention, None, visible)
+    x = _through(f"{number}.self", layer.around_attention, x, look, passed)
+    return _through(f"{number}.ffn", layer.around_feed_forward, x, _plain(layer.feed_forward), passed)
+
+
+def _decoder_layer(
+    layer: DecoderLayer, number: int, x: Tensor, memory: Memory, visible: Visible, passed: list[Passed]
+) -> Tensor:
+    look_back = _looking(layer.self_attention, None, CAUSAL)
+    x = _through(f"{number}.self", layer.around_self_attention, x, look_back, passed)
+    look_at_source = _looking(layer.cross_attention, memory, visible)
+    x = _through(f"{number}.cross", layer.around_cross_attention, x, look_at_source, passed)
+    return _through(f"{number}.ffn", layer.around_feed_forward, x, _plain(layer.feed_forward), passed)
+
+
+Saying = Callable[[Tensor], tuple[Tensor, Attended | None]]
+"""What a sublayer says of what it reads, and where it looked if it did."""
+
+
+def _through(name: str, around: Residual, x: Tensor, say: Saying, passed: list[Passed]) -> Tensor:
+    """What leaves the sublayer; the norm is where the model has it, because the model puts it there."""
+    heard: list[tuple[Tensor, Tensor, Attended | None]] = []
+
+    def sublayer(y: Tensor) -> Tensor:
+        said, attended = say(y)
+        heard.append((y, said, attended))
+        return said
+
+    after = around(x, sublayer)
+    ((read, said, attended),) = heard
+    added = around.norm(said) if around.place == "literal" else said
+    passed.append(Passed(name, read[0], said[0], added[0], after[0], attended))
+    return after
+
+
+def _plain(feed_forward: Callable[[Tensor], Tensor]) -> Saying:
+    return lambda y: (feed_forward(y), None)
+
+
+def _looking(attention: MultiHeadAttention, memory: Memory | None, visible: Visible) -> Saying:
+    """Attention over the memory, or else over what is read itself."""
+
+    def say(y: Tensor) -> tuple[Tensor, Attended]:
+        seen = attention.remember(y) if memory is None else memory
+        query = attention.query(y).unflatten(-1, (attention.heads, -1)).transpose(1, 2)
+        into = attention.output.weight.unflatten(1, (attention.heads, -1))  # d_model heads d_k
+        norms = torch.einsum("hsk,dhk->hsd", seen.value[0], into).norm(dim=-1)
+        weights = attention.weights(y, seen, visible)[0]
+        return attention(y, seen, visible), Attended(weights, query[0], seen.key[0], seen.value[0], norms)
+
+    return say

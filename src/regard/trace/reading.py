@@ -1,0 +1,113 @@
+"""A captured pass as plain values: what was likely at each step, and what each layer would have said."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.model.transformer import Transformer
+from regard.search.highest import highest
+from regard.trace.capture import Captured, Passed
+from regard.trace.heads import facts
+from regard.trace.interventions import KINDS
+from regard.trace.parts import Candidate, Guess, HeadFacts, Step
+from regard.trace.tokens import Names
+from regard.trace.trace import Projections, Residual
+
+
+@torch.inference_mode()
+def steps(
+    logits: Float[Tensor, "target vocab"], target: Sequence[int], top_k: int, names: Names
+) -> tuple[list[Step], list[float]]:
+    """The choice at each place, and the log-probability of what was taken there."""
+    logs = logits.float().log_softmax(dim=1)
+    taken = torch.tensor(target, device=logs.device)[:, None]
+    chosen = logs.gather(1, taken)
+    entropy = -(logs.exp() * logs).sum(dim=1)
+    values, ids = highest(logs, min(top_k, logs.shape[1]))
+    before = torch.arange(logs.shape[1], device=logs.device) < taken  # equals in the order of their ids
+    rank = 1 + ((logs > chosen) | ((logs == chosen) & before)).sum(dim=1)
+    rows = zip(entropy.tolist(), rank.tolist(), ids.tolist(), values.tolist(), strict=True)
+    found = [
+        Step(t, max(spread, 0.0), place, _candidates(row, value, names))
+        for t, (spread, place, row, value) in enumerate(rows)
+    ]
+    return found, chosen[:, 0].tolist()
+
+
+@torch.inference_mode()
+def lens(
+    model: Transformer, captured: Captured, target: Sequence[int], names: Names
+) -> tuple[tuple[Guess, ...], ...]:
+    """The output projection, after the final norm where the model has one, applied to every decoder layer."""
+    taken = torch.tensor(target, device=model.device)[:, None]
+    found = []
+    for end in captured.layer_ends():
+        probabilities = model.output(model.decoder.norm(end)).float().softmax(dim=1)
+        best, ids = probabilities.max(dim=1)
+        rows = zip(ids.tolist(), best.tolist(), probabilities.gather(1, taken)[:, 0].tolist(), strict=True)
+        found.append(
+            tuple(Guess(id, names.text(id), names.piece(id), prob, final) for id, prob, final in rows)
+        )
+    return tuple(found)
+
+
+def attention(captured: Captured) -> dict[str, Float[np.ndarray, "layers heads query key"]]:
+    """The weights of all heads, by kind."""
+    return {kind: _stacked([each.weights for each in captured.attended(kind)]) for kind in KINDS}
+
+
+def value_norms(captured: Captured) -> dict[str, Float[np.ndarray, "layers heads key"]]:
+    return {kind: _stacked([each.value_norm for each in captured.attended(kind)]) for kind in KINDS}
+
+
+def residual(captured: Captured) -> dict[str, Residual]:
+    """How long the vectors are in each stack, point by point."""
+    return {
+        "encoder": _norms(captured.source_embedded, captured.encoder),
+        "decoder": _norms(captured.target_embedded, captured.decoder),
+    }
+
+
+def head_facts(
+    attention: dict[str, Float[np.ndarray, "layers heads query key"]],
+) -> dict[str, tuple[tuple[HeadFacts, ...], ...]]:
+    """Of every head, by kind and layer."""
+    return {
+        kind: tuple(tuple(facts(kind, head) for head in layer) for layer in attention[kind]) for kind in KINDS
+    }
+
+
+def projections(captured: Captured) -> dict[str, Projections]:
+    """Queries, keys and values of every layer."""
+    return {
+        kind: Projections(
+            tuple(range(1, len(every := captured.attended(kind)) + 1)),
+            _stacked([each.query for each in every]),
+            _stacked([each.key for each in every]),
+            _stacked([each.value for each in every]),
+        )
+        for kind in KINDS
+    }
+
+
+def _candidates(ids: Sequence[int], values: Sequence[float], names: Names) -> tuple[Candidate, ...]:
+    pairs = zip(ids, values, strict=True)
+    return tuple(Candidate(id, names.text(id), names.piece(id), value) for id, value in pairs)
+
+
+def _norms(embedded: Float[Tensor, "length d_model"], passed: Sequence[Passed]) -> Residual:
+    stream = [embedded, *(each.stream for each in passed)]
+    update = [embedded, *(each.added for each in passed)]
+    points = ("embed", *(each.name for each in passed))
+    return Residual(points, _lengths(stream), _lengths(update))
+
+
+def _lengths(vectors: Sequence[Float[Tensor, "length d_model"]]) -> Float[np.ndarray, "points length"]:
+    return torch.stack([each.norm(dim=-1) for each in vectors]).float().cpu().numpy()
+
+
+def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
+    return torch.stack(list(tensors)).float().cpu().numpy()

@@ -1,0 +1,83 @@
+"""What is to be traced, and how: the same request to the same model gives the same trace."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from regard.engine.engine import EXTRA
+from regard.errors import ConfigError, DataError, require
+from regard.search.config import PAPER, SearchConfig
+from regard.trace.interventions import Intervention, intervention_from_json, intervention_to_json
+
+MAX_TRACE_TOKENS = 256
+"""Tokens of either side, the end mark among them: all weights of a longer one fill many megabytes."""
+
+
+class LengthError(DataError):
+    """A text with more tokens than may be traced; it can be translated all the same."""
+
+    def __init__(self, what: str, tokens: int, limit: int) -> None:
+        super().__init__(
+            f"{what} has {tokens} tokens, and at most {limit} can be traced; shorten it, or raise the limit "
+            "(max_tokens, --max-trace-tokens)"
+        )
+        self.limit = limit
+
+
+@dataclass(frozen=True)
+class Request:
+    """One translation to be looked into."""
+
+    text: str
+    beam: int = PAPER.beam
+    alpha: float = PAPER.alpha
+    max_extra: int = EXTRA
+    """Tokens that the translation may be longer than its source."""
+    top_k: int = 10
+    prefix: tuple[int, ...] = ()
+    """The token ids it begins with."""
+    target: tuple[int, ...] | None = None
+    """The token ids of the whole translation, without marks; None: it is searched for."""
+    interventions: tuple[Intervention, ...] = ()
+
+    def __post_init__(self) -> None:
+        SearchConfig(self.beam, self.alpha)  # refuses what cannot work
+        require(self.top_k >= 1, "top_k", self.top_k, "it must be at least 1")
+        require(self.max_extra >= 0, "max_extra", self.max_extra, "it must be a number from 0 up")
+        if self.target is not None and self.prefix:
+            raise ConfigError("a beginning and a whole translation cannot both be given; leave one out")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "beam": self.beam,
+            "alpha": self.alpha,
+            "max_extra": self.max_extra,
+            "top_k": self.top_k,
+            "prefix": list(self.prefix),
+            "target": None if self.target is None else list(self.target),
+            "interventions": [intervention_to_json(each) for each in self.interventions],
+        }
+
+    @staticmethod
+    def from_json(said: Mapping[str, Any]) -> "Request":
+        """What `to_json` wrote."""
+        target = said["target"]
+        return Request(
+            said["text"],
+            said["beam"],
+            said["alpha"],
+            said["max_extra"],
+            said["top_k"],
+            tuple(said["prefix"]),
+            None if target is None else tuple(target),
+            tuple(intervention_from_json(each) for each in said["interventions"]),
+        )
+
+
+def trace_id(model_id: str, request: Request) -> str:
+    """The SHA-256 of both."""
+    said = json.dumps([model_id, request.to_json()], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,102 @@
+"""A model with something changed, sharing everything else with the model it was made from."""
+
+import copy
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor, nn
+
+from regard.model.attention import MultiHeadAttention
+from regard.model.layers import DecoderLayer, EncoderLayer, Residual
+from regard.model.transformer import Transformer
+from regard.trace.interventions import Head, HideSource, Intervention, Kind, Positions, Sublayer
+
+
+def changed(model: Transformer, interventions: Sequence[Intervention]) -> Transformer:
+    """A copy that answers as in use, with these changes; parameters that stay the same are shared.
+
+    So the model itself needs no flag for being looked at, and may go on learning meanwhile.
+    """
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    other = copy.deepcopy(model, memo=cast(dict[int, object], shared)).eval()
+    with torch.no_grad():
+        for intervention in interventions:
+            match intervention:
+                case Head():
+                    _change_head(attention_of(other, intervention.kind, intervention.layer), intervention)
+                case Sublayer():
+                    _skip(*_sublayer(other, intervention))
+                case Positions():
+                    _forget_positions(other)
+                case HideSource():
+                    pass  # the model stays as it is: `visible_source` hides them
+    return other
+
+
+def visible_source(interventions: Sequence[Intervention], length: int) -> Bool[Tensor, "1 source"]:
+    """Which source tokens may be looked at."""
+    keep = torch.ones(1, length, dtype=torch.bool)
+    for intervention in interventions:
+        if isinstance(intervention, HideSource):
+            keep[0, list(intervention.positions)] = False
+    return keep
+
+
+def attention_of(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttention:
+    """Of a layer counted from 1."""
+    if kind == "encoder":
+        return cast(EncoderLayer, model.encoder.layers[layer - 1]).self_attention
+    decoder = cast(DecoderLayer, model.decoder.layers[layer - 1])
+    return decoder.self_attention if kind == "decoder" else decoder.cross_attention
+
+
+def _change_head(attention: MultiHeadAttention, head: Head) -> None:
+    width = attention.query.out_features // attention.heads
+    place = slice((head.head - 1) * width, head.head * width)
+    if head.mode == "zero":
+        _own(attention.output)
+        attention.output.weight[:, place] = 0.0
+    else:  # no query, so all scores are equal
+        _own(attention.query)
+        attention.query.weight[place] = 0.0
+        attention.query.bias[place] = 0.0
+
+
+def _sublayer(model: Transformer, sublayer: Sublayer) -> tuple[nn.Linear, Residual]:
+    """What writes the sublayer's answer, and what is around it."""
+    stack = model.encoder if sublayer.stack == "encoder" else model.decoder
+    layer = cast(EncoderLayer | DecoderLayer, stack.layers[sublayer.layer - 1])
+    if sublayer.which == "ffn":
+        return layer.feed_forward.outer, layer.around_feed_forward
+    if isinstance(layer, EncoderLayer):
+        return layer.self_attention.output, layer.around_attention
+    if sublayer.which == "self":
+        return layer.self_attention.output, layer.around_self_attention
+    return layer.cross_attention.output, layer.around_cross_attention
+
+
+def _skip(last: nn.Linear, around: Residual) -> None:
+    _silence(last)
+    if around.place == "literal":  # the norm stands behind it, and would make something of nothing
+        _silence(around.norm)
+
+
+def _silence(module: nn.Linear | nn.LayerNorm) -> None:
+    _own(module)
+    module.weight.zero_()
+    module.bias.zero_()
+
+
+def _forget_positions(model: Transformer) -> None:
+    for embedding in (model.source_embedding, model.target_embedding):
+        table = embedding.positions.table
+        nothing = torch.zeros_like(table)
+        embedding.positions.table = nn.Parameter(nothing) if isinstance(table, nn.Parameter) else nothing
+
+
+def _own(module: nn.Linear | nn.LayerNorm) -> None:
+    """Gives a module of the copy parameters that nobody else has."""
+    module.weight = nn.Parameter(module.weight.clone(), requires_grad=False)
+    module.bias = nn.Parameter(module.bias.clone(), requires_grad=False)

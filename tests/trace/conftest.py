@@ -1,0 +1,29 @@
+"""A random model that reads and writes, and what it translates."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.model.transformer import Transformer
+from regard.tasks.identity import identity_in_memory
+from regard.tasks.tracing import Tracer
+from regard.text.tokenizer import learn_tokenizer
+
+TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
+
+
+@pytest.fixture
+def tokenizer():
+    return learn_tokenizer(TEXTS, 300)
+
+
+@pytest.fixture
+def model(micro, tokenizer):
+    torch.manual_seed(0)
+    return Transformer(replace(micro, vocab_size=tokenizer.vocab_size)).eval()
+
+
+@pytest.fixture
+def tracer(model, tokenizer):
+    return Tracer(model, tokenizer, identity_in_memory(model))

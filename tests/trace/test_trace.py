@@ -1,0 +1,83 @@
+import json
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+
+import regard
+from regard.errors import DataError, RegardError
+from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+from regard.trace.trace import Trace
+
+SCHEMA = json.loads(files("regard.trace").joinpath("trace.v1.schema.json").read_text("utf-8"))
+
+
+def valid(trace):
+    said = json.loads(trace.dumps())
+    jsonschema.Draft202012Validator(SCHEMA).validate(said)
+    return said
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_kind_of_trace_keeps_to_the_schema(tracer):
+    everything = (
+        Head("cross", 2, 3),
+        Head("encoder", 1, 1, "uniform"),
+        Sublayer("decoder", 1, "ffn"),
+        Positions(),
+        HideSource((1,)),
+    )
+    valid(tracer.trace(tracer.request("the cat sees a dog")))
+    valid(tracer.trace(tracer.request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
+    valid(tracer.trace(tracer.request("the cat é", target="", interventions=everything)))
+    assert valid(tracer.trace(tracer.request("the cat", target="a dog")))["target"]["forced"]
+
+
+def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
+    trace = tracer.trace(tracer.request("the cat sees a dog", interventions=[Head("cross", 1, 2)]), qkv=True)
+    trace.save(tmp_path / "t.json")
+    loaded = regard.Trace.load(tmp_path / "t.json")
+    assert loaded.dumps() == trace.dumps()
+    assert loaded.request == trace.request
+    for kind, weights in trace.attention.items():
+        assert loaded.attention[kind] == pytest.approx(weights, abs=1e-5)
+        assert np.array_equal(loaded.attention[kind] == 0, np.rint(weights * 65_535) == 0)
+
+
+def test_every_token_that_is_named_has_its_piece(tracer):
+    trace = tracer.trace(tracer.request("the cat sees a dog"))
+    assert all(trace.pieces[token.id] == token.piece for token in trace.target.tokens)
+    named = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
+    assert named | set(trace.beam.greedy.tokens) <= set(trace.pieces)
+
+
+def test_what_a_later_version_adds_is_ignored_and_what_it_changes_is_refused(tracer):
+    said = tracer.trace(tracer.request("the cat")).to_json()
+    added = {**said, "new": 1, "target": {**said["target"], "mood": "calm"}}
+    assert Trace.from_json(added).target.text == said["target"]["text"]
+    with pytest.raises(DataError, match="version 2, this regard reads 1; upgrade"):
+        Trace.from_json({**said, "version": 2})
+    with pytest.raises(DataError, match="no trace"):
+        Trace.from_json({})
+    del added["steps"]
+    with pytest.raises(DataError, match="incomplete or damaged: 'steps'"):
+        Trace.from_json(added)
+
+
+def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
+    (tmp_path / "t.json").write_text("{")
+    with pytest.raises(DataError, match="t.json cannot be read as a trace"):
+        Trace.load(tmp_path / "t.json")
+    with pytest.raises(RegardError, match="end it in .json"):
+        tracer.trace(tracer.request("the cat")).save(tmp_path / "t.png")
+
+
+def test_long_traces_are_packed_in_fewer_bits(tracer):
+    trace = tracer.trace(tracer.request("the cat"))
+    assert trace.to_json()["attention"]["cross"]["dtype"] == "u16"
+    long = Trace(**{**vars(trace), "source": regard.trace.parts.Side("", trace.source.tokens * 50)})
+    assert long.to_json()["attention"]["cross"]["dtype"] == "u8"
