@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from looking import SENTENCE, open_page
+from browser.conftest import SENTENCE
+from browser.looking import open_page
 from regard.trace.interventions import KINDS
 
 
@@ -77,7 +78,7 @@ def test_a_cell_is_told_to_those_who_use_the_keyboard(page, translator):
     page.wait_for_function("() => !location.hash.includes('rows=')")
 
 
-def test_a_head_chosen_small_is_shown_large_and_the_link_keeps_it(page, browser, server):
+def test_a_head_chosen_small_is_shown_large_and_the_link_keeps_it(page):
     open_page(page, "#/attention?kind=encoder")
     page.get_by_role("option", name="layer 1 head 3").click()
     page.wait_for_function("() => location.hash.includes('layer=1') && location.hash.includes('head=3')")

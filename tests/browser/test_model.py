@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from browser.looking import choose, chosen, open_page, shown_trace
 
+from browser.looking import choose, chosen, open_page, shown_trace
 from regard.explorer.blocks import blocks
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
