@@ -21,7 +21,7 @@ Train a Transformer on two text files, and translate with it.
   regard score my --source test.en --reference test.fr    how good it is
   regard explore my                                       look inside its translations, in the browser
   regard look my "A sentence."                            how a translation came about, in the terminal
-  regard trace my "A sentence." -o sentence.json          the same as data, as a figure (.svg), or as a page (.html)
+  regard trace my "A sentence." -o sentence.json          the same as data, figure (.svg) or page (.html)
 """
 
 

@@ -7,7 +7,7 @@ from regard.trace.embeddings import InTwoContexts
 from regard.trace.pack import pack
 from regard.trace.positions import Survival, tables
 from regard.trace.rollout import rollout, through_encoder
-from regard.trace.tokens import piece_shown
+from regard.trace.tokens import Names
 from regard.trace.trace import Trace
 
 SAME = 1 - 1e-5
@@ -20,7 +20,7 @@ def near(model: Model, word: str, count: int, side: Literal["source", "target"])
     found = model.tracer.neighbours(word, count, side)
     (ids,) = model.tokenizer.tokenize([word.strip()])
     return {
-        "piece": "".join(piece_shown(model.tokenizer, id) for id in ids),
+        "piece": "".join(map(Names(model.tokenizer).piece, ids)),
         "id": ids[0] if len(ids) == 1 else None,
         "neighbours": [{"id": each.id, "text": each.piece, "cosine": each.cosine} for each in found],
     }

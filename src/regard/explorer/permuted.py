@@ -13,7 +13,7 @@ from regard.model.visible import padded
 from regard.text.tokenizer import EOS
 from regard.trace.interventions import Positions
 from regard.trace.request import LengthError
-from regard.trace.tokens import text_shown
+from regard.trace.tokens import Names
 from regard.trace.what_if import changed
 
 
@@ -28,7 +28,7 @@ def permuted(model: Model, text: str) -> dict[str, Any]:
         raise DataError("the text is blank; type a few words")
     if len(ids) > model.transformer.longest:
         raise LengthError("the text", len(ids), model.transformer.longest)
-    shown = [text_shown(model.tokenizer, id) for id in ids]
+    shown = list(map(Names(model.tokenizer).text, ids))
     without = changed(model.transformer, [Positions()])
     return {
         "orders": [shown, shown[::-1]],
