@@ -25,6 +25,8 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+LIVE = "live/"
+"""Modules that are of use only where a model can be asked."""
 STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
 IMPORT_MAP = re.compile(r'(<script type="importmap">).*?(</script>)', re.DOTALL)
 
@@ -82,7 +84,11 @@ PLACE = "</head>"
 def _page() -> str:
     """The page without its trace: style, modules and all."""
     static = front_end()
-    modules = [(name, file) for name, file in files_below(static / "js") if name.endswith(".js")]
+    modules = [
+        (name, file)
+        for name, file in files_below(static / "js")
+        if name.endswith(".js") and not name.startswith(LIVE)
+    ]
     imports = _json({"imports": {f"regard/{name}": _url(file.read_bytes()) for name, file in modules}})
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     page = (static / "index.html").read_text("utf-8")

@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "regard/signals.js";
 import { choices } from "regard/state.js";
 import { attention, difference } from "regard/trace.js";
+import { makeWhatIf } from "regard/what_if.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Request} Request */
@@ -22,7 +23,7 @@ export const PLAIN = { beam: 4, alpha: 0.6, top_k: 10, prefix: [], target: null,
  */
 export function makeApp(source, info, trace, view) {
   const at = choices(view);
-  const first = trace?.request ?? { ...PLAIN, text: info?.example ?? "" };
+  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, text: info?.example ?? "" }));
   const a = signal(trace);
   const b = signal(/** @type {Trace | null} */ (null));
   const app = {
@@ -30,15 +31,23 @@ export function makeApp(source, info, trace, view) {
     info,
     at,
     /** What is translated: a new value asks for a new trace. */
-    request: signal(/** @type {Request} */ (first)),
+    request,
     /** The translation itself. */
     a,
     /** The same with something changed: what if. */
     b,
+    /** How B is made; null where no model can be asked. */
+    whatIf: source && makeWhatIf({ a, b, at, request }, source),
     /** The one that pages show; of a difference, the one whose words label it. */
     trace: computed(() => (at.show.value !== "a" && b.value ? b.value : a.value)),
     /** How much each head matters, as it is measured: "cross 5 3" to log p. */
     matters: signal(/** @type {Map<string, number>} */ (new Map())),
+    /** What stands in the source field: the request's text, or several lines. */
+    draft: signal(request.peek().text),
+    /** Translations of a draft that is not traced whole: several lines, or one that is too long. */
+    lines: signal(/** @type {{ texts: string[], lines: import("regard/types").Line[], ms: number } | null} */ (null)),
+    /** That the text is too long to look into, in words; it is translated all the same. */
+    tooLong: signal(""),
     busy: signal(false),
     /** What went wrong, in words. */
     problem: signal(""),
@@ -70,15 +79,17 @@ function follow(app, source) {
     source
       .ask("trace", request, mine.signal)
       .then((trace) => {
+        if (app.a.peek()) app.at.node.value = 0;
         app.a.value = trace;
         app.b.value = null;
-        app.at.show.value = "a";
         app.matters.value = new Map();
         app.problem.value = "";
+        app.tooLong.value = "";
       })
       .catch((problem) => {
         if (problem.name === "AbortError") return;
         app.problem.value = problem.message;
+        app.tooLong.value = problem.code === "too_long" ? problem.message : "";
         had = "";
       })
       .finally(() => {

@@ -15,7 +15,7 @@ const LIST = [
   ["w", "what if"],
   ["t", "table"],
   ["/", "source text"],
-  ["Esc", "free what is locked"],
+  ["Esc", "free what is locked; then close What if"],
   ["?", "this list"],
 ];
 
@@ -46,7 +46,7 @@ function act(app, event, help) {
   const { at } = app;
   const trace = app.trace.value;
   if (event.key === "?") return help.showModal(), true;
-  if (event.key === "/") return press("[data-key='/']", "focus");
+  if (event.key === "/") return press("main [data-key='/']", "focus") || press(".strip [data-key='/']", "click");
   if (event.key === "w") return press("[data-key='w']", "click");
   if (event.key === "t") return press("main [data-key='t']", "click");
   if (!trace) return false;
@@ -72,11 +72,12 @@ function act(app, event, help) {
       at.token.value = `${side}${around(token, event.key === "." ? 1 : -1, 0, tokens - 1)}`;
       return true;
     case "Escape":
+      if (app.whatIf && !at.rows.value.length && !at.token.value) app.whatIf.open.value = false;
       at.rows.value = [];
       at.token.value = "";
       return true;
     case " ":
-      if (event.target instanceof HTMLElement && event.target.matches("button, a, summary, input")) return false;
+      if (event.target instanceof HTMLElement && event.target.matches("button, summary, input")) return false;
       return press(event.shiftKey ? "main [data-key='back']" : "main [data-key='next']", "click");
     default:
       return false;

@@ -18,6 +18,7 @@ export class Refused extends Error {
  * @property {boolean} live whether a model can be asked
  * @property {() => Promise<Info>} info
  * @property {(route: string, body: object, signal?: AbortSignal) => Promise<any>} ask
+ * @property {(route: string, body: object) => Promise<string>} text the same for an answer that is no JSON
  * @property {(route: string) => Promise<any>} get
  * @property {(route: string, body: object, each: (row: any) => void, signal?: AbortSignal) => Promise<void>} stream
  */
@@ -39,6 +40,10 @@ export const server = {
   info: () => server.get("info"),
   get: async (route) => answer(await reached(fetch(`/api/${route}`))),
   ask: async (route, body, signal) => answer(await reached(fetch(`/api/${route}`, post(body, signal)))),
+  async text(route, body) {
+    const response = await reached(fetch(`/api/${route}`, post(body)));
+    return response.ok ? response.text() : answer(response);
+  },
   async stream(route, body, each, signal) {
     const response = await reached(fetch(`/api/${route}`, post(body, signal)));
     if (!response.ok || !response.body) return answer(response);

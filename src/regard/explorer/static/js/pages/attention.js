@@ -8,6 +8,7 @@ import { linesView } from "regard/parts/lines.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { overview } from "regard/parts/overview.js";
 import { measure } from "regard/parts/measure.js";
+import { switchOff } from "regard/parts/switch_off.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Kind} Kind */
@@ -46,6 +47,7 @@ export function attention(app) {
       const it = now.value;
       const locked = drawn.value?.locked ?? [];
       if (it && locked.length) return together(it.matrix, locked, it.rows, it.columns);
+      if (it?.signed && it.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head became another";
       return it && !it.signed ? summary(it.matrix, it.columns) : "what became more is one colour, what became less the other";
     },
     tell: (row, column) => {
@@ -105,8 +107,8 @@ export function attention(app) {
       "div",
       { class: "two" },
       h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
-      one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts,
-        h("p", { class: "faint" }, "A weight says where a head looked, not why the word was chosen; switch it off (What if) to see.")),
+      one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
+        h("p", { class: "faint" }, `A weight says where a head looked, not why the word was chosen; ${app.source ? "switch it off to see." : "regard explore can switch it off, to see."}`)),
     ),
   );
   effect(() => (one.dataset.kind = at.kind.value));

@@ -3,7 +3,7 @@
 import { looks } from "regard/app.js";
 import { choices, fill, h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
-import { effect } from "regard/signals.js";
+import { effect, signal } from "regard/signals.js";
 import { shaded, theme } from "regard/theme.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -22,8 +22,7 @@ export function overview(app) {
     () => at.sort.value,
     (value) => (at.sort.value = value),
   );
-  /** @type {Map<string, HTMLElement>} */
-  let shown = new Map();
+  const shown = signal(/** @type {Map<string, HTMLElement>} */ (new Map()));
 
   effect(() => {
     const trace = app.trace.value;
@@ -32,20 +31,19 @@ export function overview(app) {
     const entries = sorted(app);
     const columns = at.sort.value === "layer" ? trace.model.heads : 0;
     grid.style.setProperty("--columns", String(columns || Math.min(8, trace.model.heads)));
-    shown = new Map(entries.map((entry) => [`${entry.layer}.${entry.head}`, button(app, entry)]));
-    fill(grid, [...shown.values()]);
+    const made = new Map(entries.map((entry) => [`${entry.layer}.${entry.head}`, button(app, entry)]));
+    fill(grid, [...made.values()]);
+    shown.value = made;
   });
   effect(() => {
-    app.trace.value;
-    at.sort.value;
-    for (const [name, element] of shown) {
+    for (const [name, element] of shown.value) {
       const chosen = name === `${at.layer.value}.${at.head.value}`;
       element.setAttribute("aria-selected", String(chosen));
       element.tabIndex = chosen || (!at.head.value && name === `${at.layer.value}.1`) ? 0 : -1;
     }
   });
   effect(() => {
-    for (const [name, element] of shown) {
+    for (const [name, element] of shown.value) {
       const [layer, head] = name.split(".").map(Number);
       const now = looks(app, at.kind.value, layer, head);
       const canvas = /** @type {HTMLCanvasElement} */ (element.firstElementChild);
@@ -58,7 +56,7 @@ export function overview(app) {
 
   /** @param {KeyboardEvent} event */
   function move(event) {
-    const names = [...shown.keys()];
+    const names = [...shown.value.keys()];
     const here = names.indexOf(`${at.layer.value}.${at.head.value || 1}`);
     const wide = Number(grid.style.getPropertyValue("--columns"));
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
@@ -68,7 +66,7 @@ export function overview(app) {
     const next = names[here + by];
     if (!next) return;
     [at.layer.value, at.head.value] = next.split(".").map(Number);
-    shown.get(next)?.focus();
+    shown.value.get(next)?.focus();
   }
   return h("div", {}, h("div", { class: "bar" }, h("span", { class: "faint" }, "sort"), sort), grid);
 }

@@ -1,8 +1,10 @@
 // The sentence, source above and target below, on every page; a token chosen here is chosen everywhere.
+// Where a model can be asked, both sides can be written anew.
 
 import { fill, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
 import { shown } from "regard/trace.js";
+import { editing } from "regard/parts/editing.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Token} Token */
@@ -55,8 +57,8 @@ export function strip(app) {
   return h(
     "section",
     { class: "strip", "aria-label": "the sentence" },
-    h("div", { class: "side" }, h("span", { class: "which" }, "source"), source),
-    h("div", { class: "side" }, h("span", { class: "which" }, "target"), target),
+    h("div", { class: "side" }, h("span", { class: "which" }, "source"), source, editing(app, "source", source)),
+    h("div", { class: "side" }, h("span", { class: "which" }, "target"), target, editing(app, "target", target)),
   );
 }
 
