@@ -7,9 +7,9 @@ import { asTable } from "regard/parts/take.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
-/** @param {App} app */
+/** A word of the sentence to begin with. @param {App} app */
 function aWord(app) {
-  const words = app.trace.value?.source.text.match(/\p{L}{3,}/gu) ?? [];
+  const words = app.request.peek().text.match(/\p{L}{3,}/gu) ?? [];
   return words[1] ?? words[0] ?? "";
 }
 
@@ -31,12 +31,12 @@ export function neighbours(app) {
 
 /** @param {App} app */
 export function contexts(app) {
-  const text = app.trace.value?.source.text ?? "";
+  const text = app.request.peek().text;
   const word = aWord(app);
   return question(app, {
     title: "One word in two sentences",
     why: "The embedding is a look-up: a word’s row is the same wherever it stands. What the encoder makes of it depends on the words around it. 1 is the same direction.",
-    inputs: [["word", word], ["sentence", text], ["other sentence", text.split(" ").reverse().join(" ")]],
+    inputs: [["word", word], ["sentence", text], ["other sentence", text.split(" ").slice(1).join(" ")]],
     button: "Compare",
     ask: ([which, ...texts]) => ({ route: "contexts", body: { word: which, texts } }),
     show: (answer) => [

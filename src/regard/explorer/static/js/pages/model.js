@@ -27,7 +27,7 @@ const NORMS = {
 export function model(app, live) {
   const facts = computed(() => app.trace.value?.model ?? app.info?.model ?? null);
   const blocks = computed(() => app.info?.blocks ?? (facts.value ? blocksOf(facts.value) : []));
-  const drawing = h("div", { class: "stack", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
+  const drawing = h("div", { class: "tower", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
   const said = h("p", {});
   effect(() => {
     const now = facts.value;
@@ -40,11 +40,10 @@ export function model(app, live) {
   });
   const take = h("div", { class: "take" }, h("button", { type: "button", class: "quiet", onclick: () => download("model.svg", "image/svg+xml", new XMLSerializer().serializeToString(/** @type {Node} */ (drawing.firstChild))) }, "SVG"));
   return h("div", { class: "page" }, h("h1", {}, "Model"), said,
-    h("div", { class: "beside" },
+    h("div", { class: "abreast" },
       h("section", { "aria-label": "the stack" }, whose(app), drawing, take),
       h("div", {}, detail(app, facts, blocks), guesses(app), sizes(blocks))),
-    h("div", { class: "grid" }, rolled(app), live ? null : unasked()),
-    live?.questions(app));
+    h("div", { class: "grid pairs" }, rolled(app), live ? live.questions(app) : unasked()));
 }
 
 /** A file that was sent carries no model. */

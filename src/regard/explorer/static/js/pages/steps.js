@@ -126,7 +126,7 @@ function walkthrough(app, numbers) {
     const shown = numbers.value;
     if (!shown) return;
     const { text, formula, code } = told(app, shown, step(), hard.value);
-    fill(said, h("p", {}, text), h("p", { class: "formula" }, h("span", {}, formula), h("span", { class: "faint" }, "code: ", h("code", {}, code))));
+    fill(said, h("p", {}, text), h("p", { class: "rule" }, h("span", {}, formula), h("span", { class: "faint" }, "code: ", h("code", {}, code))));
   });
   const ways = h("div", { class: "bar ways" }, back, count, next, h("span", { class: "faint" }, "Space and Shift+Space do the same"));
   return h("section", { class: "gap", "aria-label": "the seven steps" }, h("div", { class: "seven", role: "group", "aria-label": "steps" }, list), said, ways, xStrip(numbers, step), board(numbers, step, hard), more);
