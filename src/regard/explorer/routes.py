@@ -1,7 +1,7 @@
 """The table of addresses: what may be asked of a model, and who answers it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from time import perf_counter
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from regard.explorer.mixers import mixers
 from regard.explorer.models import Model
 from regard.explorer.reply import HTML, LINES, Reply, Request, RequestError, Route, Routes, reply, written
 from regard.explorer.run import Run
+from regard.explorer.training import named, training_routes
 from regard.trace.html import document, front_end
 from regard.trace.interventions import KINDS, layers_of
 
@@ -25,9 +26,10 @@ MOST_POSITIONS, WIDEST_TABLE = 512, 2048
 SIDES: tuple[Literal["source", "target"], ...] = ("source", "target")
 
 
-def routes(desk: Desk) -> Routes:
-    """Everything there is: the page's files and the questions it can ask."""
-    api = Api(desk)
+def routes(desk: Desk, others: Sequence[Run] = ()) -> Routes:
+    """Everything there is: the page's files and the questions it can ask; `others` have curves only."""
+    runs = [*([] if desk.run is None else [desk.run]), *others]
+    api = Api(desk, runs)
     posts: dict[str, Route] = {
         "translate": api.translate,
         "trace": api.trace,
@@ -42,16 +44,14 @@ def routes(desk: Desk) -> Routes:
     }
     found: dict[str, dict[str, Route]] = {f"/api/{name}": {"POST": route} for name, route in posts.items()}
     found |= {"/api/info": {"GET": api.info}, "/api/positions": {"GET": api.positions}}
-    if desk.run is not None:
-        found[f"/api/runs/{desk.run.id}/metrics"] = {"GET": partial(api.metrics, desk.run)}
-    return {**file_routes(front_end()), **found}
+    return {**file_routes(front_end()), **training_routes(runs), **found}
 
 
 class Api:
     """One method for each question."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, runs: Sequence[Run]) -> None:
+        self._desk, self._runs = desk, runs
 
     def info(self, request: Request) -> Reply:
         """What there is to look into."""
@@ -59,7 +59,8 @@ class Api:
         facts, found = self._desk.work(
             request, {}, lambda model: (model.tracer.facts(), blocks(model.config))
         )
-        named = None if run is None else {"id": run.id, "name": run.name, "checkpoints": run.checkpoints}
+        names = named(self._runs)
+        own = None if run is None else {**names[0], "checkpoints": run.checkpoints}
         return reply(
             {
                 "regard": __version__,
@@ -68,7 +69,8 @@ class Api:
                 "limits": {"max_trace_tokens": offer.max_trace_tokens},
                 "search": {"beam": offer.search.beam, "alpha": offer.search.alpha},
                 "example": offer.example,
-                "run": named,
+                "run": own,
+                "others": names[1:],
                 "blocks": found,
             }
         )
@@ -181,18 +183,13 @@ class Api:
     def export(self, request: Request) -> Reply:
         """The self-contained page."""
         desk, body = self._desk, inner(request.body)
-        view = fields.short_text(request.body, "view", 2000) if "view" in request.body else ""
+        view = fields.short_text({"view": "#/attention", **request.body}, "view", 2000)
         limit = desk.offer.max_trace_tokens
         found = desk.work(
             request, body, lambda model: model.tracer.trace(desk.asked(model, body), limit, qkv=True)
         )
         headers = {"Content-Disposition": 'attachment; filename="translation.html"'}
         return Reply(document(found, view).encode(), HTML, headers=headers)
-
-    def metrics(self, run: Run, request: Request) -> Reply:
-        """The rows of the training since the last time."""
-        since = fields.whole(fields.numbers(request.query), "since", 0, 0, 10**9)
-        return reply(run.metrics.since(since))
 
 
 def inner(body: Body) -> Body:

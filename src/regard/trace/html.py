@@ -25,6 +25,8 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
+LIVE = "live/"
+"""Modules that are of use only where a model can be asked."""
 STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
 IMPORT_MAP = re.compile(r'(<script type="importmap">).*?(</script>)', re.DOTALL)
 
@@ -45,7 +47,7 @@ class Frame:
         )
 
 
-def document(trace: Trace, view: str = "", most: int = MOST) -> str:
+def document(trace: Trace, view: str = "#/attention", most: int = MOST) -> str:
     """The page with the trace in it; `view` is what it opens with, such as #/attention?layer=5."""
     if trace.qkv is None:
         trace = replace(trace, omitted=(*trace.omitted, "qkv"))
@@ -55,15 +57,17 @@ def document(trace: Trace, view: str = "", most: int = MOST) -> str:
     return page.replace(PLACE, shown, 1)
 
 
-def frame(
-    trace: Trace, page: str, kind: str | None, layer: int | None, head: int | None, height: int
-) -> Frame:
-    """The same for a notebook, opened at that place."""
+def frame(trace: Trace, view: str, height: int) -> Frame:
+    """The same for a notebook."""
+    return Frame(document(trace, view, MOST_IN_NOTEBOOK), f"Inside “{trace.source.text}”", height)
+
+
+def opening(page: str, kind: str | None, layer: int | None, head: int | None) -> str:
+    """The view of a page at a place, as it stands in an address."""
     require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
     given = {"kind": kind, "layer": layer, "head": head}
     query = urlencode({name: value for name, value in given.items() if value is not None})
-    view = f"#/{page}?{query}" if query else f"#/{page}"
-    return Frame(document(trace, view, MOST_IN_NOTEBOOK), f"Inside “{trace.source.text}”", height)
+    return f"#/{page}?{query}" if query else f"#/{page}"
 
 
 def _layer(trace: Trace, view: str) -> int:
@@ -80,7 +84,11 @@ PLACE = "</head>"
 def _page() -> str:
     """The page without its trace: style, modules and all."""
     static = front_end()
-    modules = [(name, file) for name, file in files_below(static / "js") if name.endswith(".js")]
+    modules = [
+        (name, file)
+        for name, file in files_below(static / "js")
+        if name.endswith(".js") and not name.startswith(LIVE)
+    ]
     imports = _json({"imports": {f"regard/{name}": _url(file.read_bytes()) for name, file in modules}})
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     page = (static / "index.html").read_text("utf-8")

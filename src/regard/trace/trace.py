@@ -172,9 +172,9 @@ class Trace:
         height: int = 640,
     ) -> "Frame":
         """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
-        from regard.trace.html import frame
+        from regard.trace.html import frame, opening
 
-        return frame(self, page, kind, layer, head, height)
+        return frame(self, opening(page, kind, layer, head), height)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -111,6 +111,7 @@ export interface Trace {
 export interface Line {
   source: Trace["source"];
   target: Trace["target"];
+  alignment: number[][];
   n_best: { text: string; score: number; logprob: number }[];
   omitted: string | null;
 }

@@ -39,3 +39,6 @@ export function places(text) {
   for (const character of text) out.push(out[out.length - 1] + character.length);
   return out;
 }
+
+/** @param {string} text @returns {string} that keeps its own direction, whatever stands around it */
+export const quoted = (text) => `“\u2068${text}\u2069”`;

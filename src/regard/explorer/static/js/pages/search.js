@@ -8,6 +8,7 @@ import { decidedIn, probability, signed } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { labels, shown, summary } from "regard/trace.js";
+import { quoted } from "regard/units.js";
 import { beamView } from "regard/parts/beam.js";
 import { candidates, name } from "regard/parts/candidates.js";
 import { matrixView } from "regard/parts/matrix.js";
@@ -41,15 +42,19 @@ export function search(app) {
     soFar(app),
     h(
       "div",
-      { class: "grid" },
-      h("section", { "aria-label": "masked self-attention" }, h("h2", {}, "Masked self-attention"), rows(app, "decoder")),
+      { class: "halves" },
+      h(
+        "div",
+        { class: "stack" },
+        h("section", { "aria-label": "masked self-attention" }, h("h2", {}, "Masked self-attention"), rows(app, "decoder")),
+        h("section", { "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), layerByLayer(app)),
+      ),
       h(
         "div",
         { class: "stack" },
         h("section", { "aria-label": "cross-attention" }, h("h2", {}, "Over the source"), rows(app, "cross")),
-        h("section", { "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), layerByLayer(app)),
+        h("section", { "aria-label": "next word" }, nextWord(app)),
       ),
-      h("section", { "aria-label": "next word" }, nextWord(app)),
     ),
     h("section", { class: "searched", "aria-label": "beam" }, beam(app)),
   );
@@ -127,7 +132,7 @@ function soFar(app) {
       line("out", tokens.map(shown)),
       h("p", { class: "faint" }, training
         ? "In training the whole translation is known: every row is computed at once, and only the mask keeps a row from looking ahead. The numbers are those of translating."
-        : `To write “${shown(tokens[t])}” the decoder reads ${t ? `<s> and the ${t === 1 ? "token" : `${t} tokens`} written before` : "<s>, the mark that begins"}, and what the encoder made of the source.`),
+        : `To write ${quoted(shown(tokens[t]))} the decoder reads ${t ? `<s> and the ${t === 1 ? "token" : `${t} tokens`} written before` : "<s>, the mark that begins"}, and what the encoder made of the source.`),
     );
   });
   return box;
@@ -179,7 +184,7 @@ function rows(app, kind) {
     tell(row, column) {
       const found = /** @type {NonNullable<ReturnType<typeof now>>} */ (now());
       const value = found.hidden?.(row, column) ? "masked" : found.matrix.values[row * found.matrix.columns + column].toFixed(3);
-      return `${value}  “${found.rows[row].text}” looks at “${found.columns[column].text}”`;
+      return `${value}  ${quoted(found.rows[row].text)} looks at ${quoted(found.columns[column].text)}`;
     },
     lock([row]) {
       const found = now();
@@ -242,14 +247,14 @@ function layerByLayer(app) {
       return h("tr", { class: i + 1 === decided ? "decided" : "" },
         h("th", { scope: "row" }, `layer ${i + 1}`), h("td", {}, name(trace, id, text)), h("td", {}, prob.toFixed(3)), h("td", {}, prob_final.toFixed(3)));
     });
-    const columns = ["would say", "probability", `of “${shown(taken)}”`].map((text) => h("th", { scope: "col", dir: "auto" }, text));
+    const columns = ["would say", "probability", `of ${quoted(shown(taken))}`].map((text) => h("th", { scope: "col", dir: "auto" }, text));
     fill(
       box,
       h("p", { class: "faint" }, "What each decoder layer would write if it were the last: the output projection applied to it."),
-      h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body)),
+      h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body))),
       h("p", { class: "facts" }, decided
-        ? `“${shown(taken)}” is decided in layer ${decided}.`
-        : `The last layer's likeliest token is another; the search took “${shown(taken)}” for what follows it.`),
+        ? `${quoted(shown(taken))} is decided in layer ${decided}.`
+        : `The last layer's likeliest token is another; the search took ${quoted(shown(taken))} for what follows it.`),
     );
   });
   return box;

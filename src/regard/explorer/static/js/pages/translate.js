@@ -1,17 +1,16 @@
 // Type a sentence, see its translation, point at words, take another word and see what follows.
 
 import { PLAIN } from "regard/app.js";
-import { choices, fill, h, pick } from "regard/dom.js";
+import { fill, h, pick } from "regard/dom.js";
 import { idsOf, signed, written } from "regard/hypothesis.js";
-import { effect, signal } from "regard/signals.js";
-import { alignment, gathered } from "regard/trace.js";
-import { candidates } from "regard/parts/candidates.js";
-import { words } from "regard/parts/words.js";
+import { effect, scope } from "regard/signals.js";
+import { alignment } from "regard/trace.js";
+import { aligned } from "regard/parts/aligned.js";
+import { alternatives } from "regard/parts/alternatives.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Line} Line */
-/** @typedef {import("regard/trace.js").Label} Label */
 
 const PAUSE = 300;
 
@@ -26,10 +25,10 @@ export function translate(app) {
   const model = app.info?.model ?? app.a.peek()?.model;
   const inside = h("button", { type: "button", class: "main", onclick: () => (app.at.page.value = "attention") }, "Look inside →");
   effect(() => (inside.hidden = !app.trace.value || Boolean(app.lines.value)));
-  const { source, target } = aligned(app, told);
+  const { source, target } = sentence(app, told);
   const read = h("div", {}, h("p", { class: "faint" }, "as the model reads it"), source);
   const one = h("div", { class: "answer" }, target, kept(app), nBest(app));
-  const many = list(app);
+  const many = list(app, told);
   effect(() => {
     const lines = Boolean(app.lines.value);
     one.hidden = read.hidden = lines || !app.trace.value;
@@ -164,114 +163,24 @@ function controls(app) {
 }
 
 /**
- * Source and translation, whose words light up with those that they are aligned to.
+ * Source and translation of what is traced, word by word.
  * @param {App} app
  * @param {HTMLElement} told
  */
-function aligned(app, told) {
-  const pointed = signal(/** @type {{ side: "source" | "target", unit: number } | null} */ (null));
-  /** @type {{ source: Label[], target: Label[], matrix: import("regard/trace.js").Matrix } | null} */
-  let now = null;
-  const at = (/** @type {"source" | "target"} */ side) => (/** @type {number | null} */ unit) => (pointed.value = unit === null ? null : { side, unit });
-  const panel = h("div", { class: "panel", hidden: true, role: "dialog", "aria-label": "what else could stand here" });
-  const source = words({
-    name: "source words", point: at("source"),
-    press: (unit) => now && (app.at.token.value = `s${now.source[unit].tokens[0]}`),
+function sentence(app, told) {
+  const others = alternatives(app);
+  const pair = aligned({
+    told,
+    press: (side, tokens, element) => (side === "target" ? others.open(tokens, element) : (app.at.token.value = `s${tokens[0]}`)),
   });
-  const target = words({ name: "translated words", point: at("target"), press: (unit, element) => now && open(now.target[unit].tokens, element) });
-  const end = h("button", { type: "button", class: "quiet end", title: "the end of the sentence is chosen, too", onclick: () => endPressed() }, "end ▪");
-  const whole = h("div", { class: "written" }, target, end);
-
+  const end = h("button", { type: "button", class: "quiet end", title: "the end is predicted, too", onclick: () => others.open([last()], end) }, "end ▪");
+  const last = () => (app.trace.value?.target.tokens.length ?? 1) - 1;
   effect(() => {
     const trace = app.trace.value;
-    close();
-    if (!trace) return;
-    const label = (/** @type {string} */ text) => (/** @type {import("regard/units.js").Unit} */ unit) => ({
-      text: text.slice(unit.start, unit.end), tokens: unit.tokens, special: false,
-    });
-    const rows = target.show(trace.target.text, trace.target.tokens, trace.model.target_lang).map(label(trace.target.text));
-    const columns = source.show(trace.source.text, trace.source.tokens, trace.model.source_lang).map(label(trace.source.text));
-    now = { source: columns, target: rows, matrix: gathered(alignment(trace), rows, columns) };
+    others.close();
+    if (trace) pair.show({ ...trace, alignment: alignment(trace), languages: [trace.model.source_lang, trace.model.target_lang] });
   });
-  effect(() => {
-    app.trace.value;
-    const which = pointed.value;
-    if (!now || !which) return source.light(null), target.light(null), void (told.textContent = "");
-    const { matrix } = now;
-    const own = which.side === "target" ? matrix.rows : matrix.columns;
-    if (which.unit >= own) return;
-    const shares = which.side === "target"
-      ? Array.from({ length: matrix.columns }, (_, c) => matrix.values[which.unit * matrix.columns + c])
-      : Array.from({ length: matrix.rows }, (_, r) => matrix.values[r * matrix.columns + which.unit]);
-    const alone = Array.from({ length: own }, (_, i) => Number(i === which.unit));
-    source.light(which.side === "source" ? alone : shares);
-    target.light(which.side === "target" ? alone : shares);
-    told.textContent = sentence(now[which.side][which.unit].text, now[which.side === "source" ? "target" : "source"], shares, which.side);
-  });
-
-  function endPressed() {
-    const trace = app.trace.value;
-    if (trace) open([trace.target.tokens.length - 1], end);
-  }
-
-  /** @param {number[]} tokens @param {HTMLElement} element */
-  function open(tokens, element) {
-    const trace = /** @type {Trace} */ (app.trace.value);
-    const t = signal(tokens[0]);
-    app.at.token.value = String(tokens[0]);
-    const room = h("div", {});
-    const which = choices("which piece", tokens.map((token) => [token, trace.target.tokens[token].text]), () => t.value, show);
-    /** @param {number} token */
-    function show(token) {
-      t.value = token;
-      which.refresh();
-      fill(room, candidates(app, trace, token, () => close(element)));
-    }
-    show(tokens[0]);
-    fill(
-      panel,
-      h("div", { class: "bar" }, tokens.length > 1 ? which : h("strong", { dir: "auto" }, trace.target.tokens[tokens[0]].text),
-        h("button", { type: "button", class: "quiet close", "aria-label": "close", onclick: () => close(element) }, "✕")),
-      room,
-      h("p", { class: "faint" }, app.source
-        ? "Choosing one keeps what stands before it and translates the rest again."
-        : "To go on from another one, open the model with regard explore."),
-    );
-    panel.hidden = false;
-    const [frame, word] = [whole.getBoundingClientRect(), element.getBoundingClientRect()];
-    panel.style.setProperty("top", `${word.bottom - frame.top + 6}px`);
-    panel.style.setProperty("left", `${Math.max(0, Math.min(word.left - frame.left, frame.width - panel.offsetWidth))}px`);
-    panel.onkeydown = (event) => {
-      if (event.key !== "Escape") return;
-      event.stopPropagation();
-      close(element);
-    };
-    /** @type {HTMLElement | null} */ (panel.querySelector("button"))?.focus();
-  }
-
-  /** @param {HTMLElement} [back] where the focus goes */
-  function close(back) {
-    if (panel.hidden) return;
-    panel.hidden = true;
-    if (back?.isConnected) back.focus();
-  }
-  whole.append(panel);
-  whole.addEventListener("focusout", (event) => {
-    if (event.relatedTarget instanceof Node && !panel.contains(event.relatedTarget) && panel.contains(/** @type {Node} */ (event.target))) close();
-  });
-  return { source, target: whole };
-}
-
-/**
- * @param {string} word
- * @param {Label[]} others
- * @param {number[]} shares
- * @param {"source" | "target"} side
- */
-function sentence(word, others, shares, side) {
-  const most = shares.map((share, i) => ({ share, text: others[i].text })).filter(({ share }) => share >= 0.05).sort((a, b) => b.share - a.share).slice(0, 4);
-  const found = most.map(({ share, text }) => `“${text}” ${share.toFixed(2)}`).join(", ") || "nothing in particular";
-  return side === "target" ? `“${word}” was written while looking at ${found}` : `“${word}” was looked at by ${found}`;
+  return { source: pair.source, target: h("div", { class: "written" }, pair.target, end, others) };
 }
 
 /**
@@ -305,14 +214,11 @@ function nBest(app) {
     box.hidden = found.length < 2;
     if (!trace || !beam || box.hidden) return;
     const rows = found.map((node, i) =>
-      h(
-        "li",
-        {},
+      h("li", {}, h("div", {},
         h("span", { dir: "auto", lang: trace.model.target_lang }, i ? written(trace, idsOf(beam, node)) : trace.target.text),
         h("span", { class: "number" }, signed(node.score)),
         h("span", { class: "number" }, i ? signed(node.score - found[0].score) : ""),
-        app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => (app.request.value = { ...trace.request, prefix: [], target: idsOf(beam, node) }) }, "Look inside"),
-      ),
+        app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => (app.request.value = { ...trace.request, prefix: [], target: idsOf(beam, node) }) }, "Look inside"))),
     );
     fill(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, "score, and how far behind the first")), h("ol", { class: "n-best" }, rows));
   });
@@ -322,34 +228,53 @@ function nBest(app) {
 /**
  * Several sentences, one below the other.
  * @param {App} app
+ * @param {HTMLElement} told
  */
-function list(app) {
+function list(app, told) {
   const box = h("ol", { class: "lines" });
+  let leave = () => {};
   effect(() => {
     const { lines, texts } = app.lines.value ?? { lines: [], texts: [] };
-    fill(box, lines.map((line, i) => (texts[i].trim() ? entry(app, line, texts[i].trim()) : h("li", { class: "blank" }))));
+    app.at.best.value;
+    leave();
+    const [entries, end] = scope(() => lines.map((line, i) => (texts[i].trim() ? entry(app, line, texts[i].trim(), told) : h("li", {}))));
+    leave = end;
+    fill(box, entries);
   });
   return box;
 }
 
-/** @param {App} app @param {Line} line @param {string} text as it was typed */
-function entry(app, line, text) {
-  const { model } = /** @type {NonNullable<typeof app.info>} */ (app.info);
-  const sentence = words({ name: "translated words", point: () => {}, press: () => {} });
-  sentence.show(line.target.text, line.target.tokens, model.target_lang);
+/**
+ * @param {App} app
+ * @param {Line} line
+ * @param {string} text as it was typed
+ * @param {HTMLElement} told
+ */
+function entry(app, line, text, told) {
+  const { source_lang, target_lang } = /** @type {NonNullable<typeof app.info>} */ (app.info).model;
   const look = () => (app.request.value = { ...settings(app), text });
   const others = line.n_best.slice(1, app.at.best.value);
   return h(
     "li",
     {},
-    h("p", { class: "faint", dir: "auto", lang: model.source_lang }, text),
-    line.target.tokens.length ? sentence : h("p", { class: "words", dir: "auto", lang: model.target_lang }, line.target.text),
+    line.omitted
+      ? [h("p", { dir: "auto", lang: source_lang }, text), h("p", { class: "words", dir: "auto", lang: target_lang }, line.target.text)]
+      : bothSides(),
     h("ul", { class: "others faint" }, others.map((other) => h("li", {}, h("span", { dir: "auto" }, other.text), ` ${signed(other.score)} (${signed(other.score - line.n_best[0].score)})`))),
     h("p", { class: "bar" }, h("span", { class: "faint facts" }, `score ${signed(line.target.score)}`),
       line.omitted
         ? h("span", { class: "faint" }, "too long to look into")
         : h("button", { type: "button", class: "quiet", onclick: look }, "Look inside")),
   );
+
+  function bothSides() {
+    const pair = aligned({ told, press: look });
+    const values = Float32Array.from(line.alignment.flat());
+    const matrix = { rows: line.target.tokens.length, columns: line.source.tokens.length, values };
+    pair.show({ ...line, alignment: matrix, languages: [source_lang, target_lang] });
+    pair.source.classList.add("small");
+    return [pair.source, pair.target];
+  }
 }
 
 /** @param {App} app */
@@ -363,7 +288,7 @@ function counted(app) {
   return [
     list && plural(list.lines.length, "line"),
     plural(count(({ text }) => text.split(/\s+/).filter(Boolean).length), "word"),
-    plural(count(({ tokens }) => tokens.length), "token"),
+    !list?.lines.some(({ omitted }) => omitted) && plural(count(({ tokens }) => tokens.length), "token"),
     `${Math.round(list ? list.ms : (trace?.timing.decode_ms ?? 0))} ms`,
     list ? `beam ${app.request.value.beam}` : trace?.beam ? `beam ${trace.beam.size}` : "given",
   ].filter(Boolean).join(" · ");

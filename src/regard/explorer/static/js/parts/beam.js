@@ -7,6 +7,7 @@ import { svgSurface } from "regard/draw/surface.js";
 import { idsOf, path, penalty, probability, signed, winner, written } from "regard/hypothesis.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
+import { quoted } from "regard/units.js";
 import { takeAway } from "regard/parts/take.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -67,7 +68,9 @@ export function beamView(app) {
     take.refresh();
     drawn.value;
   });
-  effect(() => box.scrollTo({ left: middle(at.step.value) }));
+  const room = signal(0);
+  new ResizeObserver(() => (room.value = box.clientWidth)).observe(box);
+  effect(() => room.value && box.scrollTo({ left: middle(at.step.value) }));
   effect(() => {
     const trace = app.trace.value;
     const node = chosen.value;
@@ -180,7 +183,7 @@ function facts(trace, beam, node) {
     h(
       "p",
       { class: "facts" },
-      `log p of “${node.text}” ${signed(node.logprob)} (probability ${probability(node.logprob)}) · Σ log p ${signed(node.sum)} · length ${n} · score `,
+      `log p of ${quoted(node.text)} ${signed(node.logprob)} (probability ${probability(node.logprob)}) · Σ log p ${signed(node.sum)} · length ${n} · score `,
       h("strong", {}, signed(node.score)),
     ),
     h(

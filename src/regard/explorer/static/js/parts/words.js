@@ -7,6 +7,8 @@ import { places, units } from "regard/units.js";
 /** @typedef {import("regard/units.js").Unit} Unit */
 /** @typedef {HTMLElement & { show: (text: string, tokens: Token[], lang: string | null) => Unit[], light: (shares: number[] | null) => void }} Words */
 
+const FAINTEST = 0.05;
+
 /**
  * @param {{ name: string, point: (unit: number | null) => void, press: (unit: number, element: HTMLElement) => void }} asked
  * @returns {Words}
@@ -75,7 +77,8 @@ export function words({ name, point, press }) {
 
   /** @param {number[] | null} shares */
   function light(shares) {
-    parts.forEach((part, i) => part.style.setProperty("--lit", String(shares?.[i] ?? 0)));
+    const seen = (/** @type {number} */ i) => (shares && shares[i] >= FAINTEST ? shares[i] : 0);
+    parts.forEach((part, i) => part.style.setProperty("--lit", String(seen(i))));
   }
   return /** @type {Words} */ (Object.assign(box, { show, light }));
 }
