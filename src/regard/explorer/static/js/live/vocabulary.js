@@ -4,6 +4,7 @@ import { h } from "regard/dom.js";
 import { fixed } from "regard/numbers.js";
 import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
@@ -22,7 +23,7 @@ export function neighbours(app) {
     button: "Find",
     ask: ([text]) => ({ route: "neighbours", body: { text, count: 12, side: "source" } }),
     show: (answer) => [
-      h("p", {}, "Nearest to ", h("bdi", {}, `“${answer.piece}”`), ", by cosine:"),
+      h("p", {}, "Nearest to ", h("bdi", {}, `${quoted(answer.piece)}`), ", by cosine:"),
       h("ol", { class: "near" }, answer.neighbours.map((/** @type {{ text: string, cosine: number }} */ each) =>
         h("li", {}, h("bdi", {}, each.text), h("meter", { min: 0, max: 1, value: Math.max(0, each.cosine), "aria-hidden": "true" }), h("span", { class: "facts" }, fixed(each.cosine, 3))))),
     ],
@@ -41,7 +42,7 @@ export function contexts(app) {
     ask: ([which, ...texts]) => ({ route: "contexts", body: { word: which, texts } }),
     show: (answer) => [
       h("p", {}, answer.embedding_equal ? "Its row of the embedding is the same in both." : "Its rows of the embedding differ."),
-      asTable({ rows: answer.layers.map((/** @type {{ layer: number }} */ each) => (each.layer ? `encoder layer ${each.layer}` : "embedding + position")), columns: ["cosine"], corner: "after", values: (r) => fixed(answer.layers[r].cosine, 4) }, `“${answer.word}” in the one and in the other`),
+      asTable({ rows: answer.layers.map((/** @type {{ layer: number }} */ each) => (each.layer ? `encoder layer ${each.layer}` : "embedding + position")), columns: ["cosine"], corner: "after", values: (r) => fixed(answer.layers[r].cosine, 4) }, `${quoted(answer.word)} in the one and in the other`),
     ],
   });
 }

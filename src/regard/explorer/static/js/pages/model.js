@@ -9,6 +9,7 @@ import { shown } from "regard/trace.js";
 import { asTable, download } from "regard/parts/take.js";
 import { stack } from "regard/parts/stack.js";
 import { rolled } from "regard/parts/rolled.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Block} Block */
@@ -60,7 +61,7 @@ function whose(app) {
     const token = app.at.token.value;
     const side = token.startsWith("s") ? trace?.source.tokens : trace?.target.tokens;
     const chosen = token && side ? side[Number(token.replace("s", ""))] : null;
-    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of “${shown(chosen)}”, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
+    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of ${quoted(shown(chosen))}, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
   });
   return text;
 }
