@@ -2,7 +2,8 @@
 
 import json
 
-from looking import open_page, shown_trace, watched
+from browser.conftest import watched
+from browser.looking import open_page, shown_trace
 
 
 def taken(page, name, folder):

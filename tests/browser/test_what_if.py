@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from looking import SENTENCE, choose, chosen, open_page
 
+from browser.conftest import SENTENCE
+from browser.looking import choose, chosen, open_page
 from regard.tasks.translator import Translator
 from regard.trace.interventions import KINDS, Head, HideSource
 
@@ -106,9 +107,8 @@ def test_a_hidden_word_and_a_beginning_are_the_models_own(page, translator):
 def test_the_drawer_is_walked_by_keyboard(page):
     open_page(page)
     page.keyboard.press("w")
-    page.keyboard.press("Tab")  # Close
-    page.keyboard.press("Tab")  # remove or make uniform
-    page.keyboard.press("Tab")
+    for _ in ("Close", "Run", "Clear", "remove or make uniform", "the first box"):
+        page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.dataset.head") == "encoder 1 1"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")

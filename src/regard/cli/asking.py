@@ -89,7 +89,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--input",
         metavar="FILE",
         type=Path,
-        help="text to translate: plain, .gz, .xz or .zst (default: stdin)",
+        help="text to translate: plain, .gz, .xz or .zst, or a pipe (default: stdin)",
     )
     group.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
     group.add_argument(
@@ -196,8 +196,8 @@ def _add_computing(parser: argparse.ArgumentParser) -> None:
         "--workers",
         metavar="N",
         type=int,
-        help="processes that translate at once, each with the model (default: one for each core for a large "
-        "file, else 1)",
+        help="processes that translate at once, each with the model (default: 1; with torch on a CPU one for "
+        "each core for a large file)",
     )
     group.add_argument(
         "--deterministic",

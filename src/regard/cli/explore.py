@@ -24,6 +24,7 @@ so that a head can be watched forming. docs/explorer.md walks through the pages.
 examples
   regard explore runs/demo
   regard explore runs/demo --text "Jane visits Africa in September."
+  regard explore runs/a runs/b runs/c     looks into the first, and compares the curves of all
   regard explore runs/demo/model --port 8000 --no-browser
   ssh -L 8000:127.0.0.1:8000 far-away     then there: regard explore runs/big --port 8000 --no-browser
 """
@@ -39,6 +40,13 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument(
         "model", metavar="MODEL_OR_RUN", type=Path, help="folder that `regard train` wrote, or a model in it"
+    )
+    parser.add_argument(
+        "others",
+        metavar="RUN",
+        type=Path,
+        nargs="*",
+        help="runs whose curves are laid over those of the first, a run, too",
     )
     parser.add_argument(
         "--text", metavar="T", help="the sentence to begin with (default: one that the training watched)"
@@ -84,11 +92,13 @@ def run_explore(options: argparse.Namespace) -> None:
     from regard.explorer.routes import routes
     from regard.explorer.run import example, run_of
     from regard.explorer.server import Server
+    from regard.explorer.training import compared
 
     run = run_of(options.model)
+    others = compared([options.model, *options.others])[1:] if options.others else []
     text = example(options.model, run) if options.text is None else options.text
     desk = Desk(Models(options.model, run, options.device), run, Offer(text, search, tokens))
-    with Server(options.host, options.port, routes(desk)) as server:
+    with Server(options.host, options.port, routes(desk, others)) as server:
         sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
         sys.stdout.flush()
         if not options.no_browser and _has_screen():

@@ -1,4 +1,4 @@
-"""`regard trace`: one translation and all that produced it, as data or as a page."""
+"""`regard trace`: one translation and all that produced it, as data, as a figure or as a page."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.trace.trace import Trace
 
-ENDINGS = (".json", ".html", ".svg")
+ENDINGS = (".json", ".svg", ".html")
 
 DESCRIPTION = """\
 Translate one sentence and write down everything that produced the translation: the tokens, the
@@ -45,13 +45,9 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="NAME.json, NAME.html or NAME.svg; - is JSON to stdout",
+        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
     )
-    add_matrix(parser, "which attention a figure (.svg) shows")
+    add_matrix(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
     add_looking(parser)
     parser.set_defaults(run=run_trace)
 
@@ -74,12 +70,14 @@ def run_trace(options: argparse.Namespace) -> None:
 
 
 def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
-    if ending == ".json":
-        return trace.dumps()
-    if ending == ".html":
-        from regard.trace.html import document
+    match ending:
+        case ".json":
+            return trace.dumps()
+        case ".html":
+            from regard.trace.html import document, opening
 
-        return document(trace)
-    from regard.explorer.figure import draw
+            return document(trace, opening("attention", options.kind, options.layer, head_number(options)))
+        case _:
+            from regard.explorer.figure import draw
 
-    return draw(shown_matrix(trace, options))
+            return draw(shown_matrix(trace, options))

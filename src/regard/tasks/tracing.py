@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard import __version__
-from regard.errors import ConfigError, DataError, require
+from regard.errors import ConfigError, DataError
 from regard.model.embedding import Embedding
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
@@ -22,8 +22,6 @@ from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
 from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
-from regard.trace.mixers import mixers
-from regard.trace.pack import pack
 from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
 from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
@@ -173,12 +171,12 @@ class Tracer:
         order = reversed_words([token.word for token in row])
         models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
         found = {name: permuted(model, self._row(source), order, BOS) for name, model in models.items()}
-        shown = [token.text for token in row]
+        words = len(row) - 1  # the end mark is none
         return {
-            "orders": [shown, [shown[place] for place in order]],
+            "orders": [[row[place].text for place in way[:words]] for way in (range(len(row)), order)],
             **{
                 name: {
-                    "words": list(each.tokens),
+                    "words": list(each.tokens[:words]),
                     "mean": each.mean,
                     "probability": each.probability,
                     "first": [
@@ -188,32 +186,6 @@ class Tracer:
                 }
                 for name, each in found.items()
             },
-        }
-
-    def mixers(self, texts: tuple[str, str], layer: int, head: int) -> dict[str, Any]:
-        """One head of the encoder on two sentences, and the fixed weights nearest to it, as JSON."""
-        require(
-            1 <= layer <= self._model.config.encoder_layers, "layer", layer, "the encoder has no such layer"
-        )
-        require(1 <= head <= self._model.config.heads, "head", head, "a layer has no such head")
-        rows = [self._source(Request(text), MAX_TRACE_TOKENS) for text in texts]
-        if len(rows[0]) != len(rows[1]):
-            raise DataError(
-                f"the sentences have {len(rows[0])} and {len(rows[1])} tokens; "
-                "a linear layer over positions needs two of one length"
-            )
-        model = changed(self._model, ())
-        passes = [self._captured(model, (), row, [EOS]) for row in rows]
-        first, second = (attention(each)["encoder"][layer - 1, head - 1] for each in passes)
-        found = mixers(first, second)
-        return {
-            "tokens": [[self._names.text(id) for id in row] for row in rows],
-            "attention": [pack(first, "f32"), pack(second, "f32")],
-            "linear": pack(found.linear, "f32"),
-            "convolution": pack(found.convolution, "f32"),
-            "kernel": found.kernel.tolist(),
-            "changes": found.changes,
-            "misses": {"linear": found.linear_misses, "convolution": found.convolution_misses},
         }
 
     def positions(self, length: int) -> Float[np.ndarray, "length d_model"]:

@@ -51,8 +51,9 @@ class Translator:
         also: tuple[Path, ...] = (),
         tracer: "Callable[[], Tracer] | None" = None,
     ) -> None:
-        """`reader` is what alignments and confidences are asked of, `spare` does what the engine cannot.
+        """`reader` is what alignments and confidences are asked of; `how` says what computes.
 
+        `spare` does what the engine cannot, and `also` are models that write together with this one.
         `tracer` makes what looks inside.
         """
         self.how = how

@@ -162,15 +162,14 @@ def steps(
 
 def _around(captured: Captured, kind: Kind, layer: int) -> tuple[Tensor, Passed, Passed, Passed]:
     """What entered the attention, the attention, the next sublayer, and the layer's feed-forward."""
+    stack = "encoder" if kind == "encoder" else "decoder"
     passed = captured.encoder if kind == "encoder" else captured.decoder
-    embedded = captured.source_embedded if kind == "encoder" else captured.target_embedded
     names = [each.name for each in passed]
     wanted = f"{layer}.{'cross' if kind == 'cross' else 'self'}"
     layers = len(captured.attended(kind))
     require(wanted in names, "layer", layer, f"this model has layers 1 to {layers}")
     at = names.index(wanted)
-    before = passed[at - 1].stream if at else embedded
-    return before, passed[at], passed[at + 1], passed[names.index(f"{layer}.ffn")]
+    return captured.entered(stack, at), passed[at], passed[at + 1], passed[names.index(f"{layer}.ffn")]
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -34,6 +34,7 @@ start();
 async function start() {
   watchTheme();
   const trace = baked();
+  if (!trace) document.body.replaceChildren(h("main", {}, h("p", { class: "faint", role: "status" }, "The model is being loaded …")));
   try {
     const info = trace ? null : await server.info();
     const app = makeApp(trace ? null : server, info, trace, opening());

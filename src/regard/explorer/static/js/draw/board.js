@@ -20,6 +20,7 @@ const GAP = 14;
 const NARROW = 700;
 /** A cell so wide has its number written in it. */
 const LETTERED = 30;
+const MANY = 24;
 /** What a narrow board shows at each step. */
 const AT_ONCE = [[], [], ["k", "v"], ["k", "dot"], ["dot", "scaled"], ["scaled", "masked"], ["masked", "weight"], ["weight", "v"]];
 const FROM = { k: 2, dot: 3, scaled: 4, masked: 5, weight: 6, v: 2 };
@@ -63,7 +64,8 @@ export function place({ numbers, step }, room) {
 export function paint(surface, board, at, theme) {
   const { numbers, step, cursor } = board;
   titles(surface, board, at, theme);
-  const top = { q: largest([numbers.q]), k: largest(numbers.k), v: largest(numbers.v) };
+  const found = step === 7 ? numbers.v.map((value, row) => scaledBy(value, share(board, row))) : numbers.v;
+  const top = { q: largest([numbers.q]), k: largest(numbers.k), v: largest(found) };
   const { k, v } = at.columns;
   if (k) {
     surface.text(0, HEAD + 12, "q", { bold: true, fill: theme.query, mono: true });
@@ -76,9 +78,9 @@ export function paint(surface, board, at, theme) {
     surface.text(0, y + at.row / 2, clip(key, Math.floor((at.label - 8) / 7.5)), { mono: true, fill: theme.ink });
     if (k) bars(surface, numbers.k[row], k, y + 1, at.row - 3, top.k, theme.key, theme);
     figures(surface, board, at, theme, row, y + at.row / 2);
-    if (v) bars(surface, scaledBy(numbers.v[row], step === 7 ? share(board, row) : 1), v, y + 1, at.row - 3, top.v, theme.value, theme);
+    if (v) bars(surface, found[row], v, y + 1, at.row - 3, top.v, theme.value, theme);
   });
-  if (step === 7) foot(surface, board, at, theme, top.v);
+  if (step === 7) total(surface, board, at, theme);
 }
 
 /** @param {Board} board @param {number} row the weight of a row; of a hard look-up, 1 for the best */
@@ -132,16 +134,20 @@ function figures(surface, board, at, theme, row, y) {
   }
 }
 
-/** @param {Surface} surface @param {Board} board @param {Place} at @param {Theme} theme @param {number} top */
-function foot(surface, { numbers, hard }, at, theme, top) {
+/** What comes of it: below a few words, above many, where it is seen without scrolling. @param {Surface} surface @param {Board} board @param {Place} at @param {Theme} theme */
+function total(surface, board, at, theme) {
+  const { numbers, hard } = board;
   const v = at.columns.v;
-  const y = at.top + at.row * numbers.keys.length + 8;
-  const best = numbers.weights.indexOf(Math.max(...numbers.weights));
-  surface.line([[v.left, y - 4], [v.left + v.width, y - 4]], { stroke: theme.ink });
+  const many = numbers.keys.length > MANY && at.top > HEAD;
+  const y = many ? HEAD : at.top + at.row * numbers.keys.length + 8;
+  const line = many ? y + 30 : y - 4;
+  surface.line([[v.left, line], [v.left + v.width, line]], { stroke: theme.ink });
   surface.text(v.left - 8, y + 13, hard ? "z = v" : "z = Σ", { anchor: "end", bold: true, fill: theme.value, mono: true });
-  const z = hard ? numbers.v[best] : numbers.z;
-  bars(surface, z, v, y, 26, Math.max(top, largest([z])), theme.value, theme);
+  bars(surface, sum(board), v, y, 26, largest([sum(board)]), theme.value, theme);
 }
+
+/** @param {Board} board z, or the value of the best key */
+const sum = ({ numbers, hard }) => (hard ? numbers.v[numbers.weights.indexOf(Math.max(...numbers.weights))] : numbers.z);
 
 /**
  * A vector as bars, up for what is positive and down for what is negative.

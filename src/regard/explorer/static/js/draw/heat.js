@@ -1,6 +1,6 @@
 // A table of numbers from -1 to 1 that fills its room, however many columns it has.
 
-import { change, css } from "regard/theme.js";
+import { shaded } from "regard/theme.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
@@ -16,14 +16,9 @@ export function place({ matrix }, room) {
 
 /** @param {Surface} surface @param {Heat} heat @param {Place} at @param {Theme} theme */
 export function paint(surface, { matrix, top, column, rows }, at, theme) {
-  const edge = (/** @type {number} */ c) => at.left + Math.round((c * at.inner) / matrix.columns);
-  for (let r = 0; r < matrix.rows; r++) {
-    for (let c = 0; c < matrix.columns; c++) {
-      const [from, to] = [edge(c), edge(c + 1)];
-      if (to === from) continue;
-      surface.rect(from, at.top + r * at.row, to - from, at.row, { fill: css(change(theme, matrix.values[r * matrix.columns + c] / top)) });
-    }
-  }
+  const edge = (/** @type {number} */ c) => at.left + (c * at.inner) / matrix.columns;
+  const { shades, ramp } = shaded(theme, matrix.values, { signed: true, top });
+  surface.cells(at.left, at.top, at.inner / matrix.columns, matrix.columns, shades, ramp, at.row);
   const every = Math.max(1, Math.ceil(14 / at.row));
   for (let r = 0; r < matrix.rows; r += every) {
     surface.text(at.left - 5, at.top + (r + 0.5) * at.row, String(r), { anchor: "end", size: 11, fill: rows.includes(r) ? theme.accent : theme.faint, bold: rows.includes(r) });

@@ -8,6 +8,9 @@ import { told } from "regard/what_if.js";
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */
 
+/** Letters above which a translation scrolls in its place. */
+const LONG = 250;
+
 /**
  * @param {App} app
  * @returns {HTMLElement | null}
@@ -55,7 +58,7 @@ function line(name, trace, a) {
   const words = changes(a.target.text, trace.target.text).flatMap(({ word, fresh }) => [fresh ? h("ins", {}, word) : word, " "]);
   return [
     h("strong", {}, name),
-    h("span", { dir: "auto", lang: trace.model.target_lang }, words),
+    h("span", { dir: "auto", lang: trace.model.target_lang, ...(trace.target.text.length > LONG ? { class: "long", tabindex: 0, role: "group", "aria-label": `translation ${name}` } : {}) }, words),
     h("span", { class: "facts" }, `score ${signed(trace.target.score)}`),
   ];
 }

@@ -70,12 +70,12 @@ function form(app, whatIf, model) {
   return h(
     "form",
     { onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); whatIf.run(); } },
+    h("div", { class: "bar run" }, run, h("button", { type: "button", onclick: () => whatIf.clear() }, "Clear")),
+    problem,
     heads(whatIf, model),
     sublayers(whatIf, model),
     sourceWords(app, whatIf),
     written(app, whatIf),
-    h("div", { class: "bar run" }, run, h("button", { type: "button", onclick: () => whatIf.clear() }, "Clear")),
-    problem,
   );
 }
 

@@ -139,10 +139,10 @@ function lengths(runs) {
       points: histogram(run.data?.lengths?.[side]), tone: tone(runs, i, k), label: named(runs, i, side), dash: k, bars: true,
     })),
   );
-  return { name: "lengths", title: "Sentences by length", x: "pieces in a sentence", lines, zero: true, caption: runs.map(learntFrom).filter(Boolean).join(" ") };
+  return { name: "lengths", title: "Sentences by length", x: "pieces in a sentence", lines, zero: true, caption: runs.map((run, i) => named(runs, i, learntFrom(run))).join(". ") };
 }
 
-/** @param {History} history what was learnt from, and what was left out */
+/** @param {History} history what was learnt from, and what was left out, in words */
 function learntFrom({ data }) {
   if (!data?.train) return "";
   const { pairs, left_out: left = {} } = data.train;
@@ -187,7 +187,7 @@ function points(rows, x, name, factor = 1) {
 
 /** @param {History[]} runs @param {number} i @param {(row: Row) => number} x @param {string} name @param {string} label @param {number} kind @returns {Line} */
 function validated(runs, i, x, name, label, kind) {
-  return { points: thin(points(runs[i].valid, x, name)), tone: tone(runs, i, kind), label: named(runs, i, label), dash: runs.length > 1 ? i : 0, marks: true };
+  return { points: thin(points(runs[i].valid, x, name)), tone: tone(runs, i, kind), label: named(runs, i, label), dash: runs.length > 1 ? i : 0, marks: runs.length === 1 || kind === 1 };
 }
 
 /**

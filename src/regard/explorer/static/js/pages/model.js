@@ -8,7 +8,7 @@ import { theme } from "regard/theme.js";
 import { shown } from "regard/trace.js";
 import { asTable, download } from "regard/parts/take.js";
 import { stack } from "regard/parts/stack.js";
-import { panels } from "regard/parts/panels.js";
+import { rolled } from "regard/parts/rolled.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Block} Block */
@@ -21,9 +21,10 @@ const NORMS = {
 
 /**
  * @param {App} app
+ * @param {typeof import("regard/live/live.js") | null} live null where no model can be asked
  * @returns {HTMLElement}
  */
-export function model(app) {
+export function model(app, live) {
   const facts = computed(() => app.trace.value?.model ?? app.info?.model ?? null);
   const blocks = computed(() => app.info?.blocks ?? (facts.value ? blocksOf(facts.value) : []));
   const drawing = h("div", { class: "stack", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
@@ -42,7 +43,14 @@ export function model(app) {
     h("div", { class: "beside" },
       h("section", { "aria-label": "the stack" }, whose(app), drawing, take),
       h("div", {}, detail(app, facts, blocks), guesses(app), sizes(blocks))),
-    panels(app));
+    h("div", { class: "grid" }, rolled(app), live ? null : unasked()),
+    live?.questions(app));
+}
+
+/** A file that was sent carries no model. */
+function unasked() {
+  return h("section", { "aria-label": "questions" }, h("h2", {}, "Questions to the model"),
+    h("p", {}, "Neighbours of a word, one word in two sentences, words without positions, how long positions last, attention beside other mixers: these ask the model itself. Open it with ", h("code", {}, "regard explore MODEL"), "."));
 }
 
 /** @param {App} app */

@@ -264,7 +264,7 @@ function soft(app, numbers) {
       const [now, shown] = [numbers.value, matrix()];
       if (!now || !shown) return null;
       const top = after.value ? 1 : shown.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6);
-      return { matrix: shown, rows: now.rows, columns: now.keys, hidden: now.hidden, signed: !after.value, top, axes: ["attends (query)", "is attended to (key)"], locked: [now.rows.indexOf(now.query)] };
+      return { matrix: shown, rows: now.rows, columns: now.keys, hidden: now.hidden, signed: !after.value, top, axes: ["attends (query)", "is attended to (key)"], locked: [now.position] };
     },
     name: () => (after.value ? "weights after the softmax" : "scores before the softmax"),
     summary: () => {

@@ -48,7 +48,7 @@ export function matrixView(asked) {
 
   effect(() => {
     const picture = asked.picture();
-    box.hidden = !picture;
+    whole.hidden = !picture;
     if (!picture) return;
     const shown = { ...picture, cursor: inside(picture, cursor.value) };
     at = place(picture, room.value);

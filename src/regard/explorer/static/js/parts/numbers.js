@@ -1,7 +1,7 @@
 // The numbers that the steps walk through: from the model, from the file, or from the worked example.
 
 import { slice, unpack, labels } from "regard/trace.js";
-import { times, walk, WORKED } from "regard/walk.js";
+import { dot, times, walk, WORKED } from "regard/walk.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Kind} Kind */
@@ -10,10 +10,8 @@ import { times, walk, WORKED } from "regard/walk.js";
 /** @typedef {{ name: string, values: number[], tone: "query" | "key" | "value" | "ink" | Kind }} Strip */
 /**
  * @typedef {Numbers & { divisor: number, predicts: string | null, after: Strip[], scores: Matrix | null,
- *   weightRows: Matrix | null, rows: string[], hidden: (row: number, key: number) => boolean }} Shown
+ *   weightRows: Matrix | null, rows: string[], position: number, hidden: (row: number, key: number) => boolean }} Shown
  */
-
-const HEAD_OF = { encoder: "encoder", decoder: "decoder", cross: "cross" };
 
 /**
  * What the server answered.
@@ -55,7 +53,7 @@ export function fromFile(trace, kind, layer, head, position) {
   const named = names(trace, kind);
   const hidden = hiddenIn(trace, kind);
   const divisor = 1 / (trace.model.attention_scale ?? 1 / Math.sqrt(trace.model.d_k));
-  const values = Float32Array.from(q.flatMap((query) => k.map((key) => walk(query, [key], [key], divisor, () => false).scaled[0])));
+  const values = Float32Array.from(q.flatMap((query) => k.map((key) => dot(query, key) / divisor)));
   return {
     query: named.rows[position],
     keys: named.columns,
@@ -70,6 +68,7 @@ export function fromFile(trace, kind, layer, head, position) {
     scores: { rows: q.length, columns: k.length, values },
     weightRows: slice(unpack(trace.attention[kind]), layer - 1, head - 1),
     rows: named.rows,
+    position,
     hidden,
   };
 }
@@ -88,7 +87,7 @@ export function fromExample(position, divide) {
   const matrix = (/** @type {"scaled" | "weights"} */ name) => ({ rows: 3, columns: 3, values: Float32Array.from(walks.flatMap((each) => each[name])) });
   return {
     query: rows[position], keys: rows, x: WORKED.x[position], q: q[position], k, v, ...walks[position], divisor,
-    predicts: null, after: [], scores: matrix("scaled"), weightRows: matrix("weights"), rows, hidden: () => false,
+    predicts: null, after: [], scores: matrix("scaled"), weightRows: matrix("weights"), rows, position, hidden: () => false,
   };
 }
 
@@ -122,7 +121,7 @@ function afterwards(steps) {
   const normed = strip({ post: "normed: what leaves the sublayer", pre: "normed: what the next sublayer reads", literal: "normed, before it is added" }[/** @type {"post"} */ (norm)], steps.after_norm, "ink");
   return [
     strip("joined: the z of all heads side by side", steps.joined, "value"),
-    strip("times Wᴼ: what this attention says", steps.out, HEAD_OF[/** @type {Kind} */ (steps.kind)]),
+    strip("times Wᴼ: what this attention says", steps.out, steps.kind),
     ...(norm === "literal" ? [normed, residual] : [residual, normed]),
     strip("feed-forward reads", forward.read, "ink"),
     strip("feed-forward says, at this word by itself", forward.said),
