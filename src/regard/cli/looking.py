@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from regard.cli.translator import add_search, model_folder
-from regard.errors import RegardError
+from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
     from regard.explorer.figure import Matrix
@@ -105,6 +105,8 @@ def head_number(options: argparse.Namespace) -> int | None:
 def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
     """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
     changes = interventions(options)
+    most = options.max_trace_tokens
+    require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator
     from regard.trace.request import MAX_TRACE_TOKENS
@@ -119,7 +121,7 @@ def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
         target=options.target,
         interventions=changes,
     )
-    return tracer, tracer.trace(request, options.max_trace_tokens or MAX_TRACE_TOKENS)
+    return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most)
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":
