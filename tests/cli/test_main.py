@@ -400,8 +400,7 @@ def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here)
     assert (here / "run" / "model").is_dir()
 
 
-@pytest.mark.usefixtures("here")
-def test_the_demo_trains_shows_and_is_quick_the_second_time(capsys, monkeypatch):
+def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkeypatch):
     monkeypatch.setattr("regard.engine.engine.EXTRA", 0)  # an untrained model does not know when to stop
     run("demo", "--pairs", "200", "--steps", "3")
     first = capsys.readouterr().out
@@ -413,6 +412,9 @@ def test_the_demo_trains_shows_and_is_quick_the_second_time(capsys, monkeypatch)
         assert "1,000 sentences it has never seen: BLEU" in said
         assert "Jane visits Africa in September." in said
         assert "translate runs/demo" in said
+        assert "explore runs/demo" in said
+        assert (here / "runs/demo/translation.html").as_uri() in said
+    assert "Jane visits Africa" in (here / "runs/demo/translation.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("option", ["--pairs", "--steps"])

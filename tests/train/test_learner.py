@@ -51,6 +51,13 @@ def test_what_belongs_to_no_weight_is_refused():
         learner(0).restore(tensors, "no fit")
 
 
+def test_a_file_that_lacks_a_moment_is_refused():
+    tensors = learner(1).tensors()
+    del tensors["0.bias.exp_avg"]
+    with pytest.raises(CheckpointError, match="no fit: 0.bias.exp_avg is missing"):
+        learner(0).restore(tensors, "no fit")
+
+
 def test_a_file_without_the_raw_weights_is_refused_where_there_is_a_moving_mean():
     tensors = {name: tensor for name, tensor in learner(1).tensors().items() if not name.endswith(".raw")}
     with pytest.raises(CheckpointError, match="is on one side only"):

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from regard.text.phrasebook.corpus import Pair, Phrasebook
 
 SHOWN = 8
+PAGE = "translation.html"
 
 DESCRIPTION = """\
 The demo writes an English-French phrasebook from a grammar of its own, trains a small Transformer
-on it, translates sentences it has never seen, and says how many it got right. No network is
-needed. Run again, it skips the training and shows the model that is there.
+on it, translates sentences it has never seen, says how many it got right, and writes a page that
+shows the inside of one translation. No network is needed. Run again, it skips the training and
+shows the model that is there.
 """
 
 
@@ -131,8 +133,13 @@ def _show(out: Path, console: "Console") -> None:
     )
     for i in range(0, len(sources), len(sources) // SHOWN):  # Jane is the first
         console.print(f"  {sources[i]}\n    {found[i]}")
+    folder, page = shlex.quote(str(out)), out / PAGE
+    translator.trace(sources[0], qkv=True).save(page)
     console.print(
-        f"\nThe model is in {out / 'model'}. Type next:\n"
-        f'  echo "{sources[0]}" | {program()} translate {shlex.quote(str(out))}\n'
+        f"\nOpen {page} in a browser to look inside the first of them; it needs no network:\n"
+        f"  {page.resolve().as_uri()}\n"
+        f"The model is in {out / 'model'}. Type next:\n"
+        f"  {program()} explore {folder}\n"
+        f'  echo "{sources[0]}" | {program()} translate {folder}\n'
         f"  {program()} train --source YOUR.en --target YOUR.fr --out runs/mine"
     )

@@ -4,7 +4,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from regard.cli.translator import add_search, model_folder
+from regard.cli.translator import add_search, model_folder, settle
 from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
@@ -102,8 +102,9 @@ def head_number(options: argparse.Namespace) -> int | None:
     return None if options.head == "mean" else int(options.head)
 
 
-def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
+def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":
     """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
+    settle(options)
     changes = interventions(options)
     most = options.max_trace_tokens
     require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
@@ -121,7 +122,7 @@ def traced(options: argparse.Namespace) -> "tuple[Tracer, Trace]":
         target=options.target,
         interventions=changes,
     )
-    return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most)
+    return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":

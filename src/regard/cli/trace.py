@@ -1,4 +1,4 @@
-"""`regard trace`: one translation and all that produced it, as data or as a figure."""
+"""`regard trace`: one translation and all that produced it, as data, as a figure or as a page."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.trace.trace import Trace
 
-ENDINGS = (".json", ".svg")
+ENDINGS = (".json", ".svg", ".html")
 
 DESCRIPTION = """\
 Translate one sentence and write down everything that produced the translation: the tokens, the
@@ -27,6 +27,7 @@ and what is masked is exactly 0. docs/trace.md explains every field.
 examples
   regard trace runs/demo "Jane visits Africa in September." -o jane.json
   regard trace runs/demo "Jane visits Africa in September." -o jane.svg --layer 2 --head 1
+  regard trace runs/demo "Jane visits Africa in September." -o jane.html   a page for any browser, to keep
   regard trace runs/demo "The glass is yellow." -o - | jq .target.text
   regard trace runs/demo "The glass is yellow." -o b.json --remove cross:2:1   what without this head?
   regard trace runs/demo "The glass is yellow." -o c.json --target "Le verre est vert."
@@ -44,9 +45,9 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg; - writes JSON to stdout"
+        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
     )
-    add_matrix(parser, "which attention a figure (.svg) shows")
+    add_matrix(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
     add_looking(parser)
     parser.set_defaults(run=run_trace)
 
@@ -60,7 +61,7 @@ def run_trace(options: argparse.Namespace) -> None:
     if options.output != "-":
         refuse_unwritable(Path(options.output))
     head_number(options)
-    _, trace = traced(options)
+    _, trace = traced(options, qkv=ending == ".html")
     content = _written(trace, ending, options).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
@@ -69,8 +70,14 @@ def run_trace(options: argparse.Namespace) -> None:
 
 
 def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
-    if ending == ".json":
-        return trace.dumps()
-    from regard.explorer.figure import draw
+    match ending:
+        case ".json":
+            return trace.dumps()
+        case ".html":
+            from regard.trace.html import document, opening
 
-    return draw(shown_matrix(trace, options))
+            return document(trace, opening("attention", options.kind, options.layer, head_number(options)))
+        case _:
+            from regard.explorer.figure import draw
+
+            return draw(shown_matrix(trace, options))

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float
 
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
-from regard.trace.interventions import KINDS
+from regard.trace.interventions import KINDS, Kind
 from regard.trace.pack import Dtype, pack, unpack
 from regard.trace.parts import (
     Beam,
@@ -30,6 +30,9 @@ from regard.trace.parts import (
     Vocab,
 )
 from regard.trace.request import Request
+
+if TYPE_CHECKING:
+    from regard.trace.html import Frame
 
 FORMAT, VERSION = "regard.trace", 1
 FINE = 128
@@ -91,6 +94,8 @@ class Trace:
     beam: Beam | None
     """None: the translation was given."""
     timing: Timing
+    pieces: Mapping[int, str]
+    """By id, with ▁ for a space, every token that target, steps, lens and beam name."""
     qkv: Mapping[str, Projections] | None = None
     """Only where asked for: they are large."""
     omitted: tuple[str, ...] = field(default=())
@@ -123,6 +128,7 @@ class Trace:
             },
             "beam": None if self.beam is None else asdict(self.beam),
             "timing": asdict(self.timing),
+            "pieces": {str(id): piece for id, piece in self.pieces.items()},
             "omitted": list(self.omitted),
         }
         if self.qkv is not None:
@@ -144,11 +150,35 @@ class Trace:
             raise DataError(f"the trace is incomplete or damaged: {error}") from None
 
     def save(self, path: str | Path) -> None:
-        """Writes the file whole: NAME.json."""
+        """Writes the file whole: NAME.json, or NAME.html, a page that shows it and needs nothing else."""
         path = Path(path)
-        if path.suffix != ".json":
-            raise RegardError(f"{path} is no name for a trace; end it in .json")
-        write_file(path, self.dumps())
+        match path.suffix:
+            case ".json":
+                write_file(path, self.dumps())
+            case ".html":
+                from regard.trace.html import document
+
+                write_file(path, document(self))
+            case _:
+                raise RegardError(f"{path} is no name for a trace; end it in .json or .html")
+
+    def show(
+        self,
+        page: str = "attention",
+        *,
+        kind: Kind | None = None,
+        layer: int | None = None,
+        head: int | None = None,
+        height: int = 640,
+    ) -> "Frame":
+        """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
+        from regard.trace.html import frame, opening
+
+        return frame(self, opening(page, kind, layer, head), height)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.show()._repr_html_()
 
     def dumps(self) -> str:
         """The JSON as text; no number in it is infinite."""
@@ -182,6 +212,7 @@ def _trace(said: Mapping[str, Any]) -> Trace:
         heads={kind: tuple(_all(HeadFacts, layer) for layer in said["heads"][kind]) for kind in KINDS},
         beam=None if beam is None else _read_beam(beam),
         timing=_known(Timing, said["timing"]),
+        pieces={int(id): piece for id, piece in said["pieces"].items()},
         qkv=None if qkv is None else {kind: _read_projections(qkv[kind]) for kind in qkv},
         omitted=tuple(said["omitted"]),
     )

@@ -69,6 +69,12 @@ def computing_in(precision: torch.dtype, device: torch.device) -> AbstractContex
     return torch.autocast(device.type, precision)
 
 
+def product_dtype(x: torch.Tensor) -> torch.dtype:
+    """What a product with x is computed in: what autocast says, or its own."""
+    kind = x.device.type
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+
+
 def device_name(device: torch.device) -> str:
     """What it is, for people: the GPU's own name, or how many cores."""
     if device.type == "cuda":

@@ -37,7 +37,8 @@ class Interrupt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in zip(SIGNALS, self._before, strict=False):
-            signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
+            if handler is not None:  # None is a handler that Python did not set, and cannot set again
+                signal.signal(number, handler)  # pyright: ignore[reportArgumentType]
 
     @contextmanager
     def abandoning(self) -> Iterator[None]:

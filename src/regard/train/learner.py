@@ -52,7 +52,7 @@ class Learner:
         return found | {f"{name}.{RAW}": weight for name, weight in self._raw().items()}
 
     def restore(self, tensors: Mapping[str, Tensor], misfit: str) -> None:
-        """Takes back what `tensors` gave; each must belong to a weight, and fit it.
+        """Takes back what `tensors` gave; each must belong to a weight, and fit it, and none may be missing.
 
         They are copied: those of a file are the file itself, mapped into memory, and it is to be deleted.
         """
@@ -67,7 +67,16 @@ class Learner:
             else:
                 parameter = parameters[name]
                 self.optimizer.state[parameter][kind] = tensor.to(parameter.device, copy=True)
+        self._refuse_gaps(misfit)
         copy_into(self._raw(), raw, misfit)
+
+    def _refuse_gaps(self, misfit: str) -> None:
+        """A weight without the moments that others have would begin anew in the middle of a training."""
+        state = self.optimizer.state
+        kinds = {kind for parameter in self.model.parameters() for kind in state[parameter]}
+        for name, parameter in self.model.named_parameters():
+            if missing := kinds - state[parameter].keys():
+                raise CheckpointError(f"{misfit}: {name}.{min(missing)} is missing")
 
     def _raw(self) -> dict[str, Tensor]:
         return {} if self.ema is None else self.ema.mean

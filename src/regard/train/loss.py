@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.errors import require
-from regard.train.device import compiles
+from regard.train.device import compiles, product_dtype
 
 CHUNK = {"cpu": 2**23, "cuda": 2**26}
 """Scores held at once: as many tokens at a time as make about so many."""
@@ -54,9 +54,7 @@ def smoothed_cross_entropy(
     a large vocabulary would be the largest thing in memory by far: they are made some tokens at a
     time, and their gradient with them.
     """
-    kind = hidden.device.type
-    computed_in = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
-    return cast(Tensor, _CrossEntropy.apply(hidden, output, target, smoothing, pad, computed_in))
+    return cast(Tensor, _CrossEntropy.apply(hidden, output, target, smoothing, pad, product_dtype(hidden)))
 
 
 class _CrossEntropy(torch.autograd.Function):

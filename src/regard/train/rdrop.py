@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.train.device import compiles
+from regard.train.device import compiles, product_dtype
 from regard.train.loss import CHUNK, add_product
 
 
@@ -26,10 +26,9 @@ def agreeing_cross_entropy(
     That is half of the article's equation 4, so that alpha = 0 is the loss of one pass. As there,
     scores and their gradient are made some tokens at a time.
     """
-    kind = hidden_p.device.type
-    computed_in = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden_p.dtype
     return cast(
-        Tensor, _Agreement.apply(hidden_p, hidden_q, output, target, smoothing, alpha, pad, computed_in)
+        Tensor,
+        _Agreement.apply(hidden_p, hidden_q, output, target, smoothing, alpha, pad, product_dtype(hidden_p)),
     )
 
 

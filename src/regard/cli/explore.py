@@ -1,0 +1,116 @@
+"""`regard explore`: a page to look inside a model's translations with."""
+
+import argparse
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+from regard.cli.translator import model_folder
+from regard.errors import require
+from regard.search.config import PAPER, SearchConfig
+
+DESCRIPTION = """\
+Open a page in the browser: type a sentence, read its translation, and see every step that produced
+it: who looks at whom in every head of every layer, the seven steps of attention for one word, the
+candidates, the beam, and what becomes of it all when a head is switched off.
+"""
+
+EPILOG = """\
+The page is served by this command, on this machine and for this machine only; nothing is asked of
+any network. Ctrl-C ends it. A run folder adds its curves, live while it trains, and its checkpoints,
+so that a head can be watched forming. docs/explorer.md walks through the pages.
+
+examples
+  regard explore runs/demo
+  regard explore runs/demo --text "Jane visits Africa in September."
+  regard explore runs/a runs/b runs/c     looks into the first, and compares the curves of all
+  regard explore runs/demo/model --port 8000 --no-browser
+  ssh -L 8000:127.0.0.1:8000 far-away     then there: regard explore runs/big --port 8000 --no-browser
+"""
+
+
+def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "explore",
+        help="look inside a model's translations, in the browser",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "model", metavar="MODEL_OR_RUN", type=Path, help="folder that `regard train` wrote, or a model in it"
+    )
+    parser.add_argument(
+        "others",
+        metavar="RUN",
+        type=Path,
+        nargs="*",
+        help="runs whose curves are laid over those of the first, a run, too",
+    )
+    parser.add_argument(
+        "--text", metavar="T", help="the sentence to begin with (default: one that the training watched)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
+    parser.add_argument(
+        "--port", metavar="N", type=int, default=0, help="where to serve (default: 0, any port that is free)"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="H",
+        default="127.0.0.1",
+        help="the address to serve on (default: 127.0.0.1, this machine alone); "
+        "whoever reaches another one can use the model",
+    )
+    parser.add_argument(
+        "--max-trace-tokens",
+        metavar="N",
+        type=int,
+        default=256,
+        help="translate a longer sentence without looking inside (default: 256): "
+        "its weights fill many megabytes",
+    )
+    parser.add_argument(
+        "--beam", metavar="N", type=int, default=PAPER.beam, help=f"at first (default: {PAPER.beam})"
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to compute (default: auto, a GPU if there is one)",
+    )
+    parser.set_defaults(run=run_explore)
+
+
+def run_explore(options: argparse.Namespace) -> None:
+    search = SearchConfig(options.beam)
+    tokens = options.max_trace_tokens
+    require(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
+    model_folder(options.model)
+    from regard.explorer.desk import Desk, Offer
+    from regard.explorer.models import Models
+    from regard.explorer.routes import routes
+    from regard.explorer.run import example, run_of
+    from regard.explorer.server import Server
+    from regard.explorer.training import compared
+
+    run = run_of(options.model)
+    others = compared([options.model, *options.others])[1:] if options.others else []
+    text = example(options.model, run) if options.text is None else options.text
+    desk = Desk(Models(options.model, run, options.device), run, Offer(text, search, tokens))
+    with Server(options.host, options.port, routes(desk, others)) as server:
+        sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
+        sys.stdout.flush()
+        if not options.no_browser and _has_screen():
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            sys.stdout.write("\n")
+
+
+def _has_screen() -> bool:
+    """Whether a browser would be a window; one inside the terminal would take it from us."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,74 @@
+"""The model that is looked into, and of a run its checkpoints: two of them stay loaded."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+from regard.checkpoint import checkpoints, find_model
+from regard.explorer.reply import RequestError
+from regard.explorer.run import Run, step_of
+from regard.model.config import ModelConfig
+from regard.model.transformer import Transformer
+from regard.tasks.folder import load_model
+from regard.tasks.identity import identity_of_folder
+from regard.tasks.tracing import Tracer
+from regard.tasks.translator import Translator
+from regard.text.tokenizer import Tokenizer
+from regard.train.device import Device, choose_device
+
+LOADED = 2
+
+
+@dataclass(frozen=True)
+class Model:
+    """One of them, ready."""
+
+    id: str
+    transformer: Transformer
+    tokenizer: Tokenizer
+    tracer: Tracer
+    translator: Translator
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.transformer.config
+
+
+class Models:
+    """Loads what is asked for; not for two threads at once."""
+
+    def __init__(self, path: Path, run: Run | None, device: Device) -> None:
+        self._folder, self._run = find_model(path), run
+        self._device: Device = device
+        self._loaded: OrderedDict[int | None, Model] = OrderedDict()
+        self.model(None)  # what cannot be loaded is said at once
+
+    def model(self, step: int | None) -> Model:
+        """The model itself, or its run's checkpoint of that step."""
+        if step not in self._loaded:
+            self._loaded[step] = self._load(self._folder if step is None else self._checkpoint(step))
+            if len(self._loaded) > LOADED:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(step)
+        return self._loaded[step]
+
+    def _checkpoint(self, step: int) -> Path:
+        for folder in checkpoints(self._run.folder) if self._run else ():
+            if step_of(folder) == step:
+                return folder
+        raise RequestError(
+            "no_checkpoint", f"there is no checkpoint of step {step:,} any more", HTTPStatus.NOT_FOUND
+        )
+
+    def _load(self, folder: Path) -> Model:
+        found = load_model(folder)
+        transformer = found.transformer.to(choose_device(self._device))
+        identity = identity_of_folder(folder, found.manifest)
+        return Model(
+            identity.id,
+            transformer,
+            found.tokenizer,
+            Tracer(transformer, found.tokenizer, identity),
+            Translator.of(transformer, found.tokenizer),
+        )

@@ -1,0 +1,60 @@
+"""A run folder as the explorer sees it: its checkpoints, its metrics, a sentence to begin with."""
+
+import hashlib
+import re
+from html import unescape
+from pathlib import Path
+
+from regard.checkpoint import MANIFEST, checkpoints, find_model
+from regard.explorer.metrics import Metrics
+from regard.tasks.card import CARD
+from regard.train.run import METRICS
+
+SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
+
+
+class Run:
+    """A training, done or still going on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = folder.resolve().name
+        self.id = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
+        self.metrics = Metrics(folder / METRICS)
+
+    @property
+    def checkpoints(self) -> list[dict[str, object]]:
+        """Those that are there now, the earliest first."""
+        best = [row.get("step") for row in self.metrics.rows() if row.get("best") is True]
+        steps = [step_of(folder) for folder in checkpoints(self.folder) if (folder / MANIFEST).is_file()]
+        return [{"step": step, "best": best[-1:] == [step]} for step in steps]
+
+    @property
+    def sample(self) -> str:
+        """The first sentence that is watched, if any is."""
+        for row in reversed(self.metrics.rows()):
+            for sample in row.get("samples") or []:
+                return str(sample.get("source", ""))
+        return ""
+
+
+def run_of(path: Path) -> Run | None:
+    """The run that a path leads into: itself, or the one whose model or checkpoint it is."""
+    for folder in (path, path.resolve().parent):
+        if (folder / METRICS).is_file():
+            return Run(folder)
+    return None
+
+
+def example(path: Path, run: Run | None) -> str:
+    """A sentence of the kind that the model knows: one that was watched, or the first on its card."""
+    if run is not None and run.sample:
+        return run.sample
+    card = find_model(path) / CARD
+    found = SAMPLES.search(card.read_text("utf-8", "replace")) if card.is_file() else None
+    return unescape(re.sub(r"\\(.)", r"\1", found[1])) if found else ""
+
+
+def step_of(folder: Path) -> int:
+    """The step that a checkpoint's folder is named by."""
+    return int(folder.name.removeprefix("step-"))

@@ -1,0 +1,155 @@
+// What every page shares: the choices, the translation that is looked at, and the one it is compared with.
+
+import { computed, effect, signal } from "regard/signals.js";
+import { choices } from "regard/state.js";
+import { attention, difference } from "regard/trace.js";
+import { makeWhatIf } from "regard/what_if.js";
+
+/** @typedef {import("regard/types").Trace} Trace */
+/** @typedef {import("regard/types").Request} Request */
+/** @typedef {import("regard/types").Kind} Kind */
+/** @typedef {import("regard/source.js").Source} Source */
+/** @typedef {import("regard/trace.js").Matrix} Matrix */
+/** @typedef {ReturnType<typeof makeApp>} App */
+
+/** How a sentence is translated when nobody says otherwise: section 6.1 of the paper. */
+export const PLAIN = { beam: 4, alpha: 0.6, top_k: 10, prefix: [], target: null, interventions: [], step: null };
+
+/**
+ * @param {Source | null} source null where the page carries its translation
+ * @param {import("regard/types").Info | null} info
+ * @param {Trace | null} trace
+ * @param {string} view the fragment to open with
+ */
+export function makeApp(source, info, trace, view) {
+  const at = choices(view);
+  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, text: info?.example ?? "" }));
+  const a = signal(trace);
+  const b = signal(/** @type {Trace | null} */ (null));
+  const app = {
+    source,
+    info,
+    at,
+    /** What is translated: a new value asks for a new trace. */
+    request,
+    /** The translation itself. */
+    a,
+    /** The same with something changed: what if. */
+    b,
+    /** How B is made; null where no model can be asked. */
+    whatIf: source && makeWhatIf({ a, b, at, request }, source),
+    /** The one that pages show; of a difference, the one whose words label it. */
+    trace: computed(() => (at.show.value !== "a" && b.value ? b.value : a.value)),
+    /** How much each head matters, as it is measured: "cross 5 3" to log p. */
+    matters: signal(/** @type {Map<string, number>} */ (new Map())),
+    /** What stands in the source field: the request's text, or several lines. */
+    draft: signal(request.peek().text),
+    /** Translations of a draft that is not traced whole: several lines, or one that is too long. */
+    lines: signal(/** @type {{ texts: string[], lines: import("regard/types").Line[], ms: number } | null} */ (null)),
+    /** That the text is too long to look into, in words; it is translated all the same. */
+    tooLong: signal(""),
+    busy: signal(false),
+    /** What went wrong, in words. */
+    problem: signal(""),
+    /** What is said to those who hear the page. */
+    said: signal(""),
+  };
+  if (source) follow(app, source);
+  effect(() => settle(app));
+  return app;
+}
+
+/**
+ * A new request is traced, and whatever was under way is given up.
+ * @param {App} app
+ * @param {Source} source
+ */
+function follow(app, source) {
+  let under = new AbortController();
+  let had = "";
+  effect(() => {
+    const request = app.request.value;
+    const key = JSON.stringify(request);
+    if (key === had || !request.text.trim()) return;
+    had = key;
+    under.abort();
+    under = new AbortController();
+    const mine = under;
+    app.busy.value = true;
+    source
+      .ask("trace", request, mine.signal)
+      .then((trace) => {
+        if (app.a.peek()) app.at.node.value = 0;
+        app.a.value = trace;
+        app.b.value = null;
+        app.matters.value = new Map();
+        app.problem.value = "";
+        app.tooLong.value = "";
+      })
+      .catch((problem) => {
+        if (problem.name === "AbortError") return;
+        app.problem.value = problem.message;
+        app.tooLong.value = problem.code === "too_long" ? problem.message : "";
+        had = "";
+      })
+      .finally(() => {
+        if (mine === under) app.busy.value = false;
+      });
+  });
+}
+
+/**
+ * Has the text of a translation translated in another way; what is not said becomes free.
+ * @param {App} app
+ * @param {Trace} trace
+ * @param {{ prefix?: number[], target?: number[] }} [how]
+ */
+export function again(app, trace, { prefix = [], target } = {}) {
+  app.request.value = { ...app.request.value, text: trace.request.text, prefix, target: target ?? null };
+}
+
+/**
+ * Choices that this translation does not have become ones that it has.
+ * @param {App} app
+ */
+function settle(app) {
+  const { at } = app;
+  const trace = app.trace.value;
+  if (!trace) return;
+  const deep = layers(trace, at.kind.value);
+  if (!at.layer.value) at.layer.value = at.kind.value === "cross" && deep > 2 ? deep - 1 : deep;
+  if (at.layer.value > deep) at.layer.value = deep;
+  if (at.head.value > trace.model.heads) at.head.value = trace.model.heads;
+  const queries = at.kind.value === "encoder" ? trace.source.tokens : trace.target.tokens;
+  if (at.rows.value.some((row) => row >= queries.length)) at.rows.value = [];
+  const side = at.token.value.startsWith("s") ? trace.source.tokens : trace.target.tokens;
+  if (at.token.value && Number(at.token.value.replace("s", "")) >= side.length) at.token.value = "";
+  if (at.step.value >= trace.target.tokens.length) at.step.value = Math.max(0, trace.target.tokens.length - 1);
+}
+
+/** @param {Trace} trace @param {Kind} kind */
+export function layers(trace, kind) {
+  return kind === "encoder" ? trace.model.encoder_layers : trace.model.decoder_layers;
+}
+
+/**
+ * Where a head looks in what is shown; `signed` where it is a difference.
+ * @param {App} app
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ * @returns {{ matrix: Matrix, signed: boolean } | null} null where two translations have different words
+ */
+export function looks(app, kind, layer, head) {
+  const [a, b] = [app.a.value, app.b.value];
+  if (app.at.show.value === "difference" && a && b) {
+    const matrix = difference(attention(b, kind, layer, head), attention(a, kind, layer, head));
+    return matrix && { matrix, signed: true };
+  }
+  const trace = app.trace.value;
+  return trace && { matrix: attention(trace, kind, layer, head), signed: false };
+}
+
+/** @param {Kind} kind */
+export const kindName = (kind) =>
+  ({ encoder: "Encoder", decoder: "Decoder, masked", cross: "Cross" })[kind];

@@ -1,0 +1,175 @@
+// The same weights as lines from the words that look to the words that are looked at.
+
+import { looks } from "regard/app.js";
+import { h, tick } from "regard/dom.js";
+import { canvasSurface, svgSurface } from "regard/draw/surface.js";
+import { clip } from "regard/draw/matrix.js";
+import { effect, signal } from "regard/signals.js";
+import { theme } from "regard/theme.js";
+import { gathered } from "regard/trace.js";
+import { takeAway } from "regard/parts/take.js";
+
+/** @typedef {import("regard/app.js").App} App */
+/** @typedef {import("regard/draw/surface.js").Surface} Surface */
+/** @typedef {import("regard/trace.js").Matrix} Matrix */
+/** @typedef {import("regard/trace.js").Label} Label */
+
+const STEP = 22;
+const TOP = 30;
+const FAINTEST = 0.04;
+
+/**
+ * @param {{ app: App, shown: () => { matrix: Matrix, rows: Label[], columns: Label[] } | null }} asked
+ * @returns {HTMLElement}
+ */
+export function linesView({ app, shown }) {
+  const { at } = app;
+  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { "aria-hidden": "true" }));
+  const box = h("div", {
+    class: "matrix", tabindex: 0, role: "application", "aria-roledescription": "lines of attention",
+    onpointermove: (/** @type {PointerEvent} */ e) => (row.value = rowAt(e)),
+    onpointerleave: () => (row.value = null),
+    onclick: (/** @type {PointerEvent} */ e) => lock(rowAt(e), e.shiftKey),
+    onkeydown: key,
+  }, canvas);
+  const said = h("p", { class: "told", role: "status" });
+  const ticks = h("div", { class: "bar", role: "group", "aria-label": "heads to draw" });
+  const row = signal(/** @type {number | null} */ (null));
+  const ticked = signal(/** @type {number[]} */ ([]));
+  const room = signal(600);
+  const take = takeAway({ name: () => `lines of ${at.kind.value} attention, layer ${at.layer.value}`, table, svg });
+  const whole = h("div", { class: "matrix-view" }, ticks, box, said, take);
+  new ResizeObserver(() => (room.value = Math.floor(whole.clientWidth))).observe(whole);
+
+  effect(() => {
+    const heads = app.trace.value?.model.heads ?? 0;
+    const chosen = ticked.value;
+    ticks.replaceChildren(
+      ...Array.from({ length: heads }, (_, i) => {
+        const box = tick(String(i + 1), chosen.includes(i + 1), (on) => {
+          ticked.value = on ? [...chosen, i + 1].sort((a, b) => a - b) : chosen.filter((each) => each !== i + 1);
+        });
+        box.style.setProperty("--tone", theme.value.heads[i % theme.value.heads.length]);
+        box.classList.add("toned");
+        return box;
+      }),
+    );
+  });
+  effect(() => {
+    const now = shown();
+    if (!now) return;
+    const size = area(now, room.value);
+    draw(canvasSurface(canvas, size.width, size.height), now, size);
+    const focus = chosenRows(now);
+    said.textContent = focus.length
+      ? focus.map((r) => told(now, r)).join("; ")
+      : "Hover or click a word on the left to see where it looks; Shift adds another.";
+    box.setAttribute("aria-label", `lines of attention. ${said.textContent} Arrow keys go from word to word, Enter locks.`);
+    take.refresh();
+  });
+
+  /** @param {{ matrix: Matrix, rows: Label[], columns: Label[] }} now @param {number} r */
+  function told(now, r) {
+    const part = Array.from(now.matrix.values.subarray(r * now.matrix.columns, (r + 1) * now.matrix.columns));
+    const most = part.indexOf(Math.max(...part));
+    return `“${now.rows[r].text}” looks most at “${now.columns[most].text}” (${part[most].toFixed(2)})`;
+  }
+
+  /** @param {{ rows: Label[] }} now @returns {number[]} */
+  function chosenRows({ rows }) {
+    const locked = rows.flatMap((label, i) => (label.tokens.some((t) => at.rows.value.includes(t)) ? [i] : []));
+    return row.value === null || row.value >= rows.length ? locked : [...new Set([...locked, row.value])];
+  }
+
+  /** @param {{ rows: Label[], columns: Label[] }} now @param {number} wide */
+  function area({ rows, columns }, wide) {
+    return { width: Math.max(280, Math.min(wide, 640)), height: TOP + STEP * Math.max(rows.length, columns.length) + 8 };
+  }
+
+  /**
+   * @param {Surface} surface
+   * @param {{ matrix: Matrix, rows: Label[], columns: Label[] }} now
+   * @param {{ width: number }} size
+   */
+  function draw(surface, now, { width }) {
+    const colours = theme.value;
+    const [left, right] = [width * 0.4, width * 0.68];
+    const focus = chosenRows(now);
+    surface.text(left - 8, 10, "attends (query)", { anchor: "end", size: 11, fill: colours.faint });
+    surface.text(right + 8, 10, "is attended to (key)", { size: 11, fill: colours.faint });
+    const place = (/** @type {number} */ i) => TOP + STEP * (i + 0.5);
+    layersOf(now).forEach(({ matrix, tone, name }) => {
+      for (const r of focus) {
+        for (let c = 0; c < matrix.columns; c++) {
+          const weight = Math.abs(matrix.values[r * matrix.columns + c]);
+          if (weight < FAINTEST) continue;
+          surface.curve([left, place(r)], [right, place(c)], { stroke: tone, width: 0.5 + 5 * weight, opacity: 0.25 + 0.75 * weight });
+          if (name && weight > 0.25) surface.text((left + right) / 2, (place(r) + place(c)) / 2, name, { anchor: "middle", size: 11, bold: true, fill: colours.ink });
+        }
+      }
+    });
+    const fits = Math.floor(left / 7.5);
+    now.rows.forEach((label, i) => surface.text(left - 8, place(i), clip(label.text, fits), { anchor: "end", mono: true, bold: focus.includes(i), fill: focus.includes(i) ? colours.accent : colours.ink }));
+    now.columns.forEach((label, i) => surface.text(right + 8, place(i), clip(label.text, fits), { mono: true, fill: colours.ink }));
+  }
+
+  /** The ticked heads, each in its colour with its number; none ticked is the head that is chosen. */
+  function layersOf(/** @type {{ matrix: Matrix, rows: Label[], columns: Label[] }} */ now) {
+    const tones = theme.value.heads;
+    const tone = (/** @type {number} */ head) => (head ? tones[(head - 1) % tones.length] : theme.value[at.kind.value]);
+    if (!ticked.value.length) return [{ matrix: now.matrix, tone: tone(at.head.value), name: at.head.value ? String(at.head.value) : "" }];
+    return ticked.value.flatMap((head) => {
+      const found = looks(app, at.kind.value, at.layer.value, head);
+      return found ? [{ matrix: gathered(found.matrix, now.rows, now.columns), tone: tone(head), name: String(head) }] : [];
+    });
+  }
+
+  /** @param {PointerEvent} event */
+  function rowAt(event) {
+    const y = event.clientY - canvas.getBoundingClientRect().top;
+    const at = Math.floor((y - TOP) / STEP);
+    return at >= 0 && at < (shown()?.rows.length ?? 0) ? at : null;
+  }
+
+  /** @param {number | null} which @param {boolean} more */
+  function lock(which, more) {
+    const now = shown();
+    if (which === null || !now) return void (at.rows.value = []);
+    const token = now.rows[which].tokens[0];
+    const had = at.rows.value.includes(token);
+    const others = more ? at.rows.value.filter((each) => each !== token) : [];
+    at.rows.value = had && (more || at.rows.value.length === 1) ? others : [...others, token];
+  }
+
+  /** @param {KeyboardEvent} event */
+  function key(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const last = (shown()?.rows.length ?? 1) - 1;
+    if (by) row.value = Math.max(0, Math.min(last, (row.value ?? -1) + by));
+    else if (event.key === "Enter") lock(row.value ?? 0, event.shiftKey);
+    else if (event.key === "Escape") at.rows.value = [];
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  function table() {
+    const now = shown();
+    if (!now) return { rows: [], columns: [], values: () => "" };
+    return {
+      rows: now.rows.map((label) => label.text),
+      columns: now.columns.map((label) => label.text),
+      values: (/** @type {number} */ r, /** @type {number} */ c) => now.matrix.values[r * now.matrix.columns + c].toFixed(4),
+    };
+  }
+
+  function svg() {
+    const now = shown();
+    if (!now) return "";
+    const size = area(now, room.value);
+    const surface = svgSurface(size.width, size.height, theme.value.paper);
+    draw(surface, now, size);
+    return surface.toString();
+  }
+  return whole;
+}

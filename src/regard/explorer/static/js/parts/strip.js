@@ -1,0 +1,66 @@
+// The sentence, source above and target below, on every page; a token chosen here is chosen everywhere.
+// Where a model can be asked, both sides can be written anew.
+
+import { fill, h } from "regard/dom.js";
+import { effect } from "regard/signals.js";
+import { shown } from "regard/trace.js";
+import { editing } from "regard/parts/editing.js";
+
+/** @typedef {import("regard/app.js").App} App */
+/** @typedef {import("regard/types").Token} Token */
+
+/**
+ * @param {App} app
+ * @returns {HTMLElement}
+ */
+export function strip(app) {
+  const source = h("div", { class: "tokens", role: "group", "aria-label": "source tokens" });
+  const target = h("div", { class: "tokens", role: "group", "aria-label": "target tokens" });
+  effect(() => {
+    const trace = app.trace.value;
+    fill(source, row(trace?.source.tokens ?? [], "s", trace?.model.source_lang ?? null));
+    fill(target, row(trace?.target.tokens ?? [], "", trace?.model.target_lang ?? null));
+  });
+  effect(() => {
+    for (const chip of [...source.children, ...target.children]) {
+      chip.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (chip).dataset.token === app.at.token.value));
+    }
+  });
+
+  /**
+   * @param {Token[]} tokens
+   * @param {string} side
+   * @param {string | null} lang
+   */
+  function row(tokens, side, lang) {
+    return tokens.map((token, i) => {
+      const name = `${side}${i}`;
+      const sure = token.logprob === undefined ? null : Math.exp(token.logprob);
+      return h(
+        "button",
+        {
+          type: "button",
+          class: `token${token.special ? " mark" : ""}`,
+          "data-token": name,
+          "aria-pressed": String(name === app.at.token.peek()),
+          title: sure === null ? `token ${token.id}` : `token ${token.id}, probability ${sure.toFixed(3)}`,
+          lang,
+          dir: "auto",
+          style: sure === null ? {} : { "--sure": sure },
+          onclick: () => (app.at.token.value = app.at.token.value === name ? "" : name),
+        },
+        begins(token) ? h("span", { class: "space", "aria-hidden": "true" }, "·") : null,
+        shown(token),
+      );
+    });
+  }
+  return h(
+    "section",
+    { class: "strip", "aria-label": "the sentence" },
+    h("div", { class: "side" }, h("span", { class: "which" }, "source"), source, editing(app, "source", source)),
+    h("div", { class: "side" }, h("span", { class: "which" }, "target"), target, editing(app, "target", target)),
+  );
+}
+
+/** @param {Token} token whether a space stands before it */
+const begins = (token) => /^[\s▁]/.test(token.piece) && !token.special;

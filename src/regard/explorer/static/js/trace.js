@@ -1,0 +1,279 @@
+// A trace as numbers: unpacking, words, the part of a row that matters. Nothing here draws.
+
+/** @typedef {import("regard/types").Trace} Trace */
+/** @typedef {import("regard/types").Pack} Pack */
+/** @typedef {import("regard/types").Kind} Kind */
+/** @typedef {import("regard/types").Token} Token */
+/** @typedef {{ data: Float32Array, shape: number[] }} Tensor */
+/** @typedef {{ rows: number, columns: number, values: Float32Array }} Matrix */
+/** @typedef {{ text: string, tokens: number[], special: boolean }} Label */
+
+/** @type {WeakMap<Pack, Tensor>} */
+const unpacked = new WeakMap();
+
+/**
+ * The numbers of a pack, as floats; each pack is unpacked once.
+ * @param {Pack} pack
+ * @returns {Tensor}
+ */
+export function unpack(pack) {
+  let tensor = unpacked.get(pack);
+  if (!tensor) {
+    tensor = { data: floats(pack.dtype, bytes(pack.data)), shape: pack.shape };
+    unpacked.set(pack, tensor);
+  }
+  return tensor;
+}
+
+/** @param {string} text @returns {Uint8Array} */
+function bytes(text) {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out;
+}
+
+/** @param {Pack["dtype"]} dtype @param {Uint8Array} raw @returns {Float32Array} */
+function floats(dtype, raw) {
+  const view = new DataView(raw.buffer);
+  const size = { u8: 1, u16: 2, f16: 2, f32: 4 }[dtype];
+  const out = new Float32Array(raw.length / size);
+  for (let i = 0; i < out.length; i++) {
+    if (dtype === "u8") out[i] = raw[i] / 255;
+    else if (dtype === "u16") out[i] = view.getUint16(2 * i, true) / 65535;
+    else if (dtype === "f16") out[i] = half(view.getUint16(2 * i, true));
+    else out[i] = view.getFloat32(4 * i, true);
+  }
+  return out;
+}
+
+/** @param {number} bits */
+function half(bits) {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  if (exponent === 0) return sign * 2 ** -24 * fraction;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * 2 ** (exponent - 15) * (1 + fraction / 1024);
+}
+
+/**
+ * The last two axes of a tensor at given places of the others.
+ * @param {Tensor} tensor
+ * @param {...number} places
+ * @returns {Matrix}
+ */
+export function slice(tensor, ...places) {
+  const [rows, columns] = tensor.shape.slice(-2);
+  let at = 0;
+  places.forEach((place, axis) => (at = at * tensor.shape[axis] + place));
+  return { rows, columns, values: tensor.data.subarray(at * rows * columns, (at + 1) * rows * columns) };
+}
+
+/**
+ * Where one head looks, or all heads of the layer on average (head 0); layers and heads count from 1.
+ * @param {Trace} trace
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ * @returns {Matrix}
+ */
+export function attention(trace, kind, layer, head) {
+  const tensor = unpack(trace.attention[kind]);
+  if (head) return slice(tensor, layer - 1, head - 1);
+  const heads = tensor.shape[1];
+  return mean(Array.from({ length: heads }, (_, h) => slice(tensor, layer - 1, h)));
+}
+
+/** @param {Matrix[]} matrices @returns {Matrix} */
+export function mean(matrices) {
+  const { rows, columns } = matrices[0];
+  const values = new Float32Array(rows * columns);
+  for (const matrix of matrices) matrix.values.forEach((value, i) => (values[i] += value / matrices.length));
+  return { rows, columns, values };
+}
+
+/** @param {Matrix} b @param {Matrix} a @returns {Matrix | null} b - a, where they are of one shape */
+export function difference(b, a) {
+  if (a.rows !== b.rows || a.columns !== b.columns) return null;
+  return { ...a, values: b.values.map((value, i) => value - a.values[i]) };
+}
+
+/**
+ * Each weight times the norm of the value that it weighs, as a share of its row.
+ * @param {Matrix} matrix
+ * @param {Float32Array} norms
+ * @returns {Matrix}
+ */
+export function weighed(matrix, norms) {
+  const values = matrix.values.map((value, i) => value * norms[i % matrix.columns]);
+  return normal({ ...matrix, values });
+}
+
+/** @param {Matrix} matrix @returns {Matrix} rows that sum to 1; a row of zeros stays one */
+export function normal(matrix) {
+  const values = Float32Array.from(matrix.values);
+  for (let row = 0; row < matrix.rows; row++) {
+    const part = values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+    const sum = part.reduce((a, b) => a + b, 0);
+    if (sum > 0) part.forEach((value, i) => (part[i] = value / sum));
+  }
+  return { ...matrix, values };
+}
+
+/**
+ * Columns summed and rows averaged over the tokens of each label.
+ * @param {Matrix} matrix
+ * @param {Label[]} rows
+ * @param {Label[]} columns
+ * @returns {Matrix}
+ */
+export function gathered(matrix, rows, columns) {
+  const values = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, r) =>
+    columns.forEach((column, c) => {
+      let sum = 0;
+      for (const i of row.tokens) for (const j of column.tokens) sum += matrix.values[i * matrix.columns + j];
+      values[r * columns.length + c] = sum / row.tokens.length;
+    }),
+  );
+  return { rows: rows.length, columns: columns.length, values };
+}
+
+/**
+ * The fewest weights of each row that reach a share of its mass; the others become 0.
+ * @param {Matrix} matrix
+ * @param {number} share from 0 to 1
+ * @returns {Matrix}
+ */
+export function topMass(matrix, share) {
+  const values = new Float32Array(matrix.values.length);
+  for (let row = 0; row < matrix.rows; row++) {
+    const first = row * matrix.columns;
+    const order = Array.from({ length: matrix.columns }, (_, i) => first + i);
+    order.sort((a, b) => matrix.values[b] - matrix.values[a]);
+    const whole = order.reduce((sum, i) => sum + matrix.values[i], 0);
+    let sum = 0;
+    for (const i of order) {
+      if (sum >= share * whole - 1e-6) break;
+      values[i] = matrix.values[i];
+      sum += matrix.values[i];
+    }
+  }
+  return { ...matrix, values };
+}
+
+/** @param {Matrix} matrix @returns {number} of the rows, on average: 0 looks at one place, 1 everywhere alike */
+export function entropy(matrix) {
+  let sum = 0;
+  for (let row = 0; row < matrix.rows; row++) {
+    const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+    const seen = part.filter((value) => value > 0);
+    if (seen.length > 1) sum -= seen.reduce((a, p) => a + p * Math.log(p), 0) / Math.log(matrix.columns);
+  }
+  return sum / Math.max(1, matrix.rows);
+}
+
+const MARKS = { bos: "<s>", eos: "</s>", unk: "<unk>", pad: "<pad>" };
+
+/** What a decoder reads before the first word. @type {Token} */
+const BEGIN = { id: -1, piece: MARKS.bos, text: "", start: null, end: null, word: null, special: "bos" };
+
+/** @param {Token} token @returns {string} what a person reads */
+export function shown(token) {
+  if (token.special) return MARKS[token.special] ?? token.piece;
+  return token.text.trim() || "␣";
+}
+
+/** @param {Token} token @returns {boolean} */
+export function unspoken(token) {
+  return Boolean(token.special) || /^[\p{P}\p{S}\s]*$/u.test(token.text);
+}
+
+/**
+ * What stands beside the rows and above the columns. Row i of a decoder reads target input i and predicts token i.
+ * @param {Trace} trace
+ * @param {Kind} kind
+ * @param {{ words?: boolean, plain?: boolean, read?: boolean }} how
+ * @returns {{ rows: Label[], columns: Label[] }}
+ */
+export function labels(trace, kind, how = {}) {
+  const group = how.words ? byWord : byToken;
+  const kept = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
+  const source = kept(group(trace.source.tokens));
+  if (kind === "encoder") return { rows: source, columns: source };
+  const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)]);
+  const rows = group(trace.target.tokens).map((label) => {
+    const read = reads.find((each) => each.tokens.includes(label.tokens[0]))?.text;
+    return { ...label, text: how.read ? `${read}` : `${read} → ${label.text}` };
+  });
+  return { rows: kept(rows), columns: kind === "cross" ? source : kept(reads) };
+}
+
+/** @param {Token[]} tokens @returns {Label[]} */
+function byToken(tokens) {
+  return tokens.map((token, i) => ({ text: shown(token), tokens: [i], special: unspoken(token) }));
+}
+
+/** @param {Token[]} tokens @returns {Label[]} */
+function byWord(tokens) {
+  /** @type {Label[]} */
+  const out = [];
+  let last = /** @type {number | null | undefined} */ (undefined);
+  tokens.forEach((token, i) => {
+    const joins = out.length && !token.special && token.word !== null && token.word === last;
+    if (joins) {
+      const label = out[out.length - 1];
+      label.text += token.text.trim();
+      label.tokens.push(i);
+      label.special &&= unspoken(token);
+    } else out.push({ text: shown(token), tokens: [i], special: unspoken(token) });
+    last = token.special ? undefined : token.word;
+  });
+  return out;
+}
+
+/**
+ * Which source tokens each target token was written from: the heads of one layer on average, marks left out.
+ * @param {Trace} trace
+ * @returns {Matrix}
+ */
+export function alignment(trace) {
+  const layers = trace.model.decoder_layers;
+  const matrix = attention(trace, "cross", layers > 2 ? layers - 1 : layers, 0);
+  const values = matrix.values.map((value, i) =>
+    trace.source.tokens[i % matrix.columns].special ? 0 : value,
+  );
+  return normal({ ...matrix, values });
+}
+
+/**
+ * In words what a matrix shows, for those who do not see it.
+ * @param {Matrix} matrix
+ * @param {Label[]} columns
+ */
+export function summary(matrix, columns) {
+  const spread = entropy(matrix);
+  const mass = columns.map((_, c) => {
+    let sum = 0;
+    for (let row = 0; row < matrix.rows; row++) sum += matrix.values[row * matrix.columns + c];
+    return sum / Math.max(1, matrix.rows);
+  });
+  const most = mass.indexOf(Math.max(...mass));
+  const how = spread < 0.35 ? "each row looks mainly at one place" : spread < 0.7 ? "rows look at several places" : "rows look nearly everywhere alike";
+  const where = mass[most] > 0.3 ? `; ${Math.round(100 * mass[most])}% of all looks go to “${columns[most].text}”` : "";
+  return `${how}; mean entropy ${spread.toFixed(2)}${where}`;
+}
+
+/**
+ * Where some rows look together: their mean, the three places that get most of it.
+ * @param {Matrix} matrix
+ * @param {number[]} rows
+ * @param {Label[]} labels of the rows
+ * @param {Label[]} columns
+ */
+export function together(matrix, rows, labels, columns) {
+  const mass = columns.map((_, c) => rows.reduce((sum, r) => sum + matrix.values[r * matrix.columns + c], 0) / rows.length);
+  const order = mass.map((_, c) => c).sort((a, b) => mass[b] - mass[a]).slice(0, 3);
+  const who = rows.map((row) => `“${labels[row].text}”`).join(" and ");
+  const where = order.filter((c) => mass[c] > 0).map((c) => `“${columns[c].text}” ${mass[c].toFixed(3)}`);
+  return `${who}${rows.length > 1 ? ", on average," : ""} looks at ${where.join(", ")}`;
+}

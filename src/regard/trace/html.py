@@ -1,0 +1,129 @@
+"""A trace as one document that needs nothing else: no server, no network, no second file.
+
+The front end is data to this module: it is read from the package, never imported.
+"""
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+from urllib.parse import urlencode
+
+from regard.errors import require
+from regard.trace.fitting import MOST, fitted
+from regard.trace.trace import Trace
+
+PAGES = ("translate", "attention", "steps", "search", "model", "positions", "training")
+MOST_IN_NOTEBOOK = 5_000_000
+"""Bytes up to which a document has all queries, keys and values; a notebook keeps every one it shows."""
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'"
+)
+LIVE = "live/"
+"""Modules that are of use only where a model can be asked."""
+STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
+IMPORT_MAP = re.compile(r'(<script type="importmap">).*?(</script>)', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A document inside a notebook: nothing of it leaks out, and nothing of the notebook in."""
+
+    document: str
+    title: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        shown = html.escape(self.document, quote=True)
+        return (
+            f'<iframe title="{html.escape(self.title)}" sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; border: 0" height="{self.height}" srcdoc="{shown}"></iframe>'
+        )
+
+
+def document(trace: Trace, view: str = "#/attention", most: int = MOST) -> str:
+    """The page with the trace in it; `view` is what it opens with, such as #/attention?layer=5."""
+    if trace.qkv is None:
+        trace = replace(trace, omitted=(*trace.omitted, "qkv"))
+    page = _page()
+    said = fitted(trace, _layer(trace, view), most - len(page)).to_json()
+    shown = f"{_data('regard-trace', said)}\n{_text('regard-view', view)}\n{PLACE}"
+    return page.replace(PLACE, shown, 1)
+
+
+def frame(trace: Trace, view: str, height: int) -> Frame:
+    """The same for a notebook."""
+    return Frame(document(trace, view, MOST_IN_NOTEBOOK), f"Inside “{trace.source.text}”", height)
+
+
+def opening(page: str, kind: str | None, layer: int | None, head: int | None) -> str:
+    """The view of a page at a place, as it stands in an address."""
+    require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
+    given = {"kind": kind, "layer": layer, "head": head}
+    query = urlencode({name: value for name, value in given.items() if value is not None})
+    return f"#/{page}?{query}" if query else f"#/{page}"
+
+
+def _layer(trace: Trace, view: str) -> int:
+    """The one that a view opens with; the page's own choice is the last but one."""
+    last = trace.model.decoder_layers
+    given = re.search(r"[?&]layer=(\d{1,4})", view)
+    return int(given[1]) if given else last - 1 if last > 2 else last
+
+
+PLACE = "</head>"
+"""Before it goes what the page shows."""
+
+
+def _page() -> str:
+    """The page without its trace: style, modules and all."""
+    static = front_end()
+    modules = [
+        (name, file)
+        for name, file in files_below(static / "js")
+        if name.endswith(".js") and not name.startswith(LIVE)
+    ]
+    imports = _json({"imports": {f"regard/{name}": _url(file.read_bytes()) for name, file in modules}})
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    page = (static / "index.html").read_text("utf-8")
+    page = re.sub(r"(<head>)", lambda found: f"{found[1]}\n{policy}", page, count=1)
+    page = STYLE.sub(lambda found: f"<style>\n{(static / found[1]).read_text('utf-8')}</style>", page)
+    return IMPORT_MAP.sub(lambda found: f"{found[1]}{imports}{found[2]}", page)
+
+
+def front_end() -> Traversable:
+    """The folder of the page's own files."""
+    return files("regard") / "explorer" / "static"
+
+
+def files_below(folder: Traversable, before: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Every file in a folder of the package and below, by its path from there."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from files_below(entry, f"{before}{entry.name}/")
+        else:
+            yield f"{before}{entry.name}", entry
+
+
+def _url(source: bytes) -> str:
+    return f"data:text/javascript;base64,{base64.b64encode(source).decode()}"
+
+
+def _data(name: str, said: Mapping[str, Any]) -> str:
+    return f'<script type="application/json" id="{name}">{_json(said)}</script>'
+
+
+def _text(name: str, text: str) -> str:
+    return f'<script type="text/plain" id="{name}">{text.replace("<", "")}</script>'
+
+
+def _json(said: Mapping[str, Any]) -> str:
+    """No tag can begin in it, whatever a sentence says."""
+    text = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

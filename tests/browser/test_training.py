@@ -1,0 +1,107 @@
+"""The Training page: the numbers of metrics.jsonl, as they are written."""
+
+import json
+
+import pytest
+
+from browser.looking import open_page
+from regard.explorer.scale import Scale
+from regard.text.changes import changes
+from regard.train.run import METRICS
+
+
+def table(page, title):
+    """The numbers below a chart, by where they lie across."""
+    chart = page.locator("section").filter(has=page.get_by_role("heading", name=title))
+    chart.get_by_role("button", name="Table").click()
+    names = chart.locator("thead th").all_inner_texts()
+    rows = chart.locator("tbody tr")
+    places = rows.locator("th").all_inner_texts()
+    cells = [row.locator("td").all_inner_texts() for row in rows.all()]
+    found = zip(places, cells, strict=True)
+    return {float(x.replace(",", "")): dict(zip(names, row, strict=True)) for x, row in found}
+
+
+def test_the_curves_are_the_numbers_that_were_recorded(page, run):
+    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    open_page(page, "#/training")
+    page.get_by_role("heading", name="Loss, nats").wait_for()
+    losses, scores = table(page, "Loss, nats"), table(page, "BLEU and chrF")
+    for row in rows:
+        if row["kind"] == "train":
+            assert float(losses[row["step"]]["training, raw"]) == pytest.approx(row["loss"], rel=1e-5)
+        if row["kind"] == "valid":
+            assert float(losses[row["step"]]["validation"]) == pytest.approx(row["loss"], rel=1e-5)
+            assert float(scores[row["step"]]["BLEU"]) == pytest.approx(row["bleu"], rel=1e-5)
+    valid = [row for row in rows if row["kind"] == "valid"]
+    assert page.get_by_text(valid[-1]["signature"]).is_visible()
+    watched = page.locator(".watched")
+    for sample in valid[-1]["samples"]:
+        assert watched.get_by_text(sample["source"], exact=True).is_visible()
+        assert watched.get_by_role("cell", name=sample["hypothesis"], exact=True).first.is_visible()
+    lengths = json.loads((run / "data.json").read_text())["lengths"]["source"]
+    shown = table(page, "Sentences by length")
+    assert [float(shown[x]["source"]) for x in lengths["bins"][: len(lengths["counts"])]] == lengths["counts"]
+
+
+def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run):
+    metrics = run / METRICS
+    before = metrics.read_bytes()
+    last = [json.loads(line) for line in before.splitlines() if b'"train"' in line][-1]
+    later = {**last, "step": last["step"] + 10, "loss": 0.12345, "time_s": last["time_s"] + 1}
+    open_page(page, "#/training")
+    page.get_by_text(f"step {last['step']}").first.wait_for()
+    try:
+        with metrics.open("ab") as file:
+            file.write(json.dumps(later).encode() + b"\n")
+        page.get_by_text("training loss 0.123").wait_for()
+    finally:
+        metrics.write_bytes(before)
+    page.get_by_text(f"training loss {last['loss']:.3f}").wait_for()
+
+
+def test_the_chart_says_what_lies_under_the_needle(page, run):
+    open_page(page, "#/training?axis=tokens")
+    chart = page.locator(".chart").first
+    chart.focus()
+    chart.press("End")
+    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    tokens = sum(row.get("target_tokens", 0) for row in rows)
+    page.get_by_text(f"target tokens seen {tokens:,}: ").wait_for()
+
+
+def test_ticks_and_changes_are_those_of_regard_plot(page):
+    open_page(page, "#/training")
+    for low, high in [(0.0, 2e3), (0.1, 7.3), (0.0, 0.003), (0.0, 27e3), (-1.0, 3e9), (0.97, 0.99)]:
+        found = page.evaluate(
+            "async (scale) => (await import('regard/live/scale.js')).ticks(scale, 5)",
+            {"low": low, "high": high, "start": 0, "end": 1},
+        )
+        expected = Scale(low, high, 0.0, 1.0).ticks(5)
+        assert [text for _, text in found] == [text for _, text in expected]
+        assert [value for value, _ in found] == pytest.approx([value for value, _ in expected])
+    for before, now in [
+        (None, "a b"),
+        ("a b c", "a x c d"),
+        ("", "a"),
+        ("a b", "a b"),
+        ("the cat sat", "a cat sat down"),
+    ]:
+        found = page.evaluate(
+            "async ([before, now]) => (await import('regard/live/changes.js')).changes(before, now)",
+            [before, now],
+        )
+        assert [(each["word"], each["fresh"]) for each in found] == list(changes(before, now))
+
+
+def test_a_long_training_keeps_its_peaks_and_its_gaps(page):
+    open_page(page, "#/training")
+    found = page.evaluate("""async () => {
+      const { smooth, thin } = await import("regard/live/history.js");
+      const odd = { 3333: 99, 1234: -99, 4000: NaN };
+      const all = Array.from({ length: 5000 }, (_, i) => [i, odd[i] ?? i % 7]);
+      return { few: thin(all).map(([x]) => x), mean: smooth(all)[2500][1] };
+    }""")
+    assert len(found["few"]) <= 600
+    assert {1234, 3333, 4000} <= set(found["few"])
+    assert found["mean"] == pytest.approx(3, abs=0.1)
