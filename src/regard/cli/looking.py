@@ -8,6 +8,7 @@ from regard.cli.translator import add_search, model_folder
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from regard.explorer.figure import Matrix
     from regard.tasks.tracing import Tracer
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
@@ -67,6 +68,38 @@ def add_looking(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="where to compute (default: auto, a GPU if there is one)",
     )
+
+
+def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
+    """Which attention is shown."""
+    group = parser.add_argument_group(title, "Layers and heads are counted from 1.")
+    group.add_argument(
+        "--kind",
+        choices=("encoder", "decoder", "cross"),
+        default="cross",
+        help="among source words, among target words so far, or from target to source (default: cross)",
+    )
+    group.add_argument(
+        "--layer", metavar="N", type=int, help="default: the one that aligns words best, the last but one"
+    )
+    group.add_argument("--head", metavar="N", default="mean", help="a number, or mean (default: mean)")
+
+
+def shown_matrix(trace: "Trace", options: argparse.Namespace) -> "Matrix":
+    """The one that the flags of `add_matrix` ask for."""
+    from regard.engine.forced import alignment_layer
+    from regard.explorer.figure import matrix
+
+    layers = len(trace.attention[options.kind])
+    layer = alignment_layer(layers) + 1 if options.layer is None else options.layer
+    return matrix(trace, options.kind, layer, head_number(options))
+
+
+def head_number(options: argparse.Namespace) -> int | None:
+    """None: the mean of all."""
+    if options.head != "mean" and not re.fullmatch(r"[1-9]\d*", options.head):
+        raise RegardError(f"--head {options.head} cannot be read; give a number from 1 up, or mean")
+    return None if options.head == "mean" else int(options.head)
 
 
 def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":

@@ -1,14 +1,18 @@
-"""`regard trace`: one translation and all that produced it, as data or as a page."""
+"""`regard trace`: one translation and all that produced it, as data, as a figure or as a page."""
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from regard.cli.looking import add_looking, traced
+from regard.cli.looking import add_looking, add_matrix, head_number, shown_matrix, traced
 from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import RegardError
 
-ENDINGS = (".json", ".html")
+if TYPE_CHECKING:
+    from regard.trace.trace import Trace
+
+ENDINGS = (".json", ".svg", ".html")
 
 DESCRIPTION = """\
 Translate one sentence and write down everything that produced the translation: the tokens, the
@@ -22,6 +26,7 @@ and what is masked is exactly 0. docs/trace.md explains every field.
 
 examples
   regard trace runs/demo "Jane visits Africa in September." -o jane.json
+  regard trace runs/demo "Jane visits Africa in September." -o jane.svg --layer 2 --head 1
   regard trace runs/demo "Jane visits Africa in September." -o jane.html   a page for any browser, to keep
   regard trace runs/demo "The glass is yellow." -o - | jq .target.text
   regard trace runs/demo "The glass is yellow." -o b.json --remove cross:2:1   what without this head?
@@ -40,12 +45,9 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
     parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="NAME.json or NAME.html; - is JSON to stdout",
+        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
     )
+    add_matrix(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
     add_looking(parser)
     parser.set_defaults(run=run_trace)
 
@@ -58,11 +60,24 @@ def run_trace(options: argparse.Namespace) -> None:
         )
     if options.output != "-":
         refuse_unwritable(Path(options.output))
-    from regard.trace.html import document
-
+    head_number(options)
     _, trace = traced(options, qkv=ending == ".html")
-    content = (document(trace) if ending == ".html" else trace.dumps()).encode("utf-8")
+    content = _written(trace, ending, options).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
     else:
         write_output(Path(options.output), content)
+
+
+def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
+    match ending:
+        case ".json":
+            return trace.dumps()
+        case ".html":
+            from regard.trace.html import document, opening
+
+            return document(trace, opening("attention", options.kind, options.layer, head_number(options)))
+        case _:
+            from regard.explorer.figure import draw
+
+            return draw(shown_matrix(trace, options))

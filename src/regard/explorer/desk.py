@@ -8,6 +8,8 @@ from http import HTTPStatus
 from itertools import chain, islice
 from typing import TypeVar
 
+import torch
+
 from regard.explorer import fields
 from regard.explorer.fields import Body
 from regard.explorer.models import Model, Models
@@ -47,7 +49,7 @@ class Desk:
     def work(self, request: Request, body: Body, do: Callable[[Model], Found]) -> Found:
         """What `do` finds with the model that the body names, when it is its turn."""
         step = None if body.get("step") is None else fields.whole(body, "step", None, 0, 10**12)
-        with self._turns.turn(request), _saying_too_long():
+        with self._turns.turn(request), torch.inference_mode(), _saying_too_long():
             return do(self._models.model(step))
 
     def works(self, request: Request, body: Body, do: Callable[[Model], Iterator[Found]]) -> Iterator[Found]:
@@ -67,7 +69,7 @@ class Desk:
         return model.tracer.request(
             fields.short_text(body, "text", LONGEST),
             beam=fields.whole(body, "beam", search.beam, 1, WIDEST),
-            alpha=fields.number(body, "alpha", search.alpha, 0, 10),
+            alpha=fields.number(body, "alpha", search.alpha, 0.0, 10.0),
             max_extra=fields.whole(body, "max_extra", 50, 0, MOST_EXTRA),
             top_k=min(fields.whole(body, "top_k", 10, 1, MOST_CANDIDATES), model.tokenizer.vocab_size),
             prefix=fields.text_or_ids(body, "prefix"),

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from regard.explorer.reply import RequestError
 
 Body = Mapping[str, Any]
+Word = TypeVar("Word", bound=str)
 
 
 def text(body: Body, name: str, default: str | None = None) -> str:
@@ -51,12 +52,12 @@ def objects(body: Body, name: str) -> list[Body]:
     return value
 
 
-def texts(body: Body, name: str, count: int) -> list[str]:
+def texts(body: Body, name: str, count: int, longest: int) -> list[str]:
     """So many of them."""
     values = body.get(name)
     if not isinstance(values, list) or len(values) != count:
         raise _wrong(name, f"a list of {count} texts", values)
-    return [text({name: value}, name) for value in values]
+    return [short_text({name: value}, name, longest) for value in values]
 
 
 def whole(body: Body, name: str, default: int | None, low: int, high: int) -> int:
@@ -79,12 +80,13 @@ def number(body: Body, name: str, default: float, low: float, high: float) -> fl
     return float(value)
 
 
-def choice(body: Body, name: str, allowed: Sequence[str], default: str | None = None) -> str:
+def choice(body: Body, name: str, allowed: Sequence[Word]) -> Word:
     """One of a few words."""
-    value = body.get(name, default)
-    if not isinstance(value, str) or value not in allowed:
-        raise _wrong(name, f"one of {', '.join(allowed)}", value)
-    return value
+    value = body.get(name)
+    for word in allowed:
+        if word == value:
+            return word
+    raise _wrong(name, f"one of {', '.join(allowed)}", value)
 
 
 def inner(body: Body, name: str) -> Body:
@@ -93,6 +95,12 @@ def inner(body: Body, name: str) -> Body:
     if not isinstance(value, dict):
         raise _wrong(name, "an object", value)
     return value
+
+
+def numbers(query: Mapping[str, str]) -> Body:
+    """The values of an address, those that are digits as numbers."""
+    few = {name: value for name, value in query.items() if value.isascii() and value.isdecimal()}
+    return {**query, **{name: int(value) for name, value in few.items() if len(value) < 12}}
 
 
 def _wrong(name: str, right: str, value: object) -> RequestError:

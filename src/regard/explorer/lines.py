@@ -9,6 +9,7 @@ from regard.explorer.fields import Body
 from regard.explorer.models import Model
 from regard.search.config import SearchConfig
 from regard.trace.request import LengthError
+from regard.trace.tokens import Names
 from regard.trace.trace import Trace
 
 DIGITS = 4
@@ -67,8 +68,8 @@ def _n_best(model: Model, trace: Trace, count: int) -> list[dict[str, Any]]:
         while node.parent is not None:
             node = nodes[node.parent]
             tokens.append(node.token)
-        text = model.tokenizer.detokenize([tokens[::-1]])[0]
-        found.append({"text": " ".join(text.split("\n")), "score": end.score, "logprob": end.sum})
+        text = Names(model.tokenizer).whole(tokens[::-1])
+        found.append({"text": text, "score": end.score, "logprob": end.sum})
     return found
 
 

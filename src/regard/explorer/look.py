@@ -1,5 +1,10 @@
 """How pictures look: Okabe and Ito's colours, a dash and a mark for each, in light and in dark."""
 
+from collections.abc import Sequence
+
+from regard.explorer.svg import tag, words
+
+SVG = "http://www.w3.org/2000/svg"
 TONES = 7
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2", "1 4")
 """With the colours, so that nothing is told by colour alone."""
@@ -17,6 +22,24 @@ _BLUE, _VERMILION, _GREEN, _PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
 _ORANGE, _SKY = "#e69f00", "#56b4e9"
 _LIGHT = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, "#1a1a1a")
 _DARK = (_SKY, _ORANGE, _GREEN, _PURPLE, _VERMILION, _BLUE, "#e6e6e6")
+
+
+def picture(parts: Sequence[str], title: str, width: float, height: float, rules: str = "") -> str:
+    """A whole SVG file; `rules` are for what only this picture has."""
+    drawn = tag(
+        "svg",
+        tag("title", words(title)),
+        tag("style", style() + rules),
+        tag("rect", class_="paper", width=width, height=height),
+        *parts,
+        xmlns=SVG,
+        class_="rg",
+        role="img",
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width:g} {height:g}",
+    )
+    return drawn + "\n"
 
 
 def style() -> str:

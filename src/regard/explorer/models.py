@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
-from regard.checkpoint import WEIGHTS, checkpoints, find_model
+from regard.checkpoint import checkpoints, find_model
 from regard.explorer.reply import RequestError
 from regard.explorer.run import Run, step_of
 from regard.model.config import ModelConfig
-from regard.tasks.engines import Device
-from regard.tasks.folder import read_folder
+from regard.model.transformer import Transformer
+from regard.tasks.folder import load_model
+from regard.tasks.identity import identity_of_folder
 from regard.tasks.tracing import Tracer
 from regard.tasks.translator import Translator
 from regard.text.tokenizer import Tokenizer
+from regard.train.device import Device, choose_device
 
 LOADED = 2
 
@@ -23,10 +25,14 @@ class Model:
     """One of them, ready."""
 
     id: str
-    translator: Translator
-    tracer: Tracer
+    transformer: Transformer
     tokenizer: Tokenizer
-    config: ModelConfig
+    tracer: Tracer
+    translator: Translator
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.transformer.config
 
 
 class Models:
@@ -56,7 +62,13 @@ class Models:
         )
 
     def _load(self, folder: Path) -> Model:
-        found = read_folder(folder, unread=[WEIGHTS])
-        translator = Translator.load(folder, self._device, "torch")
-        tracer = translator.tracer
-        return Model(tracer.facts().id, translator, tracer, found.tokenizer, found.config)
+        found = load_model(folder)
+        transformer = found.transformer.to(choose_device(self._device))
+        identity = identity_of_folder(folder, found.manifest)
+        return Model(
+            identity.id,
+            transformer,
+            found.tokenizer,
+            Tracer(transformer, found.tokenizer, identity),
+            Translator.of(transformer, found.tokenizer),
+        )

@@ -6,13 +6,12 @@ from pathlib import Path
 from regard.explorer.chart import Chart, Line, draw, key
 from regard.explorer.curves import EMPTY, Curves, small_curves
 from regard.explorer.history import History
-from regard.explorer.look import style
+from regard.explorer.look import picture, style
 from regard.explorer.svg import clip, length, tag, text, words
 from regard.text.changes import changes
 from regard.text.printable import printable
 
 WIDTH, HEIGHT, GAP = 480.0, 270.0, 12.0
-SVG = "http://www.w3.org/2000/svg"
 SHOWN = 40
 """Changes of a watched sentence that a page shows; a picture shows fewer."""
 SHOWN_SMALL = 10
@@ -33,14 +32,14 @@ def sheet(curves: Curves) -> str:
     if len(curves.runs) == 1:
         rows, top = _watched(curves.runs[0], wide, top)
         parts += rows
-    return _whole(parts, title, wide, top)
+    return picture(parts, title, wide, top)
 
 
 def small(folder: Path) -> str:
     """The loss and the scores of one run, for its model card."""
     charts = small_curves(folder)
     parts = [draw(chart, WIDTH, HEIGHT, left=place * (WIDTH + GAP)) for place, chart in enumerate(charts)]
-    return _whole(parts, "Loss and scores over the training", len(charts) * (WIDTH + GAP) - GAP, HEIGHT)
+    return picture(parts, "Loss and scores over the training", len(charts) * (WIDTH + GAP) - GAP, HEIGHT)
 
 
 def page(curves: Curves) -> str:
@@ -83,23 +82,6 @@ th {{ font-weight: 400; width: 6rem }} ins {{ font-weight: 700; text-decoration:
 
 def _title(curves: Curves) -> str:
     return f"Training of {', '.join(run.name for run in curves.runs)}"
-
-
-def _whole(parts: Sequence[str], title: str, width: float, height: float) -> str:
-    drawn = tag(
-        "svg",
-        tag("title", words(title)),
-        tag("style", style()),
-        tag("rect", class_="paper", width=width, height=height),
-        *parts,
-        xmlns=SVG,
-        class_="rg",
-        role="img",
-        width=width,
-        height=height,
-        viewBox=f"0 0 {width:g} {height:g}",
-    )
-    return drawn + "\n"
 
 
 def _places(charts: Sequence[Chart], top: float) -> Iterator[tuple[Chart, float, float, float]]:

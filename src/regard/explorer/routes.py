@@ -3,20 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from time import perf_counter
+from typing import Any, Literal
 
 from regard import __version__
 from regard.explorer import fields
+from regard.explorer.answers import alike, near, positions, rolled_out, survived
 from regard.explorer.blocks import blocks
-from regard.explorer.desk import LONGEST, WIDEST, Desk
+from regard.explorer.desk import LONGEST, MOST_CANDIDATES, WIDEST, Desk
 from regard.explorer.fields import Body
 from regard.explorer.files import file_routes
 from regard.explorer.lines import translated
-from regard.explorer.reply import HTML, Reply, Request, RequestError, Route, Routes, reply
+from regard.explorer.mixers import mixers
+from regard.explorer.models import Model
+from regard.explorer.permuted import permuted
+from regard.explorer.reply import HTML, LINES, Reply, Request, RequestError, Route, Routes, reply, written
 from regard.explorer.run import Run
 from regard.explorer.training import named, training_routes
 from regard.trace.html import document, front_end
+from regard.trace.interventions import KINDS, layers_of
 
 MOST_LINES = 100
+MOST_POSITIONS, WIDEST_TABLE = 512, 2048
+SIDES: tuple[Literal["source", "target"], ...] = ("source", "target")
 
 
 def routes(desk: Desk, others: Sequence[Run] = ()) -> Routes:
@@ -26,10 +34,17 @@ def routes(desk: Desk, others: Sequence[Run] = ()) -> Routes:
     posts: dict[str, Route] = {
         "translate": api.translate,
         "trace": api.trace,
+        "steps": api.steps,
+        "heads": api.heads,
+        "survives": api.survives,
+        "neighbours": api.neighbours,
+        "contexts": api.contexts,
+        "permuted": api.permuted,
+        "mixers": api.mixers,
         "export": api.export,
     }
     found: dict[str, dict[str, Route]] = {f"/api/{name}": {"POST": route} for name, route in posts.items()}
-    found["/api/info"] = {"GET": api.info}
+    found |= {"/api/info": {"GET": api.info}, "/api/positions": {"GET": api.positions}}
     return {**file_routes(front_end()), **training_routes(runs), **found}
 
 
@@ -85,10 +100,91 @@ class Api:
         )
         return Reply(said)
 
+    def steps(self, request: Request) -> Reply:
+        """One word and one head, step by step."""
+        desk, body = self._desk, request.body
+
+        def work(model: Model) -> dict[str, Any]:
+            kind = fields.choice(body, "kind", KINDS)
+            layer = fields.whole(body, "layer", None, 1, layers_of(model.config, kind))
+            head = fields.whole(body, "head", None, 1, model.config.heads)
+            trace = desk.trace(model, desk.asked(model, inner(body)))
+            rows = trace.source.tokens if kind == "encoder" else trace.target.tokens
+            position = fields.whole(body, "position", None, 0, len(rows) - 1)
+            return model.tracer.steps(trace, kind, layer, head, position)
+
+        return reply(desk.work(request, inner(body), work))
+
+    def heads(self, request: Request) -> Reply:
+        """What each head matters, one line for each as it is measured."""
+        desk, body = self._desk, inner(request.body)
+        found = desk.works(
+            request, body, lambda model: model.tracer.matters(desk.trace(model, desk.asked(model, body)))
+        )
+        return Reply((written(each._asdict()) + b"\n" for each in found), LINES)
+
+    def survives(self, request: Request) -> Reply:
+        """How much of the positions is left after each sublayer, and attention through several layers."""
+        desk, body = self._desk, inner(request.body)
+
+        def work(model: Model) -> dict[str, Any]:
+            trace = desk.trace(model, desk.asked(model, body))
+            return survived(model.tracer.survival(trace)) | {"rollout": rolled_out(trace)}
+
+        return reply(desk.work(request, body, work))
+
+    def neighbours(self, request: Request) -> Reply:
+        """The pieces that lie nearest to a word."""
+        body = request.body
+        word = fields.short_text(body, "text", LONGEST)
+        count = fields.whole(body, "count", 12, 1, MOST_CANDIDATES)
+        side = fields.choice({"side": "source", **body}, "side", SIDES)
+        return reply(self._desk.work(request, body, lambda model: near(model, word, count, side)))
+
+    def contexts(self, request: Request) -> Reply:
+        """One word in two sentences."""
+        body = request.body
+        first, second = fields.texts(body, "texts", 2, LONGEST)
+        word = fields.short_text(body, "word", LONGEST)
+        return reply(
+            self._desk.work(
+                request, body, lambda model: alike(word, model.tracer.in_two_contexts(word, first, second))
+            )
+        )
+
+    def permuted(self, request: Request) -> Reply:
+        """The same words in another order, with positions and without."""
+        text = fields.short_text(request.body, "text", LONGEST)
+        return reply(self._desk.work(request, request.body, lambda model: permuted(model, text)))
+
+    def mixers(self, request: Request) -> Reply:
+        """One head beside weights that do not change with the input."""
+        desk, body = self._desk, request.body
+        texts = fields.texts(body, "texts", 2, LONGEST)
+
+        def work(model: Model) -> dict[str, Any]:
+            layer = fields.whole(body, "layer", 1, 1, model.config.encoder_layers)
+            head = fields.whole(body, "head", 1, 1, model.config.heads)
+            first, second = (desk.trace(model, desk.asked(model, {"text": text})) for text in texts)
+            return mixers(first, second, layer, head)
+
+        return reply(desk.work(request, body, work))
+
+    def positions(self, request: Request) -> Reply:
+        """Every table of sinusoids, and the model's own where it was learnt."""
+        query = fields.numbers(request.query)
+        length = fields.whole(query, "length", 20, 1, MOST_POSITIONS)
+
+        def work(model: Model) -> dict[str, Any]:
+            width = fields.whole(query, "width", model.config.d_model, 2, WIDEST_TABLE)
+            return positions(model, length, width)
+
+        return reply(self._desk.work(request, {}, work))
+
     def export(self, request: Request) -> Reply:
         """The self-contained page."""
         desk, body = self._desk, inner(request.body)
-        view = fields.short_text(request.body, "view", 2000) if "view" in request.body else ""
+        view = fields.short_text({"view": "#/attention", **request.body}, "view", 2000)
         limit = desk.offer.max_trace_tokens
         found = desk.work(
             request, body, lambda model: model.tracer.trace(desk.asked(model, body), limit, qkv=True)

@@ -35,7 +35,7 @@ from regard.trace.reading import (
 )
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
 from regard.trace.steps import steps as one_head
-from regard.trace.tokens import text_shown, tokens
+from regard.trace.tokens import Names, tokens
 from regard.trace.trace import Trace
 from regard.trace.what_if import changed, visible_source
 
@@ -47,6 +47,7 @@ class Tracer:
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, identity: Identity) -> None:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
+        self._names = Names(tokenizer)
 
     def request(
         self,
@@ -79,9 +80,8 @@ class Tracer:
         target, beam = self._target(model, request, source, max_tokens)
         decoded = perf_counter()
         captured = self._captured(model, request.interventions, source, target)
-        shown = self._shown
-        choices, logprobs = steps(captured.logits, target, request.top_k, shown)
-        guesses = lens(model, captured, target, shown)
+        choices, logprobs = steps(captured.logits, target, request.top_k, self._names)
+        guesses = lens(model, captured, target, self._names)
         weights = attention(captured)
         ended = perf_counter()
         logprob = sum(logprobs)
@@ -90,9 +90,9 @@ class Tracer:
             regard=__version__,
             model=self.facts(),
             request=request,
-            source=Side(self._text(source), tuple(tokens(self._tokenizer, source))),
+            source=Side(self._names.whole(source), tuple(tokens(self._tokenizer, source))),
             target=Target(
-                text=self._text(target),
+                text=self._names.whole(target),
                 score=logprob / length_penalty(len(target), request.alpha),
                 logprob=logprob,
                 forced=beam is None,
@@ -121,9 +121,9 @@ class Tracer:
         read = source if kind == "encoder" else [BOS, *target[:-1]]
         keys = read if kind == "decoder" else source
         return found.to_json(
-            self._shown(read[position]),
-            [self._shown(id) for id in keys],
-            None if kind == "encoder" else self._shown(target[position]),
+            self._names.text(read[position]),
+            [self._names.text(id) for id in keys],
+            None if kind == "encoder" else self._names.text(target[position]),
         )
 
     def matters(self, trace: Trace) -> Iterator[Measured]:
@@ -213,8 +213,7 @@ class Tracer:
             limit,
             request.prefix,
             SearchConfig(request.beam, request.alpha),
-            self._shown,
-            self._text,
+            self._names,
         )
         return [*best.tokens, EOS], beam
 
@@ -246,13 +245,6 @@ class Tracer:
                     f"{name} has a token {id}; ids run from {len(MARKS)} to {self._tokenizer.vocab_size - 1}"
                 )
         return tuple(given)
-
-    def _shown(self, id: int) -> str:
-        return MARKS[id] if id < len(MARKS) else text_shown(self._tokenizer, id)
-
-    def _text(self, ids: Sequence[int]) -> str:
-        """On one line, as a translation is."""
-        return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
 
 
 def _ids_of(row: Sequence[Token]) -> list[int]:

@@ -1,7 +1,7 @@
 """The search for one translation, and every hypothesis that was in its beam."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,6 +16,7 @@ from regard.search.highest import likeliest
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.text.tokenizer import BOS, EOS
 from regard.trace.parts import Beam, Finished, Greedy, Node
+from regard.trace.tokens import Names
 
 
 @torch.inference_mode()
@@ -26,18 +27,17 @@ def search(
     limit: int,
     prefix: Sequence[int],
     config: SearchConfig,
-    shown: Callable[[int], str],
-    detokenize: Callable[[Sequence[int]], str],
+    names: Names,
 ) -> tuple[Hypothesis, Beam]:
-    """The best translation, and how it was found; `shown` is how a token is read."""
+    """The best translation, and how it was found."""
     bounds = Bounds.of([limit], 0, [prefix], device=source.device)
-    record = _Record(config, len(prefix), limit, shown)
+    record = _Record(config, len(prefix), limit, names)
     start = model.start(source, keep)
     engine = EagerEngine(model)
     ((best, *_),) = search_beam(engine, start, BOS, EOS, bounds, config, watch=record)
     greedy = SearchConfig(1, config.alpha)
     ((alone, *_),) = search_beam(engine, model.start(source, keep), BOS, EOS, bounds, greedy)
-    aside = Greedy(alone.tokens, detokenize(alone.tokens), alone.score, leaves_at(alone.tokens, best.tokens))
+    aside = Greedy(alone.tokens, names.whole(alone.tokens), alone.score, leaves_at(alone.tokens, best.tokens))
     return best, Beam(config.beam, config.alpha, tuple(record.nodes), tuple(record.finished()), aside)
 
 
@@ -52,9 +52,9 @@ def leaves_at(other: Sequence[int], winner: Sequence[int]) -> int | None:
 class _Record:
     """Watches one sentence's beam, step by step."""
 
-    def __init__(self, config: SearchConfig, prefix: int, limit: int, shown: Callable[[int], str]) -> None:
+    def __init__(self, config: SearchConfig, prefix: int, limit: int, names: Names) -> None:
         self.nodes: list[Node] = []
-        self._config, self._free, self._shown = config, range(prefix, limit), shown
+        self._config, self._free, self._names = config, range(prefix, limit), names
         self._at: list[int | None] = [None] * config.beam
         """The node in each place of the beam."""
         self._t = 0
@@ -98,7 +98,8 @@ class _Record:
                 parent=self._at[parent],
                 t=self._t,
                 token=token,
-                text=self._shown(token),
+                text=self._names.text(token),
+                piece=self._names.piece(token),
                 logprob=log,
                 sum=total,
                 score=float(torch.tensor(total) / penalty),  # rounded as in the search

@@ -12,7 +12,7 @@ from torch.nn.functional import cosine_similarity
 from regard.errors import DataError
 from regard.text.tokenizer import SMALLEST, Tokenizer
 from regard.trace.capture import Captured
-from regard.trace.tokens import piece_shown
+from regard.trace.tokens import Names
 
 
 class Neighbour(NamedTuple):
@@ -36,7 +36,7 @@ def neighbours(
     near[:SMALLEST] = near[ids] = -torch.inf
     values, found = near.topk(min(count, int((near > -torch.inf).sum())))
     return [
-        Neighbour(id, piece_shown(tokenizer, id), value)
+        Neighbour(id, Names(tokenizer).piece(id), value)
         for id, value in zip(found.tolist(), values.tolist(), strict=True)
     ]
 

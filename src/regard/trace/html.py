@@ -9,20 +9,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from regard.errors import require
-
-if TYPE_CHECKING:
-    from regard.trace.trace import Projections, Trace
+from regard.trace.fitting import MOST, fitted
+from regard.trace.trace import Trace
 
 PAGES = ("translate", "attention", "steps", "search", "model", "positions", "training")
-MOST, MOST_IN_NOTEBOOK = 8_000_000, 5_000_000
-"""Bytes up to which a document has queries, keys and values; a notebook keeps every one it shows."""
+MOST_IN_NOTEBOOK = 5_000_000
+"""Bytes up to which a document has all queries, keys and values; a notebook keeps every one it shows."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -49,59 +47,40 @@ class Frame:
         )
 
 
-def document(trace: "Trace", view: str = "", most: int = MOST) -> str:
+def document(trace: Trace, view: str = "#/attention", most: int = MOST) -> str:
     """The page with the trace in it; `view` is what it opens with, such as #/attention?layer=5."""
-    layer = re.search(r"[?&]layer=(\d{1,4})", view)
-    said = fitted(trace, int(layer[1]) if layer else None, most).to_json()
+    if trace.qkv is None:
+        trace = replace(trace, omitted=(*trace.omitted, "qkv"))
+    page = _page()
+    said = fitted(trace, _layer(trace, view), most - len(page)).to_json()
     shown = f"{_data('regard-trace', said)}\n{_text('regard-view', view)}\n{PLACE}"
-    return _page().replace(PLACE, shown, 1)
+    return page.replace(PLACE, shown, 1)
 
 
-def frame(
-    trace: "Trace", page: str, kind: str | None, layer: int | None, head: int | None, height: int
-) -> Frame:
-    """The same for a notebook, opened at that place."""
-    require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
-    given = {"kind": kind, "layer": layer, "head": head}
-    query = urlencode({name: value for name, value in given.items() if value is not None})
-    view = f"#/{page}?{query}" if query else f"#/{page}"
+def frame(trace: Trace, view: str, height: int) -> Frame:
+    """The same for a notebook."""
     return Frame(document(trace, view, MOST_IN_NOTEBOOK), f"Inside “{trace.source.text}”", height)
 
 
-def fitted(trace: "Trace", layer: int | None, most: int) -> "Trace":
-    """The trace with as much of queries, keys and values as the document has room for.
-
-    All of them; or else those of one layer, the one it opens with; or none.
-    """
-    left_out = (*trace.omitted, "qkv")
-    if trace.qkv is None:
-        return replace(trace, omitted=left_out)
-    room = most - len(_page()) - len(_json(replace(trace, qkv=None).to_json()))
-    if _bytes(trace.qkv) <= room:
-        return trace
-    one = {kind: _only(each, layer) for kind, each in trace.qkv.items()}
-    return replace(trace, qkv=one if _bytes(one) <= room else None, omitted=left_out)
+def opening(page: str, kind: str | None, layer: int | None, head: int | None) -> str:
+    """The view of a page at a place, as it stands in an address."""
+    require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
+    given = {"kind": kind, "layer": layer, "head": head}
+    query = urlencode({name: value for name, value in given.items() if value is not None})
+    return f"#/{page}?{query}" if query else f"#/{page}"
 
 
-def _only(each: "Projections", layer: int | None) -> "Projections":
-    """Of one layer; the page's own choice is the last but one."""
-    last = each.layers[-1]
-    usual = last - 1 if last > 2 else last
-    place = each.layers.index(layer if layer in each.layers else usual if usual in each.layers else last)
-    part = slice(place, place + 1)
-    return replace(each, layers=each.layers[part], q=each.q[part], k=each.k[part], v=each.v[part])
-
-
-def _bytes(qkv: "Mapping[str, Projections]") -> int:
-    """In base64, two bytes a number."""
-    return sum(4 * (2 * array.size) // 3 for each in qkv.values() for array in (each.q, each.k, each.v))
+def _layer(trace: Trace, view: str) -> int:
+    """The one that a view opens with; the page's own choice is the last but one."""
+    last = trace.model.decoder_layers
+    given = re.search(r"[?&]layer=(\d{1,4})", view)
+    return int(given[1]) if given else last - 1 if last > 2 else last
 
 
 PLACE = "</head>"
 """Before it goes what the page shows."""
 
 
-@cache
 def _page() -> str:
     """The page without its trace: style, modules and all."""
     static = front_end()

@@ -53,6 +53,8 @@ class Candidate:
 
     id: int
     text: str
+    piece: str
+    """As in `Token`: the same letters may begin a word or go on with one."""
     logprob: float
 
 
@@ -75,6 +77,7 @@ class Guess:
 
     id: int
     text: str
+    piece: str
     prob: float
     prob_final: float
     """That it gives to the token which was taken in the end."""
@@ -103,6 +106,7 @@ class Node:
     t: int
     token: int
     text: str
+    piece: str
     logprob: float
     """Of this token."""
     sum: float

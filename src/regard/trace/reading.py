@@ -1,6 +1,6 @@
 """A captured pass as plain values: what was likely at each step, and what each layer would have said."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -13,15 +13,13 @@ from regard.trace.capture import Captured, Passed
 from regard.trace.heads import facts
 from regard.trace.interventions import KINDS
 from regard.trace.parts import Candidate, Guess, HeadFacts, Step
+from regard.trace.tokens import Names
 from regard.trace.trace import Projections, Residual
-
-Shown = Callable[[int], str]
-"""How a token is read."""
 
 
 @torch.inference_mode()
 def steps(
-    logits: Float[Tensor, "target vocab"], target: Sequence[int], top_k: int, shown: Shown
+    logits: Float[Tensor, "target vocab"], target: Sequence[int], top_k: int, names: Names
 ) -> tuple[list[Step], list[float]]:
     """The choice at each place, and the log-probability of what was taken there."""
     logs = logits.float().log_softmax(dim=1)
@@ -33,7 +31,7 @@ def steps(
     rank = 1 + ((logs > chosen) | ((logs == chosen) & before)).sum(dim=1)
     rows = zip(entropy.tolist(), rank.tolist(), ids.tolist(), values.tolist(), strict=True)
     found = [
-        Step(t, max(spread, 0.0), place, tuple(map(Candidate, row, map(shown, row), value)))
+        Step(t, max(spread, 0.0), place, _candidates(row, value, names))
         for t, (spread, place, row, value) in enumerate(rows)
     ]
     return found, chosen[:, 0].tolist()
@@ -41,7 +39,7 @@ def steps(
 
 @torch.inference_mode()
 def lens(
-    model: Transformer, captured: Captured, target: Sequence[int], shown: Shown
+    model: Transformer, captured: Captured, target: Sequence[int], names: Names
 ) -> tuple[tuple[Guess, ...], ...]:
     """The output projection, after the final norm where the model has one, applied to every decoder layer."""
     taken = torch.tensor(target, device=model.device)[:, None]
@@ -50,7 +48,9 @@ def lens(
         probabilities = model.output(model.decoder.norm(end)).float().softmax(dim=1)
         best, ids = probabilities.max(dim=1)
         rows = zip(ids.tolist(), best.tolist(), probabilities.gather(1, taken)[:, 0].tolist(), strict=True)
-        found.append(tuple(Guess(id, shown(id), prob, final) for id, prob, final in rows))
+        found.append(
+            tuple(Guess(id, names.text(id), names.piece(id), prob, final) for id, prob, final in rows)
+        )
     return tuple(found)
 
 
@@ -91,6 +91,11 @@ def projections(captured: Captured) -> dict[str, Projections]:
         )
         for kind in KINDS
     }
+
+
+def _candidates(ids: Sequence[int], values: Sequence[float], names: Names) -> tuple[Candidate, ...]:
+    pairs = zip(ids, values, strict=True)
+    return tuple(Candidate(id, names.text(id), names.piece(id), value) for id, value in pairs)
 
 
 def _norms(embedded: Float[Tensor, "length d_model"], passed: Sequence[Passed]) -> Residual:

@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from jaxtyping import Float
 
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
-from regard.trace.html import Frame, document, frame
 from regard.trace.interventions import KINDS, Kind
 from regard.trace.pack import Dtype, pack, unpack
 from regard.trace.parts import (
@@ -31,6 +30,9 @@ from regard.trace.parts import (
     Vocab,
 )
 from regard.trace.request import Request
+
+if TYPE_CHECKING:
+    from regard.trace.html import Frame
 
 FORMAT, VERSION = "regard.trace", 1
 FINE = 128
@@ -151,6 +153,8 @@ class Trace:
             case ".json":
                 write_file(path, self.dumps())
             case ".html":
+                from regard.trace.html import document
+
                 write_file(path, document(self))
             case _:
                 raise RegardError(f"{path} is no name for a trace; end it in .json or .html")
@@ -163,9 +167,11 @@ class Trace:
         layer: int | None = None,
         head: int | None = None,
         height: int = 640,
-    ) -> Frame:
+    ) -> "Frame":
         """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
-        return frame(self, page, kind, layer, head, height)
+        from regard.trace.html import frame, opening
+
+        return frame(self, opening(page, kind, layer, head), height)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
