@@ -27,6 +27,19 @@ def test_every_test_that_is_cited_exists():
     assert missing == []
 
 
+def test_every_name_that_is_cited_is_in_its_file():
+    cited = re.findall(r"\[([\w/]+\.py)\] ((?:`[\w.]+`(?:, )?)+)", PAPER)
+    homes = dict(re.findall(r"^\[([\w/]+\.py)\]: (\S+)", PAPER, re.MULTILINE))
+    names = [(homes[file], name) for file, some in cited for name in re.findall(r"[\w.]+\w", some)]
+    assert len(names) > 60
+    missing = [
+        (file, name)
+        for file, name in names
+        if not re.search(rf"\b{name.rpartition('.')[2]}\b", (ROOT / "docs" / file).read_text("utf-8"))
+    ]
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=str)
 def test_every_link_leads_somewhere(page):
     text = page.read_text(encoding="utf-8")

@@ -95,10 +95,19 @@ def test_a_format_can_be_given_or_left_aside(folder):
 
 @pytest.mark.usefixtures("engine")
 def test_what_has_no_place_in_a_document_is_refused(folder):
-    (folder / "page.html").write_text("<b>the cat</b>\n")
+    for name in ("page.html", "page.html.gz", "page.gz"):
+        (folder / name).write_text("<b>the cat</b>\n")
     common = ("translate", "model", "--input", "page.html", "--device", "cpu")
     assert "page.html is a document, and has no place for scores" in failure(*common, "--scores")
     assert "--format docx is not known; it may be lines, txt" in failure(*common, "--format", "docx")
+    assert "has no place for scores, alignments, confidences" in failure(*common, "--confidences")
+    assert "page.html.gz is a packed document; unpack it first" in failure(*common[:3], "page.html.gz")
+    assert "page.gz is a packed document" in failure(*common[:3], "page.gz", "--format", "html")
+    assert "--anew is for lines" in failure(*common, "--output", "out", "--anew")
+    assert "--column is for .tsv, .jsonl, not for .html" in failure(*common, "--column", "text")
+    assert "--overwrite is for .jsonl, .po, .pot" in failure(*common, "--overwrite")
+    assert "--language is for .tmx, not for .html" in failure(*common, "--language", "fr")
+    assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")
     assert "bad.xliff" in failure("translate", "model", "--input", "bad.xliff", "--device", "cpu")
 

@@ -58,8 +58,21 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
         (["--given", "--reference", "fr"], "--given needs a MODEL and --source FILE"),
         (
             ["run", "--given", "--source", "en", "--reference", "fr", "--baseline", "fr"],
-            "leave --baseline out",
+            "--baseline is for comparing; --given compares with nothing",
         ),
+        *(
+            (
+                ["run", "--given", "--source", "en", "--reference", "fr", *flag],
+                f"{flag[0]} is for translating; --given translates nothing, and reads in fp32",
+            )
+            for flag in (
+                ("--beam", "4"),
+                ("--alpha", "0"),
+                ("--engine", "auto"),
+                ("--precision", "int8"),
+            )
+        ),
+        (["run", "--given", "--source", "en", "--reference", "fr", "--threads", "0"], "--threads = 0"),
         (["run", "--given", "--source", "en", "--reference", "one"], "must match line by line"),
     ],
 )

@@ -85,6 +85,12 @@ def test_a_model_translates_packed_sources_and_its_translations_are_kept(model, 
     expected = regard.Translator.load(model).translate(lines, beam=3)
     assert (here / "out").read_text().splitlines() == expected
     assert (found["model"], found["beam"], found["alpha"], found["sentences"]) == ("run", 3, 0.6, 30)
+    assert {"engine": found["engine"], "precision": found["precision"]} == (
+        regard.Translator.load(model).how._asdict()
+    )
+    score("run", "--source", "en", "--reference", "test.fr", "--engine", "torch", "--device", "cpu")
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "run against test.fr: 30 sentences, beam 4, alpha 0.6, torch fp32"
     score("--hypotheses", "out", "--reference", "test.fr.gz", "--json")
     assert json.loads(capsys.readouterr().out)["scores"] == found["scores"]
 
@@ -127,6 +133,11 @@ def test_mistakes_are_one_line(here):
         (("nowhere", "--source", "en"), "nowhere does not exist"),
         (("nowhere", "--source", "en", "--beam", "0"), "beam = 0 cannot work; it must be at least 1"),
         (("nowhere", "--source", "en", "--alpha", "-1"), "alpha = -1.0 cannot work"),
+        (("nowhere", "--source", "en", "--threads", "0"), "--threads = 0 cannot work; it must be at least 1"),
+        (("nowhere", "--source", "en", "--threads", "-2"), "--threads = -2 cannot work"),
+        (("--hypotheses", "mine", "--threads", "0"), "--threads is for translating; --hypotheses are"),
+        (("--hypotheses", "mine", "--beam", "4"), "--beam is for translating"),
+        (("--hypotheses", "mine", "--engine", "auto"), "--engine is for translating"),
         (("--hypotheses", "none"), "none does not exist"),
         ((), "give a MODEL to translate with, or --hypotheses FILE"),
         (("nowhere", "--hypotheses", "mine"), "one of the two"),

@@ -2,11 +2,14 @@
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
+import torch
 from rich.console import Console
 
 from commands import failure
@@ -35,6 +38,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def model(here, micro):
     tokenizer = learn_tokenizer(LINES, 300)
+    torch.manual_seed(0)
     transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
     save_model(here / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
     return here / "model"
@@ -94,19 +98,23 @@ def test_several_models_write_together(model, micro):
     short = ("--max-length", "5", "--engine", "torch")
     alone = run(*short)
     assert run(*short, "--also", "model") == alone
-    assert run(*short, "--also", "other") != alone
+    assert run(*short, "--scores", "--also", "other") != run(*short, "--scores")
     strange = learn_tokenizer(["something else entirely"], 290)
     config = micro.__class__(**{**vars(micro), "vocab_size": strange.vocab_size})
     save_model(model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {})
     arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--also")
     assert "cut text into different pieces and cannot work as one" in failure(*arguments, "strange")
     assert "takes one model" in failure(*arguments, "other", "--engine", "ctranslate2")
+    for flags in (["--alignments"], ["--confidences", "--json"], ["--alignments", "--engine", "torch"]):
+        assert "read from one model, and --also asks for several" in failure(*arguments, "other", *flags)
 
 
 @pytest.mark.usefixtures("echo")
 def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
-    assert "no alignments and no confidences; choose the engine torch" in failure(*arguments)
+    assert "alignments and confidences; choose torch or auto" in failure(
+        *arguments, "--engine", "ctranslate2"
+    )
     tokenizer = learn_tokenizer(LINES, 300)
     monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror()))
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
@@ -123,6 +131,59 @@ def test_json_has_a_line_for_every_line(here):
     assert [each["source"] for each in found] == ["the cat", None, ""]
     assert [each["translation"] for each in found] == ["the cat", "", ""]
     assert found[1]["trouble"] == {"kind": "not UTF-8", "said": "not UTF-8 (byte 1 is 0xff)"}
+    assert len({tuple(each) for each in found}) == 1
+    known = {"line", "source", "translation", "score", "log_probability", "tokens", "trouble"}
+    assert set(found[0]) == known
+
+
+def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
+    ready = Ready(echo, learn_tokenizer(LINES, 300), 4096, Mirror())
+    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: ready)
+    (here / "odd").write_bytes(b"the cat\n\xff\n\n")
+    flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
+    found = [json.loads(line) for line in run(*flags, source="odd", code=4).splitlines()]
+    assert [len(each["alternatives"]) for each in found] == [1, 0, 0]
+    assert [each["alignment"] for each in found] == [[[0, 0], [1, 1]], [], []]
+    assert [len(each["words"]) for each in found] == [2, 0, 0]
+    assert len({tuple(each) for each in found}) == 1
+
+
+@pytest.mark.usefixtures("model")
+def test_what_cannot_go_on_need_not_begin_anew(here):
+    os.mkfifo(here / "pipe")
+    common = ("translate", "model", "--device", "cpu", "--anew")
+    for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
+        assert "--anew is for --input FILE and --output FILE" in failure(*common, *flags)
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])
+def test_a_pipe_with_a_name_is_answered_before_it_is_closed(here, model, name):
+    os.mkfifo(here / "pipe")
+    translator = Translator.load(model, "cpu", "torch")
+    with start("--max-length", "3", "--input", name) as process:
+        writer = process.stdin.fileno() if name == "/dev/stdin" else os.open(here / "pipe", os.O_WRONLY)
+        for line in ("the cat", "sings"):
+            os.write(writer, line.encode() + b"\n")
+            (expected,) = translator.detailed([line], SearchConfig(max_length=3))
+            assert process.stdout.readline().decode() == expected.text + "\n"
+        if name == "pipe":
+            os.close(writer)
+        process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_whoever_stops_a_pipe_learns_that_it_cannot_go_on(here):
+    process = start("--output", "out")
+    process.stdin.write(b"the cat\n" * 2000)
+    process.stdin.flush()
+    while not list(here.glob("*out*")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert (
+        process.communicate()[1] == b"\nstopped; stdin is a pipe, so nothing is kept: it would begin again\n"
+    )
+    assert (process.returncode, list(here.glob("*out*"))) == (130, [])
 
 
 @pytest.mark.parametrize(
@@ -165,6 +226,12 @@ def test_wishes_reach_the_search(here, echo):
         (["--glossary", "none"], "none does not exist"),
         (["--glossary", "in"], "in line 1 is no entry"),
         (["--report", "none/report"], "none/report cannot be written"),
+        (["--confidences"], "--confidences are written as JSON only; add --json"),
+        (["--column", "text"], "--column is for documents; in is translated line by line"),
+        (["--overwrite"], "--overwrite is for documents"),
+        (["--language", "fr"], "--language is for documents"),
+        (["--sample", "--beam", "4"], "--beam is for searching; what is drawn by chance has none"),
+        (["--sample", "--require", "cat"], "required phrases and glossaries need a beam"),
     ],
 )
 def test_what_cannot_work_is_said_before_the_work(here, arguments, message):

@@ -40,6 +40,7 @@ def test_a_gpu_takes_torch(micro, installed):
         {"search": SearchConfig(no_repeat_ngram=2)},
         {"search": SearchConfig(unknown=False)},
         {"wishes": True},
+        {"reading": True},
         {"precision": "bf16"},
     ],
     ids=str,

@@ -287,7 +287,9 @@ def test_one_word_in_two_sentences_begins_alike_and_becomes_another(served):
 
 def test_without_positions_the_order_of_words_makes_no_difference(served):
     found = served("/api/permuted", {"text": TEXT}).json
-    assert found["orders"][1] == found["orders"][0][::-1]
+    words, turned = found["orders"]
+    assert words != turned
+    assert sorted(words) == sorted(turned)
     assert max(*found["without"]["words"], found["without"]["mean"]) < 1e-4
     assert max(found["with"]["words"]) > 0.01
 

@@ -21,7 +21,9 @@ LINES = [f"the cat number {i} sings" for i in range(50)]
 @pytest.fixture
 def engine(monkeypatch):
     echo, tokenizer = Echo(), learn_tokenizer(LINES, 300)
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(echo, tokenizer, 4096))
+    monkeypatch.setattr(
+        "regard.tasks.translator.ready", lambda *given: Ready(echo, tokenizer, 4096, also=given[-1].also)
+    )
     return echo
 
 

@@ -27,7 +27,8 @@ def test_columns_have_tabs_between_them_and_nowhere_else():
 
 
 def test_json_has_all_that_is_known_on_one_line():
-    row = rows(Form(json=True), 7, "the\u2028cat", FOUND, Trouble(7, "split", "into 2 parts"))
+    form = Form(number=True, alignments=True, confidences=True, json=True)
+    row = rows(form, 7, "the\u2028cat", FOUND, Trouble(7, "split", "into 2 parts"))
     assert row.endswith("\n")
     assert row.count("\n") == 1
     assert json.loads(row) == {
@@ -40,7 +41,14 @@ def test_json_has_all_that_is_known_on_one_line():
         "alignment": [[0, 0], [1, 1]],
         "words": [{"text": "le", "confidence": 0.5}, {"text": "chat", "confidence": 1.0}],
         "alternatives": [
-            {"translation": "un chat", "score": -2.0, "log_probability": -3.0, "tokens": [" un", " chat"]}
+            {
+                "translation": "un chat",
+                "score": -2.0,
+                "log_probability": -3.0,
+                "tokens": [" un", " chat"],
+                "alignment": [],
+                "words": [],
+            }
         ],
         "trouble": {"kind": "split", "said": "into 2 parts"},
     }

@@ -3,6 +3,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +13,8 @@ from echo import Echo, Mirror
 from regard.config import to_toml
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.model.transformer import Transformer
-from regard.search.config import SearchConfig
+from regard.search.config import Sampling, SearchConfig
+from regard.tasks import engines
 from regard.tasks.asked import Asked
 from regard.tasks.folder import load_model, save_model
 from regard.tasks.translation import TranslationRun
@@ -164,6 +166,75 @@ def test_words_are_aligned_and_judged_by_a_reader():
     assert [word.text for word in long.words] == long.text.split()
     with pytest.raises(ConfigError, match="no alignments and no confidences; choose the engine torch"):
         Translator(Echo(), tokenizer).detailed(["cat"], asked=Asked(alignments=True))
+
+
+def test_the_next_best_are_aligned_and_judged_too():
+    translator = Translator(Echo(), learn_tokenizer(TEXTS, 300), reader=Mirror())
+    asked = Asked(alignments=True, confidences=True)
+    (found,) = translator.detailed(["the cat sings."], SearchConfig(n_best=2), asked)
+    (other,) = found.alternatives
+    assert (other.alignment, other.words) == (found.alignment, found.words)
+
+
+def test_a_blank_text_has_what_others_have():
+    translator = Translator(Echo(), learn_tokenizer(TEXTS, 300), reader=Mirror())
+    for asked, expected in ((Asked(), None), (Asked(alignments=True, confidences=True), ())):
+        (found,) = translator.detailed([" "], asked=asked)
+        assert (found.alignment, found.words) == (expected, expected)
+
+
+BEYOND_CTRANSLATE2 = [
+    (SearchConfig(no_repeat_ngram=2), Asked()),
+    (SearchConfig(sampling=Sampling()), Asked()),
+    (SearchConfig(unknown=False), Asked()),
+    (SearchConfig(), Asked(glossary=Glossary((("cat", "dog"),)))),
+    (SearchConfig(), Asked(required=("dog",), forbidden=("bird",), prefix="a")),
+    (SearchConfig(n_best=2), Asked(alignments=True, confidences=True)),
+]
+
+
+@pytest.mark.parametrize(("search", "asked"), BEYOND_CTRANSLATE2, ids=str)
+def test_what_ctranslate2_cannot_do_torch_does_unless_it_was_named(folder, search, asked):
+    pytest.importorskip("ctranslate2")
+    auto, named, torch_ = (
+        Translator.load(folder, "cpu", engine) for engine in ("auto", "ctranslate2", "torch")
+    )
+    assert (auto.how.engine, torch_.how) == ("ctranslate2", ("torch", "fp32"))
+    assert auto.detailed(SENTENCES, search, asked) == torch_.detailed(SENTENCES, search, asked)
+    assert auto.detailed(SENTENCES) == named.detailed(SENTENCES)
+    with pytest.raises(ConfigError, match="choose the engine torch"):
+        named.detailed(SENTENCES, search, asked)
+
+
+def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeypatch, capsys):
+    pytest.importorskip("ctranslate2")
+    loaded = []
+    real = engines._torch
+    monkeypatch.setattr(engines, "_torch", lambda *given: loaded.append(1) or real(*given))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    translator = Translator.load(folder, "cpu")
+    for _ in range(2):
+        translator.detailed(["cat"], SearchConfig(no_repeat_ngram=2))
+        translator.detailed(["cat"], asked=Asked(prefix="a"))
+    assert len(loaded) == 1
+    assert capsys.readouterr().err == "  engine torch: CTranslate2 cannot do this: no_repeat_ngram\n"
+
+
+def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
+    translator = Translator.of(*parts)
+    with pytest.raises(ConfigError, match="glossaries need a beam; leave sampling out"):
+        translator.detailed([], SearchConfig(sampling=Sampling()), Asked(required=("dog",)))
+    with pytest.raises(ConfigError, match="read from one model, and --also asks for several"):
+        translator.detailed([], asked=Asked(also=(Path("other"),), alignments=True))
+    with pytest.raises(ConfigError, match="give them to Translator.load"):
+        translator.detailed([], asked=Asked(also=(Path("other"),)))
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_threads_cannot_work(folder, engine, threads):
+    with pytest.raises(ConfigError, match=f"threads = {threads} cannot work; it must be at least 1"):
+        Translator.load(folder, "cpu", engine, threads=threads)
 
 
 def test_one_text_without_a_list_is_refused(parts):

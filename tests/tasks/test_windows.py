@@ -2,7 +2,10 @@ import gzip
 import os
 import threading
 
-from regard.tasks.windows import LONGEST, Size, file_windows, stream_windows
+import pytest
+
+from regard.errors import DataError
+from regard.tasks.windows import LONGEST, Size, file_windows, pipe_windows, stream_windows
 
 
 def lines(windows):
@@ -39,6 +42,22 @@ def test_a_pipe_is_answered_with_what_has_come():
     assert lines([next(windows)]) == [[b"four"]]
     assert next(windows, None) is None
     os.close(reader)
+
+
+def test_a_pipe_with_a_name_is_answered_with_what_has_come_too(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    windows = pipe_windows(tmp_path / "pipe", Size(100, 2**20), full=False)
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)  # which waits for nobody
+    os.write(writer, b"one\n")
+    assert lines([next(windows)]) == [[b"one"]]
+    threading.Timer(0.05, lambda: (os.write(writer, b"two"), os.close(writer))).start()
+    assert lines(windows) == [[b"two"]]
+
+
+def test_a_packed_pipe_is_refused(tmp_path):
+    (tmp_path / "text.gz").write_bytes(gzip.compress(b"a\n"))
+    with (tmp_path / "text.gz").open("rb") as file, pytest.raises(DataError, match="stdin is packed; unpack"):
+        list(stream_windows(file.fileno(), Size(9, 99), full=True))
 
 
 def test_full_windows_wait(tmp_path):

@@ -21,7 +21,7 @@ def tokenizer():
 @pytest.fixture
 def model(micro, tokenizer):
     torch.manual_seed(0)
-    return Transformer(replace(micro, vocab_size=tokenizer.vocab_size)).eval()
+    return Transformer(replace(micro, vocab_size=tokenizer.vocab_size, max_length=20)).eval()
 
 
 @pytest.fixture

@@ -48,6 +48,13 @@ def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
         assert np.array_equal(loaded.attention[kind] == 0, np.rint(weights * 65_535) == 0)
 
 
+def test_every_token_that_is_named_has_its_piece(tracer):
+    trace = tracer.trace(tracer.request("the cat sees a dog"))
+    assert all(trace.pieces[token.id] == token.piece for token in trace.target.tokens)
+    named = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
+    assert named | set(trace.beam.greedy.tokens) <= set(trace.pieces)
+
+
 def test_what_a_later_version_adds_is_ignored_and_what_it_changes_is_refused(tracer):
     said = tracer.trace(tracer.request("the cat")).to_json()
     added = {**said, "new": 1, "target": {**said["target"], "mood": "calm"}}

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.document import add_format
-from regard.cli.translator import add_computing, add_search, model_folder
+from regard.cli.translator import add_computing, add_search, model_folder, settle
+from regard.cli.unused import refuse_unused
 from regard.errors import require
 from regard.search.config import Sampling, SearchConfig
 
@@ -29,8 +30,10 @@ def search_of(options: argparse.Namespace) -> SearchConfig:
     drawn = (options.temperature, options.top_k, options.top_p, options.seed)
     sampling = None
     if options.sample or any(value is not None for value in drawn):
+        refuse_unused(options, ("beam",), "is for searching; what is drawn by chance has none")
         temperature = 1.0 if options.temperature is None else options.temperature
         sampling = Sampling(temperature, options.top_k, options.top_p, options.seed or 0)
+    settle(options)
     return SearchConfig(
         options.beam,
         options.alpha,
@@ -45,9 +48,9 @@ def search_of(options: argparse.Namespace) -> SearchConfig:
 def commission(options: argparse.Namespace) -> "Commission":
     """What translates, how, and in what form; what cannot work is said before the work."""
     search = search_of(options)
-    for name in ("workers", "threads"):
-        value = getattr(options, name)
-        require(value is None or value >= 1, f"--{name}", value, "it must be at least 1")
+    require(
+        options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
+    )
     from regard.tasks.asked import Asked
     from regard.tasks.commission import Commission
     from regard.tasks.rows import Form
@@ -72,7 +75,7 @@ def commission(options: argparse.Namespace) -> "Commission":
         options.threads,
         search,
         asked,
-        Form(options.n_best > 1, options.scores, options.alignments, options.json),
+        Form(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
 
 
@@ -86,7 +89,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--input",
         metavar="FILE",
         type=Path,
-        help="text to translate: plain, .gz, .xz or .zst (default: stdin)",
+        help="text to translate: plain, .gz, .xz or .zst, or a pipe (default: stdin)",
     )
     group.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
     group.add_argument(
@@ -193,8 +196,8 @@ def _add_computing(parser: argparse.ArgumentParser) -> None:
         "--workers",
         metavar="N",
         type=int,
-        help="processes that translate at once, each with the model (default: one for each core for a large "
-        "file, else 1)",
+        help="processes that translate at once, each with the model (default: 1; with torch on a CPU one for "
+        "each core for a large file)",
     )
     group.add_argument(
         "--deterministic",

@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from regard.cli.output import write_down, write_output
+from regard.cli.unused import refuse_unused_by_document, refuse_unused_by_lines
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -41,24 +43,26 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 def document(options: argparse.Namespace) -> "Document | None":
     """The input as a document, if it is one; read before any model is, so that what is wrong is said soon."""
     from regard.text.documents.document import FORMATS, Reading, open_document
+    from regard.text.unpack import PACKED
 
     if options.input is None:
         if options.format not in (None, LINES):
             raise RegardError("--format is for a document in a file; give --input FILE")
+        refuse_unused_by_lines(options)
         return None
     ending = options.input.suffix.lower() if options.format is None else f".{options.format.lower()}"
+    inside = Path(options.input.stem).suffix.lower() if options.format is None else ending
+    if options.input.suffix.lower() in PACKED and inside in FORMATS and inside != ".txt":
+        raise RegardError(
+            f"{options.input} is a packed document; unpack it first, or translate its lines: --format lines"
+        )
     if ending == f".{LINES}" or (options.format is None and (ending not in FORMATS or ending == ".txt")):
+        refuse_unused_by_lines(options)
         return None
     if ending not in FORMATS:
         known = ", ".join(name.removeprefix(".") for name in FORMATS)
         raise RegardError(f"--format {options.format} is not known; it may be {LINES}, {known}")
-    if options.prefix:
-        raise RegardError("--prefix is for lines; the sentences of a document begin as they like")
-    if options.json or options.scores or options.alignments or options.n_best > 1:
-        raise RegardError(
-            f"{options.input} is a document, and has no place for scores, alignments or the n best; "
-            "leave those out, or read it line by line: --format lines"
-        )
+    refuse_unused_by_document(options, ending)
     reading = Reading(options.column, options.overwrite, options.language)
     return open_document(options.input, f"{options.input}{'' if options.format is None else ending}", reading)
 

@@ -7,28 +7,31 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from regard.cli.translator import model_folder, settle
+from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
     from regard.tasks.given import Given
 
-NOT_FOR_IT = ("hypotheses", "baseline", "output", "target_language")
+COMPARING = ("hypotheses", "baseline", "output", "target_language")
+SEARCHING = ("beam", "alpha", "engine", "precision")
 
 
 def check_given(options: argparse.Namespace) -> None:
     """What does not go with it is said before the work."""
     if options.model is None or options.source is None:
         raise RegardError("--given needs a MODEL and --source FILE: which model, and what was translated")
-    for name in NOT_FOR_IT:
-        if getattr(options, name) is not None:
-            raise RegardError(f"--given compares with nothing; leave --{name.replace('_', '-')} out")
+    refuse_unused(options, COMPARING, "is for comparing; --given compares with nothing")
+    refuse_unused(options, SEARCHING, "is for translating; --given translates nothing, and reads in fp32")
+    settle(options)
 
 
 def run_given(options: argparse.Namespace) -> None:
+    import torch
     from rich.console import Console
     from rich.progress import Progress
 
-    from regard.checkpoint import find_model
     from regard.tasks.folder import load_model
     from regard.tasks.given import read_given
     from regard.text.corpus import read_texts
@@ -40,7 +43,9 @@ def run_given(options: argparse.Namespace) -> None:
             f"{options.source} has {len(sources)} lines and {options.reference} {len(targets)}; "
             "they must match line by line"
         )
-    model = load_model(find_model(options.model))
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    model = load_model(model_folder(options.model))
     transformer = model.transformer.to(choose_device(options.device))
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:

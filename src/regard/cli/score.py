@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import add_computing, add_search, load, translate
+from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
+from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
 
 if TYPE_CHECKING:
     from regard.metrics.bleu import Bleu
     from regard.metrics.chrf import Chrf
     from regard.metrics.compare import Difference
+    from regard.tasks.engines import How
 
 NAMES = {
     "bleu": "BLEU",
@@ -25,8 +27,8 @@ NAMES = {
     "chrf_lower": "chrF, lower-case",
     "bleu_tokenised_lower": "BLEU, tokenised lower-case",
 }
-PACKED = (".gz", ".xz", ".zst")
 SURE = 0.05
+TRANSLATING = (*UNSAID, "threads")
 
 EPILOG = """\
 what it prints
@@ -94,11 +96,11 @@ def run_score(options: argparse.Namespace) -> None:
     baseline = (
         None if options.baseline is None else _matching(options.baseline, options.reference, references)
     )
-    hypotheses = _hypotheses(options, references)
+    hypotheses, how = _hypotheses(options, references)
     scores = all_scores(hypotheses, references, language)
     differences = {} if baseline is None else compare(hypotheses, baseline, references)
     show = _as_json if options.json else _as_table
-    sys.stdout.write(show(options, len(references), scores, differences) + "\n")
+    sys.stdout.write(show(options, how, len(references), scores, differences) + "\n")
 
 
 def _check_flags(options: argparse.Namespace) -> None:
@@ -110,11 +112,15 @@ def _check_flags(options: argparse.Namespace) -> None:
         if options.model is None:
             raise RegardError("--output is for what a MODEL translates; --hypotheses are in a file already")
         refuse_unwritable(options.output)
+    if options.model is None:
+        refuse_unused(options, TRANSLATING, "is for translating; --hypotheses are translated already")
+    settle(options)
 
 
 def _language(options: argparse.Namespace) -> str | None:
     """As asked for, or by the name of the reference; says so where neither tells."""
     from regard.metrics.moses import MISSING, languages, moses
+    from regard.text.unpack import PACKED
 
     if options.target_language is not None:
         moses(options.target_language)  # what cannot work is said before the work
@@ -130,14 +136,16 @@ def _language(options: argparse.Namespace) -> str | None:
     return None
 
 
-def _hypotheses(options: argparse.Namespace, references: Sequence[str]) -> list[str]:
+def _hypotheses(options: argparse.Namespace, references: Sequence[str]) -> "tuple[list[str], How | None]":
+    """The translations, and what made them where that was a model."""
     if options.model is None:
-        return _matching(options.hypotheses, options.reference, references)
+        return _matching(options.hypotheses, options.reference, references), None
     sources = _matching(options.source, options.reference, references)
-    found = translate(load(options), sources, options)
+    translator = load(options)
+    found = translate(translator, sources, options)
     if options.output is not None:
         write_output(options.output, "".join(line + "\n" for line in found).encode("utf-8"))
-    return found
+    return found, translator.how
 
 
 def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
@@ -154,6 +162,7 @@ def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[st
 
 def _as_json(
     options: argparse.Namespace,
+    how: "How | None",
     sentences: int,
     scores: "Mapping[str, Bleu | Chrf]",
     differences: "Mapping[str, Difference]",
@@ -162,8 +171,8 @@ def _as_json(
     found: dict[str, Any] = {
         name: str(getattr(options, name)) for name in files if getattr(options, name) is not None
     }
-    if options.model is not None:
-        found |= {"beam": options.beam, "alpha": options.alpha}
+    if how is not None:
+        found |= {"beam": options.beam, "alpha": options.alpha, **how._asdict()}
     found |= {"sentences": sentences, "scores": {name: asdict(score) for name, score in scores.items()}}
     if differences:
         found["against_baseline"] = {name: asdict(found) for name, found in differences.items()}
@@ -172,13 +181,14 @@ def _as_json(
 
 def _as_table(
     options: argparse.Namespace,
+    how: "How | None",
     sentences: int,
     scores: "Mapping[str, Bleu | Chrf]",
     differences: "Mapping[str, Difference]",
 ) -> str:
-    how = "" if options.model is None else f", beam {options.beam}, alpha {options.alpha:g}"
+    by = "" if how is None else f", beam {options.beam}, alpha {options.alpha:g}, {' '.join(how)}"
     lines = [
-        f"{options.model or options.hypotheses} against {options.reference}: {sentences:,} sentences{how}",
+        f"{options.model or options.hypotheses} against {options.reference}: {sentences:,} sentences{by}",
         f"{'':26}  score  brevity  tokens  reference  signature",
     ]
     lines += [

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from regard.cli.asking import add_flags, commission
 from regard.cli.document import document, translate_document
 from regard.cli.output import is_stream, opened, refuse_unwritable, write_down
+from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -72,14 +73,14 @@ def run_translate(options: argparse.Namespace) -> None:
     source = _source(options.input)
     asked = commission(options)
     paper = document(options)
+    _refuse_idle(options, source)
     from regard.cli.progress import Watch
-    from regard.tasks.engines import on_gpu
+    from regard.tasks.engines import on_gpu, say
     from regard.tasks.report import Report
     from regard.tasks.windows import GPU_SIZE, SIZE
 
     gpu, choice = on_gpu(options.device), asked.choice()
-    if sys.stderr.isatty():
-        sys.stderr.write(f"  engine {choice.name}: {choice.why}\n")
+    say(choice)
     all_cores = gpu or choice.name == "ctranslate2"  # without more processes
     workers = options.workers or (1 if all_cores else _workers(source, asked))
     asked = replace(
@@ -98,7 +99,8 @@ def run_translate(options: argparse.Namespace) -> None:
         elif _is_job(options, source):
             _as_job(options, work, watch, report)
         else:
-            _as_stream(options, source, work, watch, report)
+            with _saying_what_is_lost(options, source):
+                _as_stream(options, source, work, watch, report)
     if not source.person:
         sys.stderr.write("".join(f"{line}\n" for line in report.said()))
     report.refuse_untranslated()
@@ -111,6 +113,8 @@ class _Source(NamedTuple):
     """None: stdin."""
     size: int | None
     """In bytes, where that is known before the end."""
+    pipe: bool = True
+    """Whether it can be read only once, as it comes."""
     person: bool = False
     """Who types, and reads the answers."""
 
@@ -123,12 +127,15 @@ class _Work(NamedTuple):
     workers: int
 
     def windows(self, source: _Source) -> "Iterator[Window]":
-        from regard.tasks.windows import file_windows, stream_windows
+        from regard.tasks.windows import file_windows, pipe_windows, stream_windows
+        from regard.text.unpack import PACKED
 
-        if source.path is not None:
-            return file_windows(source.path, self.size)
         whole = source.size is not None or self.workers > 1
-        return stream_windows(sys.stdin.fileno(), self.size, full=whole)
+        if source.path is None:
+            return stream_windows(sys.stdin.fileno(), self.size, full=whole)
+        if source.pipe and source.path.suffix not in PACKED:  # what is unpacked is not answered as it goes
+            return pipe_windows(source.path, self.size, full=whole)
+        return file_windows(source.path, self.size)
 
 
 def _source(path: Path | None) -> _Source:
@@ -139,7 +146,7 @@ def _source(path: Path | None) -> _Source:
             known = path.stat()
             if not stat.S_ISFIFO(known.st_mode):  # whoever writes into one would see us leave
                 path.open("rb").close()
-        return _Source(path, known.st_size if stat.S_ISREG(known.st_mode) else None)
+        return _Source(path, known.st_size if stat.S_ISREG(known.st_mode) else None, is_stream(path))
     if sys.stdin is None:
         raise RegardError("there is no stdin to read; give --input FILE")
     if sys.stdin.isatty():
@@ -147,6 +154,14 @@ def _source(path: Path | None) -> _Source:
         return _Source(None, None, person=True)
     found = os.fstat(sys.stdin.fileno())
     return _Source(None, found.st_size if stat.S_ISREG(found.st_mode) else None)
+
+
+def _refuse_idle(options: argparse.Namespace, source: _Source) -> None:
+    """What has nothing to do with where the text comes from and goes to."""
+    if not _can_go_on(options, source):
+        refuse_unused(options, ("anew",), "is for --input FILE and --output FILE; else nothing is kept")
+    if source.person and (options.workers or 1) > 1:
+        raise RegardError("--workers is for files and pipes; who types is answered by one")
 
 
 def _total(source: _Source, paper: "Document | None") -> int | None:
@@ -174,11 +189,16 @@ def _workers(source: _Source, asked: "Commission") -> int:
     return cores if fit is None else max(1, min(cores, fit))
 
 
+def _can_go_on(options: argparse.Namespace, source: _Source) -> bool:
+    """Whether finished parts can be kept and found again: from file to file."""
+    return not source.pipe and options.output is not None and not is_stream(options.output)
+
+
 def _is_job(options: argparse.Namespace, source: _Source) -> bool:
-    """From file to file, and large enough for a kill to hurt; or begun as one."""
-    if source.path is None or source.size is None or options.output is None or is_stream(options.output):
+    """Large enough for a kill to hurt; or begun as one."""
+    if not _can_go_on(options, source):
         return False
-    return source.size >= LARGE or options.output.with_name(f"{options.output.name}.parts").exists()
+    return (source.size or 0) >= LARGE or options.output.with_name(f"{options.output.name}.parts").exists()
 
 
 def _as_stream(
@@ -205,6 +225,18 @@ def _as_stream(
             write_down(answer.troubles, said)
             for trouble in answer.troubles if source.person else ():
                 sys.stderr.write(f"regard: line {trouble.line}: {trouble.said}\n")
+
+
+@contextmanager
+def _saying_what_is_lost(options: argparse.Namespace, source: _Source) -> Iterator[None]:
+    """Whoever stops a pipe on its way to a file learns that nothing of it is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if source.pipe and options.output is not None and not is_stream(options.output):
+            name = source.path or "stdin"
+            sys.stderr.write(f"\nstopped; {name} is a pipe, so nothing is kept: it would begin again\n")
+        raise
 
 
 def _as_job(options: argparse.Namespace, work: _Work, watch: "Watch", report: "Report") -> None:

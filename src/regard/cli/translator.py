@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from regard.engine.choice import EngineName, Precision
+from regard.errors import require
 from regard.search.config import PAPER, SearchConfig
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 ENGINES = get_args(EngineName)
 PRECISIONS = get_args(Precision)
+UNSAID = {"beam": PAPER.beam, "alpha": PAPER.alpha, "device": "auto", "engine": "auto", "precision": "auto"}
+"""What counts where nobody says otherwise; until then they are None, so that it shows who did."""
 
 
 def add_search(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
@@ -23,14 +26,12 @@ def add_search(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
         "--beam",
         metavar="N",
         type=int,
-        default=PAPER.beam,
         help=f"hypotheses kept for each sentence (default: {PAPER.beam}); 1 is greedy, and fastest",
     )
     group.add_argument(
         "--alpha",
         metavar="A",
         type=float,
-        default=PAPER.alpha,
         help=f"length penalty: more favours longer translations (default: {PAPER.alpha})",
     )
     return group
@@ -42,19 +43,16 @@ def add_computing(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
     group.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
-        default="auto",
         help="where to compute (default: auto, a GPU if there is one)",
     )
     group.add_argument(
         "--engine",
         choices=ENGINES,
-        default="auto",
         help="what computes (default: auto, the fastest there is)",
     )
     group.add_argument(
         "--precision",
         choices=PRECISIONS,
-        default="auto",
         help="how exactly (default: auto, the engine's own)",
     )
     group.add_argument(
@@ -64,6 +62,17 @@ def add_computing(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
         help="threads of a process (default: all cores, or 1 for each worker)",
     )
     return group
+
+
+def settle(options: argparse.Namespace) -> None:
+    """What nobody said is said; what cannot work is refused before the work."""
+    for name, value in UNSAID.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    SearchConfig(options.beam, options.alpha)
+    require(
+        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be at least 1"
+    )
 
 
 def model_folder(path: Path) -> Path:
@@ -78,7 +87,6 @@ def model_folder(path: Path) -> Path:
 
 def load(options: argparse.Namespace) -> "Translator":
     """A translator as the flags ask for."""
-    SearchConfig(options.beam, options.alpha)  # what cannot work is said before the work
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator
 

@@ -28,15 +28,16 @@ def choose(
     precision: Precision = "auto",
     search: SearchConfig = PAPER,
     wishes: bool = False,
+    reading: bool = False,
 ) -> Choice:
     """CTranslate2 on a CPU, where it is installed and can do what is asked; torch for all else.
 
-    `gpu` is whether a GPU will compute, `wishes` whether any sentence has one. An engine asked for by
-    name is refused if it cannot do the rest.
+    `gpu` is whether a GPU will compute, `wishes` whether any sentence has one, `reading` whether translations
+    are to be read once more. An engine asked for by name is refused if it cannot do the rest.
     """
     if wanted == "torch":
         return Choice("torch", "as asked")
-    obstacle = _obstacle(gpu) or inexpressible(model, precision, search, wishes)
+    obstacle = _obstacle(gpu) or inexpressible(model, precision, search, wishes, reading)
     if wanted == "auto":
         return Choice("torch", obstacle) if obstacle else Choice("ctranslate2", "the fastest on a CPU")
     if obstacle:
@@ -45,7 +46,11 @@ def choose(
 
 
 def inexpressible(
-    model: ModelConfig, precision: Precision = "auto", search: SearchConfig = PAPER, wishes: bool = False
+    model: ModelConfig,
+    precision: Precision = "auto",
+    search: SearchConfig = PAPER,
+    wishes: bool = False,
+    reading: bool = False,
 ) -> str | None:
     """What of all this CTranslate2 has no word for, if anything."""
     asked = {
@@ -55,6 +60,7 @@ def inexpressible(
         "no_repeat_ngram": search.no_repeat_ngram is not None,
         "to leave out unknown characters": not search.unknown,
         "prefixes, required and forbidden phrases": wishes,
+        "alignments and confidences": reading,
     }
     missing = [words for words, is_asked in asked.items() if is_asked]
     return f"CTranslate2 cannot do this: {', '.join(missing)}" if missing else None

@@ -49,14 +49,19 @@ class CTranslateEngine:
         self._model = model
         self._precision: Precision = precision
         self._refuse(PAPER, None)
-        stored = _stored(precision)
+        self._stored: Stored = _stored(precision)
         self._workers = _cores() if threads is None else threads
         self._translator = ctranslate2.Translator(
-            str(converted(folder, model, stored)),
-            compute_type=COMPUTE[stored],
+            str(converted(folder, model, self._stored)),
+            compute_type=COMPUTE[self._stored],
             inter_threads=self._workers,
             intra_threads=1,
         )
+
+    @property
+    def precision(self) -> Stored:
+        """In which it computes, whatever was asked."""
+        return self._stored
 
     @property
     def longest(self) -> int:

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from regard.errors import require
 from regard.explorer.look import picture
 from regard.explorer.svg import clip, length, tag, text
-from regard.trace.interventions import Kind
+from regard.trace.interventions import HideSource, Kind
 from regard.trace.parts import Token
 from regard.trace.trace import Trace
 
@@ -57,6 +57,8 @@ class Matrix:
     name: str
     kind: Kind
     weights: Float[np.ndarray, "query key"]
+    seen: Bool[np.ndarray, "query key"]
+    """What the mask lets through."""
     rows: tuple[str, ...]
     """read → predicted, for the decoder; the word, for the encoder."""
     columns: tuple[str, ...]
@@ -72,10 +74,12 @@ def matrix(trace: Trace, kind: Kind, layer: int, head: int | None) -> Matrix:
     which = "mean of all heads" if head is None else f"head {head}"
     source, target = _texts(trace.source.tokens), _texts(trace.target.tokens)
     read = ("<s>", *target[:-1])
+    weights = heads.mean(axis=0) if head is None else heads[head - 1]
     return Matrix(
         f"{NAMES[kind]}, layer {layer}, {which}",
         kind,
-        heads.mean(axis=0) if head is None else heads[head - 1],
+        weights,
+        _seen(trace, kind, *weights.shape),
         source if kind == "encoder" else tuple(map("{} → {}".format, read, target)),
         read if kind == "decoder" else source,
     )
@@ -102,6 +106,16 @@ def draw(drawn: Matrix) -> str:
     return picture(parts, drawn.name, width, height, RULES)
 
 
+def _seen(trace: Trace, kind: Kind, queries: int, keys: int) -> Bool[np.ndarray, "query key"]:
+    seen = np.ones((queries, keys), dtype=bool)
+    if kind == "decoder":
+        return np.tril(seen)
+    for intervention in trace.request.interventions:
+        if isinstance(intervention, HideSource):
+            seen[:, list(intervention.positions)] = False
+    return seen
+
+
 def _labels(drawn: Matrix, left: float, top: float, side: float, size: float) -> Iterator[str]:
     style = f"font-size:{size:g}px"
     for number, label in enumerate(drawn.rows):
@@ -114,12 +128,9 @@ def _labels(drawn: Matrix, left: float, top: float, side: float, size: float) ->
 
 
 def _cells(drawn: Matrix, left: float, top: float, side: float) -> Iterator[str]:
-    rows, columns = drawn.weights.shape
-    if drawn.kind == "decoder":
-        for row in range(rows - 1):
-            start = left + (row + 1) * side
-            wide = (columns - row - 1) * side
-            yield tag("rect", x=start, y=top + row * side, width=wide, height=side, fill="url(#hatch)")
+    for row, column in np.argwhere(~drawn.seen).tolist():
+        place = {"x": left + column * side, "y": top + row * side}
+        yield tag("rect", **place, width=side, height=side, fill="url(#hatch)")
     for row, column in np.argwhere(drawn.weights >= FAINTEST).tolist():
         weight = float(drawn.weights[row, column])
         x, y = left + column * side, top + row * side
@@ -128,7 +139,7 @@ def _cells(drawn: Matrix, left: float, top: float, side: float) -> Iterator[str]
         yield tag("rect", x=x, y=y, width=inner, height=inner, class_=drawn.kind, fill_opacity=shade)
         if side == LARGE and weight >= WRITTEN:
             place = (x + inner / 2, y + side * 0.62)
-            ink = "on small" if weight > 0.6 else "ink small"
+            ink = "on small" if weight > 0.75 else "ink small"
             yield text(f"{weight:.2f}".removeprefix("0"), *place, ink, text_anchor="middle")
 
 

@@ -15,7 +15,6 @@ from regard.explorer.files import file_routes
 from regard.explorer.lines import translated
 from regard.explorer.mixers import mixers
 from regard.explorer.models import Model
-from regard.explorer.permuted import permuted
 from regard.explorer.reply import HTML, LINES, Reply, Request, RequestError, Route, Routes, reply, written
 from regard.explorer.run import Run
 from regard.explorer.training import named, training_routes
@@ -155,7 +154,7 @@ class Api:
     def permuted(self, request: Request) -> Reply:
         """The same words in another order, with positions and without."""
         text = fields.short_text(request.body, "text", LONGEST)
-        return reply(self._desk.work(request, request.body, lambda model: permuted(model, text)))
+        return reply(self._desk.work(request, request.body, lambda model: model.tracer.permuted(text)))
 
     def mixers(self, request: Request) -> Reply:
         """One head beside weights that do not change with the input."""

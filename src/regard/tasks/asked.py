@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from regard.errors import require
+from regard.errors import ConfigError, require
+from regard.search.config import SearchConfig
 from regard.text.glossary import EMPTY, Glossary
 
 Long = Literal["split", "cut", "skip"]
@@ -37,5 +38,25 @@ class Asked:
         for phrase in (*self.required, *self.forbidden):
             require(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
 
+    @property
+    def wishes(self) -> bool:
+        """Whether any sentence may have one, which its search must hold to."""
+        return bool(self.prefix or self.required or self.forbidden or self.glossary.entries)
+
+    @property
+    def reading(self) -> bool:
+        """Whether translations are to be read once more when they are found."""
+        return self.alignments or self.confidences
+
 
 NOTHING_ASKED = Asked()
+
+
+def refuse_together(search: SearchConfig, asked: Asked) -> None:
+    """What no engine can do at once, before the work rather than at the first sentence that needs it."""
+    if search.sampling is not None and (asked.required or asked.glossary.entries):
+        raise ConfigError("required phrases and glossaries need a beam; leave sampling out")
+    if asked.also and asked.reading:
+        raise ConfigError(
+            "alignments and confidences are read from one model, and --also asks for several; leave one out"
+        )

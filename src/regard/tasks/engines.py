@@ -1,17 +1,18 @@
 """From a model folder to an engine that is ready, and which one; no torch until one needs it."""
 
+import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from regard.checkpoint import WEIGHTS
-from regard.engine.choice import Choice, EngineName, Precision, choose
+from regard.engine.choice import Choice, EngineName, Precision, choose, inexpressible
 from regard.engine.engine import Engine
 from regard.engine.reading import Reading
-from regard.errors import ConfigError
+from regard.errors import ConfigError, require
 from regard.search.config import PAPER, SearchConfig
-from regard.tasks.asked import NOTHING_ASKED, Asked
+from regard.tasks.asked import NOTHING_ASKED, Asked, refuse_together
 from regard.tasks.folder import Folder, read_folder
 from regard.text.tokenizer import Tokenizer
 
@@ -38,6 +39,25 @@ class Reader(Protocol):
         ...
 
 
+class How(NamedTuple):
+    """What computes, and how exactly."""
+
+    engine: Literal["torch", "ctranslate2"] = "torch"
+    precision: Precision = "fp32"
+
+
+EXACT = How()
+"""A model as it was trained."""
+
+
+class Spare(NamedTuple):
+    """Another engine for what the first cannot do; nothing is loaded before it is needed."""
+
+    needed: Callable[[SearchConfig, Asked], str | None]
+    """Why it is, if it is."""
+    load: Callable[[], "Ready"]
+
+
 class Ready(NamedTuple):
     """All that a translator needs of a model."""
 
@@ -46,6 +66,10 @@ class Ready(NamedTuple):
     batch_tokens: int
     reader: Reader | None = None
     """What alignments and confidences are asked of, where the engine's model can be asked."""
+    how: How = EXACT
+    spare: Spare | None = None
+    also: tuple[Path, ...] = ()
+    """The other models that it writes together with."""
     tracer: "Callable[[], Tracer] | None" = None
     """Makes what looks into translations, when it is first wanted; None: several models write together."""
 
@@ -60,13 +84,18 @@ def ready(
     asked: Asked = NOTHING_ASKED,
 ) -> Ready:
     """The model of a folder, in the engine asked for, or in the one that suits what it will be asked."""
+    require(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
     folder = read_folder(path, unread=[WEIGHTS])  # whoever reads them checks them
     match chosen(folder, device, wanted, precision, search, asked).name:
         case "ctranslate2":
-            return _ctranslate(folder, precision, threads)
+            found = _ctranslate(folder, precision, threads)
+            if wanted == "ctranslate2":
+                return found
+            needed = partial(_lacking, folder, precision)
+            return found._replace(spare=Spare(needed, lambda: _torch(folder, device, precision, threads)))
         case "torch":
             if asked.also:
-                return _ensemble([folder.path, *asked.also], device, precision, threads)
+                return _ensemble(folder.path, asked.also, device, precision, threads)
             return _torch(folder, device, precision, threads)
 
 
@@ -79,8 +108,7 @@ def chosen(
     asked: Asked,
 ) -> Choice:
     """Which engine, and why."""
-    if wanted == "auto" and (asked.alignments or asked.confidences):
-        return Choice("torch", "for alignments and confidences")
+    refuse_together(search, asked)
     if asked.also:
         if wanted == "ctranslate2":
             raise ConfigError("the engine ctranslate2 takes one model; leave out --also, or --engine")
@@ -91,8 +119,15 @@ def chosen(
         model=folder.config,
         precision=precision,
         search=search,
-        wishes=bool(asked.prefix or asked.required or asked.forbidden or asked.glossary.entries),
+        wishes=asked.wishes,
+        reading=asked.reading,
     )
+
+
+def say(choice: Choice) -> None:
+    """Tells a person which engine it is; no file and no program."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"  engine {choice.name}: {choice.why}\n")
 
 
 def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
@@ -108,7 +143,8 @@ def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
         return Tracer(model, tokenizer, identity_in_memory(model))
 
     batch_tokens = MANY_TOKENS if next(model.parameters()).is_cuda else BATCH_TOKENS
-    return Ready(EagerEngine(model, edges(tokenizer)), tokenizer, batch_tokens, ForcedEngine(model), tracer)
+    engine = EagerEngine(model, edges(tokenizer))
+    return Ready(engine, tokenizer, batch_tokens, ForcedEngine(model), tracer=tracer)
 
 
 def on_gpu(device: Device) -> bool:
@@ -131,10 +167,17 @@ def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Re
 
         return _tracer(folder, load_model(folder.path).transformer)
 
-    return Ready(engine, folder.tokenizer, MANY_TOKENS, tracer=tracer)
+    how = How("ctranslate2", engine.precision)
+    return Ready(engine, folder.tokenizer, MANY_TOKENS, how=how, tracer=tracer)
 
 
-def _ensemble(paths: Sequence[Path], device: Device, precision: Precision, threads: int | None) -> Ready:
+def _lacking(folder: Folder, precision: Precision, search: SearchConfig, asked: Asked) -> str | None:
+    return inexpressible(folder.config, precision, search, asked.wishes, asked.reading)
+
+
+def _ensemble(
+    first: Path, also: tuple[Path, ...], device: Device, precision: Precision, threads: int | None
+) -> Ready:
     import torch
 
     from regard.engine.eager import EagerEngine
@@ -147,11 +190,11 @@ def _ensemble(paths: Sequence[Path], device: Device, precision: Precision, threa
         raise ConfigError(f"several models at once compute in fp32, not in {precision}")
     if threads is not None:
         torch.set_num_threads(threads)
-    models = [load_model(path) for path in paths]
+    models = [load_model(path) for path in (first, *also)]
     tokenizer = models[0].tokenizer
     together = ensemble([model.transformer for model in models], [model.tokenizer for model in models])
     engine = EagerEngine(together.to(choose_device(device)), edges(tokenizer))
-    return Ready(engine, tokenizer, BATCH_TOKENS)
+    return Ready(engine, tokenizer, BATCH_TOKENS, also=also)
 
 
 def _torch(folder: Folder, device: Device, precision: Precision, threads: int | None) -> Ready:
@@ -175,11 +218,19 @@ def _torch(folder: Folder, device: Device, precision: Precision, threads: int | 
         raise ConfigError("fp16 is for a GPU; on a CPU int8 is faster")
     model = load_model(folder.path)
     transformer = model.transformer.to(where)
-    lean = Lean(transformer, ("fp16" if gpu else "fp32") if precision == "auto" else precision)
+    exactly = ("fp16" if gpu else "fp32") if precision == "auto" else precision
+    lean = Lean(transformer, exactly)
     engine = (GraphEngine if gpu else EagerEngine)(lean, edges(model.tokenizer))
     batch_tokens = MANY_TOKENS if gpu else BATCH_TOKENS
     tracer = cache(lambda: _tracer(folder, transformer))
-    return Ready(engine, model.tokenizer, batch_tokens, ForcedEngine(transformer), tracer)
+    return Ready(
+        engine,
+        model.tokenizer,
+        batch_tokens,
+        ForcedEngine(transformer),
+        How("torch", exactly),
+        tracer=tracer,
+    )
 
 
 def _tracer(folder: Folder, transformer: "Transformer") -> "Tracer":

@@ -20,9 +20,10 @@ from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
-from regard.trace.interventions import Intervention, Kind
+from regard.trace.interventions import Intervention, Kind, Positions
 from regard.trace.matters import Measured, measured_heads
-from regard.trace.parts import Beam, ModelFacts, Side, Target, Timing, Token, Vocab
+from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
+from regard.trace.permuted import permuted, reversed_words
 from regard.trace.positions import Survival, survival
 from regard.trace.reading import (
     attention,
@@ -106,6 +107,7 @@ class Tracer:
             heads=head_facts(weights),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
+            pieces={id: self._names.piece(id) for id in _named(target, choices, guesses, beam)},
             qkv=projections(captured) if qkv else None,
         )
 
@@ -162,6 +164,30 @@ class Tracer:
             "decoder": survival(decoder, captured.target_embedded, captured.decoder),
         }
 
+    def permuted(self, text: str) -> dict[str, Any]:
+        """The words as given and in reverse, with positions and without, as JSON."""
+        source = self._source(Request(text), MAX_TRACE_TOKENS)
+        row = tokens(self._tokenizer, source)
+        order = reversed_words([token.word for token in row])
+        models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
+        found = {name: permuted(model, self._row(source), order, BOS) for name, model in models.items()}
+        words = len(row) - 1  # the end mark is none
+        return {
+            "orders": [[row[place].text for place in way[:words]] for way in (range(len(row)), order)],
+            **{
+                name: {
+                    "words": list(each.tokens[:words]),
+                    "mean": each.mean,
+                    "probability": each.probability,
+                    "first": [
+                        {"text": self._names.text(id), "prob": sure}
+                        for id, sure in zip(each.first, each.sure, strict=True)
+                    ],
+                }
+                for name, each in found.items()
+            },
+        }
+
     def positions(self, length: int) -> Float[np.ndarray, "length d_model"]:
         """The model's own table, fixed or learnt, of the source side."""
         return self._embeddings()[0].positions.table[:length].detach().float().cpu().numpy()
@@ -186,6 +212,7 @@ class Tracer:
             vocab=Vocab(config.vocab_size, config.vocab_size),
             shared=config.tied == "all",
             parameters=sum(parameter.numel() for parameter in self._model.parameters()),
+            attention_scale=config.attention_scale,
         )
 
     def _source(self, request: Request, max_tokens: int) -> list[int]:
@@ -249,6 +276,17 @@ class Tracer:
 
 def _ids_of(row: Sequence[Token]) -> list[int]:
     return [token.id for token in row]
+
+
+def _named(
+    target: Sequence[int], choices: Sequence[Step], guesses: Sequence[Sequence[Guess]], beam: Beam | None
+) -> list[int]:
+    """The ids of all tokens that were written or could have been, in their order."""
+    named = set(target) | {candidate.id for step in choices for candidate in step.top}
+    named |= {guess.id for layer in guesses for guess in layer}
+    if beam is not None:
+        named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
+    return sorted(named)
 
 
 def _refuse_long(what: str, count: int, limit: int) -> None:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from regard.data.bucketing import by_length
-from regard.engine.choice import EngineName, Precision
+from regard.engine.choice import Choice, EngineName, Precision
 from regard.engine.engine import Engine
 from regard.engine.reading import alignment, confidences
 from regard.errors import ConfigError, DataError
 from regard.search.config import PAPER, SearchConfig
 from regard.search.hypothesis import Hypothesis
 from regard.tasks.answer import Translation, Word
-from regard.tasks.asked import NOTHING_ASKED, Asked
-from regard.tasks.engines import BATCH_TOKENS, Device, Reader, plain, ready
+from regard.tasks.asked import NOTHING_ASKED, Asked, refuse_together
+from regard.tasks.engines import BATCH_TOKENS, EXACT, Device, How, Reader, Spare, plain, ready, say
 from regard.tasks.portions import Portion, portions
 from regard.tasks.wishes import Wishes
 from regard.text.sentences import join
@@ -46,13 +46,23 @@ class Translator:
         tokenizer: Tokenizer,
         batch_tokens: int = BATCH_TOKENS,
         reader: Reader | None = None,
+        how: How = EXACT,
+        spare: Spare | None = None,
+        also: tuple[Path, ...] = (),
         tracer: "Callable[[], Tracer] | None" = None,
     ) -> None:
-        """`reader` is what alignments and confidences are asked of, `tracer` makes what looks inside."""
+        """`reader` is what alignments and confidences are asked of; `how` says what computes.
+
+        `spare` does what the engine cannot, and `also` are models that write together with this one.
+        `tracer` makes what looks inside.
+        """
+        self.how = how
         self._engine = engine
         self._tokenizer = tokenizer
         self._batch_tokens = batch_tokens
         self._reader = reader
+        self._spare, self._instead = spare, None
+        self._also = also
         self._make_tracer = tracer
         self._piece = cache(tokenizer.piece)  # so that millions of tokens are few texts
 
@@ -71,7 +81,8 @@ class Translator:
         """The model that `regard train` wrote to `folder`, in the engine that suits the device.
 
         Not every engine can do everything: `search` and `asked` say what will be wanted, so that one is
-        chosen that can.
+        chosen that can. On "auto" torch is loaded besides when something is wanted later that CTranslate2
+        cannot do; an engine asked for by name refuses it.
         """
         return cls(*ready(Path(folder), device, engine, precision, threads, search, asked))
 
@@ -106,11 +117,23 @@ class Translator:
     ) -> list[Translation]:
         """The same with all that is known: scores, pieces, the next best, alignments, confidences."""
         _refuse_no_texts(texts)
-        if (asked.alignments or asked.confidences) and self._reader is None:
+        refuse_together(search, asked)
+        if asked.also not in ((), self._also):
+            raise ConfigError("other models are loaded with the first: give them to Translator.load")
+        if self._spare is not None and (why := self._spare.needed(search, asked)):
+            return self._other(self._spare, why).detailed(texts, search, asked, on_done)
+        if asked.reading and self._reader is None:
             raise ConfigError("this engine has no alignments and no confidences; choose the engine torch")
         work = portions(texts, self._tokenizer, self._engine.longest, asked.long)
         found = self._search(work, search, asked, on_done or (lambda _: None))
-        return [_joined(portion, parts) for portion, parts in zip(work, found, strict=True)]
+        return [_joined(portion, parts, asked) for portion, parts in zip(work, found, strict=True)]
+
+    def _other(self, spare: Spare, why: str) -> "Translator":
+        """The same model in another engine, loaded when it is first needed, which is said."""
+        if self._instead is None:
+            self._instead = Translator(*spare.load())
+            say(Choice(self._instead.how.engine, why))
+        return self._instead
 
     def trace(
         self,
@@ -190,21 +213,26 @@ class Translator:
         """The best, and the others as its alternatives."""
         texts = self._tokenizer.detokenize([hypothesis.tokens for hypothesis in hypotheses])
         best, *others = (
-            Translation(
-                _on_one_line(text),
-                hypothesis.score,
-                hypothesis.log_probability,
-                self._pieces(hypothesis.tokens),
+            self._with_reading(
+                source,
+                hypothesis,
+                Translation(
+                    _on_one_line(text),
+                    hypothesis.score,
+                    hypothesis.log_probability,
+                    self._pieces(hypothesis.tokens),
+                ),
+                asked,
             )
             for text, hypothesis in zip(texts, hypotheses, strict=True)
         )
-        return self._with_reading(source, hypotheses[0], replace(best, alternatives=tuple(others)), asked)
+        return replace(best, alternatives=tuple(others))
 
     def _with_reading(
         self, source: Sequence[int], hypothesis: Hypothesis, found: Translation, asked: Asked
     ) -> Translation:
         """The same with what only a second look at the translation can tell, if that is asked for."""
-        if self._reader is None or not (asked.alignments or asked.confidences):
+        if self._reader is None or not asked.reading:
             return found
         (reading,) = self._reader.read([source], [hypothesis.tokens])
         words = word_of_each(self._tokenizer, hypothesis.tokens)
@@ -230,7 +258,7 @@ def _refuse_no_texts(texts: Sequence[str]) -> None:
             )
 
 
-def _joined(portion: Portion, parts: Sequence[Translation]) -> Translation:
+def _joined(portion: Portion, parts: Sequence[Translation], asked: Asked) -> Translation:
     """A text's parts as one translation."""
     if len(parts) == 1:
         return replace(parts[0], fate=portion.fate, note=portion.note)
@@ -239,29 +267,21 @@ def _joined(portion: Portion, parts: Sequence[Translation]) -> Translation:
         math.fsum(part.score for part in parts),
         math.fsum(part.log_probability for part in parts),
         tuple(token for part in parts for token in part.tokens),
-        alignment=_joined_alignment(portion, parts),
-        words=_joined_words(parts),
+        alignment=_joined_alignment(portion, parts) if asked.alignments else None,
+        words=tuple(word for part in parts for word in part.words or ()) if asked.confidences else None,
         fate=portion.fate,
         note=portion.note,
     )
 
 
-def _joined_alignment(portion: Portion, parts: Sequence[Translation]) -> tuple[tuple[int, int], ...] | None:
+def _joined_alignment(portion: Portion, parts: Sequence[Translation]) -> tuple[tuple[int, int], ...]:
     """Words are counted through all parts."""
     pairs: list[tuple[int, int]] = []
     source, target = 0, 0
     for text, part in zip(portion.parts, parts, strict=True):
-        if part.alignment is None:
-            return None
-        pairs += [(source + i, target + j) for i, j in part.alignment]
+        pairs += [(source + i, target + j) for i, j in part.alignment or ()]
         source, target = source + len(text.split()), target + len(part.text.split())
     return tuple(pairs)
-
-
-def _joined_words(parts: Sequence[Translation]) -> tuple[Word, ...] | None:
-    if any(part.words is None for part in parts):
-        return None
-    return tuple(word for part in parts for word in part.words or ())
 
 
 def _on_one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.text.lines import Line, any_lines
-from regard.text.unpack import unpacked
+from regard.text.unpack import plain, readable, unpacked
 
 LONGEST = 2**20
 """Bytes of a line that are kept: what is longer is no text that anyone wrote."""
@@ -43,7 +43,7 @@ def file_windows(path: Path, size: Size) -> Iterator[Window]:
     return _windows(any_lines(unpacked(path, read.add), LONGEST), size, read, lambda: True)
 
 
-def stream_windows(descriptor: int, size: Size, full: bool) -> Iterator[Window]:
+def stream_windows(descriptor: int, size: Size, full: bool, name: str = "stdin") -> Iterator[Window]:
     """What arrives in a pipe or from a person: so much as is there, so that nobody waits for an answer.
 
     Where windows are to be `full` they wait until they are.
@@ -55,7 +55,14 @@ def stream_windows(descriptor: int, size: Size, full: bool) -> Iterator[Window]:
             read.add(piece)
             yield piece
 
-    return _windows(any_lines(pieces(), LONGEST), size, read, lambda: full or _waits(descriptor))
+    text = plain(name, pieces(), "unpack it on the way (zcat, xzcat, zstdcat)")
+    return _windows(any_lines(text, LONGEST), size, read, lambda: full or _waits(descriptor))
+
+
+def pipe_windows(path: Path, size: Size, full: bool) -> Iterator[Window]:
+    """The same of a pipe or a device that has a name; it can be read once, from its beginning."""
+    with readable(path), path.open("rb", buffering=0) as pipe:
+        yield from stream_windows(pipe.fileno(), size, full, str(path))
 
 
 def text_windows(texts: Sequence[str], size: Size) -> Iterator[Window]:

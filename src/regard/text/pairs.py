@@ -8,13 +8,11 @@ from pathlib import Path
 
 from regard.errors import DataError
 from regard.text.lines import read_lines
-from regard.text.unpack import Seen
+from regard.text.unpack import PACKED, Seen
 
 Row = tuple[bytes | None, bytes | None]
 NO_PAIR: Row = (None, None)
 """What a line gives that does not hold a pair."""
-
-PACKED = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)

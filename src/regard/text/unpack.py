@@ -14,6 +14,8 @@ from regard.errors import DataError
 Seen = Callable[[bytes], object]
 """Is told each piece of a file as it lies on disk: to hash it, or to show how far the reading is."""
 
+PACKED = (".gz", ".xz", ".zst")
+"""Endings of names that say how a file is packed."""
 PIECE = 2**14  # bytes, read or unpacked at a time
 SIP = 2**8  # zstandard has no limit on what one call unpacks: so little in, or too much could come out
 WINDOW = 2**27  # bytes an archive may ask for to be unpacked; xz -9 and zstd --long take as much or less
@@ -27,7 +29,7 @@ def unpacked(path: Path, seen: Seen | None = None) -> Iterator[bytes]:
     disk = _Disk(path, seen)
     packing = _packing(path)
     if packing is None:
-        return _plain(path, iter(disk))
+        return plain(path, iter(disk))
     return _no_bomb(disk, _whole(path, packing, _members(packing, iter(disk))))
 
 
@@ -59,14 +61,16 @@ class _Disk:
                 yield piece
 
 
-def _plain(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces themselves, unless they are an archive under another name."""
+def plain(
+    name: str | Path, pieces: Iterator[bytes], right: str = "a name that ends in {} would say so"
+) -> Iterator[bytes]:
+    """The pieces themselves, unless they are an archive under another name; `right` says what would help."""
     first = next(pieces, b"")
     for magic, ending in MAGIC.items():
         if first.startswith(magic):
-            raise DataError(f"{path} is packed; a name that ends in {ending} would say so")
+            raise DataError(f"{name} is packed; {right.format(ending)}")
     if first.startswith(b"PK\x03\x04"):
-        raise DataError(f"{path} is a zip archive; unpack it and give the text file inside")
+        raise DataError(f"{name} is a zip archive; unpack it and give the text file inside")
     yield first
     yield from pieces
 

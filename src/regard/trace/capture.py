@@ -16,7 +16,7 @@ from regard.model.attention import Memory, MultiHeadAttention
 from regard.model.layers import DecoderLayer, EncoderLayer, Residual
 from regard.model.transformer import Transformer, positions
 from regard.model.visible import CAUSAL, Visible, padded
-from regard.trace.interventions import Kind
+from regard.trace.interventions import Kind, Stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,12 @@ class Captured:
         passed = self.encoder if kind == "encoder" else self.decoder
         ending = ".cross" if kind == "cross" else ".self"
         return [each.attended for each in passed if each.attended and each.name.endswith(ending)]
+
+    def entered(self, stack: Stack, place: int) -> Float[Tensor, "length d_model"]:
+        """What entered the sublayer that has this place in its stack, counted from 0."""
+        if place:
+            return (self.encoder if stack == "encoder" else self.decoder)[place - 1].stream
+        return self.source_embedded if stack == "encoder" else self.target_embedded
 
     def layer_ends(self) -> list[Float[Tensor, "target d_model"]]:
         """What leaves each decoder layer."""

@@ -14,6 +14,7 @@ Which = Literal["self", "cross", "ffn"]
 Mode = Literal["zero", "uniform"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_WORDS = {"kind": KINDS, "stack": get_args(Stack), "which": get_args(Which), "mode": get_args(Mode)}
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,7 @@ class Head:
 
     def check(self, config: ModelConfig, source: int) -> None:
         del source
-        _one_of("kind", self.kind, KINDS)
-        _one_of("mode", self.mode, get_args(Mode))
+        _refuse_unknown(vars(self))
         _counted("layer", self.layer, layers_of(config, self.kind))
         _counted("head", self.head, config.heads)
 
@@ -45,8 +45,9 @@ class Sublayer:
 
     def check(self, config: ModelConfig, source: int) -> None:
         del source
-        _one_of("stack", self.stack, get_args(Stack))
-        _one_of("which", self.which, ("self", "ffn") if self.stack == "encoder" else get_args(Which))
+        _refuse_unknown(vars(self))
+        there = self.stack == "decoder" or self.which != "cross"
+        require(there, "which", self.which, "the encoder has self and ffn")
         _counted("layer", self.layer, layers_of(config, self.stack))
 
 
@@ -91,12 +92,13 @@ def intervention_to_json(intervention: Intervention) -> dict[str, Any]:
     return {"type": intervention.type, **said}
 
 
-def intervention_from_json(said: Mapping[str, Any]) -> Intervention:
+def intervention_from_json(said: object) -> Intervention:
     """Refuses what is none, in one line; `check` says later whether the model has such a place."""
     type_ = said.get("type") if isinstance(said, Mapping) else None
-    if type_ not in _TYPES:
+    if not isinstance(said, Mapping) or type_ not in _TYPES:
         raise ConfigError(f"{said} is no intervention; its type must be one of {', '.join(_TYPES)}")
     known = {field.name: said[field.name] for field in fields(_TYPES[type_]) if field.name in said}
+    _refuse_unknown(known)
     if "positions" in known:
         known["positions"] = _positions(known["positions"])
     for name in ("layer", "head"):
@@ -115,8 +117,11 @@ def _positions(given: object) -> tuple[int, ...]:
     return tuple(given)
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    require(value in allowed, name, value, f"it must be one of {', '.join(allowed)}")
+def _refuse_unknown(said: Mapping[str, Any]) -> None:
+    """Words that are none of those there are."""
+    for name, words in _WORDS.items():
+        if name in said:
+            require(said[name] in words, name, said[name], f"it must be one of {', '.join(words)}")
 
 
 def _counted(name: str, value: int, last: int) -> None:

@@ -27,7 +27,6 @@ class Measured(NamedTuple):
     """Change of the translation's log-probability; below 0, the head helped."""
 
 
-@torch.inference_mode()
 def measured_heads(
     model: Transformer,
     source: Int[Tensor, "1 source"],
@@ -42,12 +41,16 @@ def measured_heads(
     sum of its own, so taking it away is a subtraction.
     """
     captured = capture(model, source, keep, target_in)
-    whole = _log_probability(captured.logits[None], target_out)
-    rest = _Rest(model, padded(keep))
-    for kind, layer, streams in rest.without_each_head(captured):
-        for head, stream in enumerate(streams, start=1):
-            logits = model.output(model.decoder.norm(stream[None]))
-            yield Measured(kind, layer, head, _log_probability(logits, target_out) - whole)
+    rest = _Rest(model, captured, padded(keep))
+    for kind, layer in rest.attentions():
+        with torch.inference_mode():  # not while somebody else has the turn
+            whole = _log_probability(captured.logits, target_out[0])
+            left = [
+                _log_probability(model.output(model.decoder.norm(stream)), target_out[0])
+                for stream in rest.without_each_head(kind, layer)
+            ]
+        for head, log_probability in enumerate(left, start=1):
+            yield Measured(kind, layer, head, log_probability - whole)
 
 
 def with_matters(trace: Trace, measured: Iterable[Measured]) -> Trace:
@@ -60,42 +63,48 @@ def with_matters(trace: Trace, measured: Iterable[Measured]) -> Trace:
 
 
 class _Rest:
-    """What comes after a head, for all heads of one attention side by side."""
+    """What comes after a head, for all heads of one attention side by side; layers are counted from 1."""
 
-    def __init__(self, model: Transformer, visible: Visible) -> None:
-        self._model, self._visible = model, visible
+    def __init__(self, model: Transformer, captured: Captured, visible: Visible) -> None:
+        self._model, self._captured, self._visible = model, captured, visible
         self._encoder = [cast(EncoderLayer, layer) for layer in model.encoder.layers]
         self._decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
 
-    def without_each_head(
-        self, captured: Captured
-    ) -> Iterator[tuple[Kind, int, Float[Tensor, "heads target d_model"]]]:
-        """For each attention: what leaves the last decoder layer without the one head or the other."""
-        x = captured.source_embedded
-        for number, layer in enumerate(self._encoder):
-            looked, thought = captured.encoder[2 * number : 2 * number + 2]
-            streams = _without(layer.around_attention, layer.self_attention, x, looked)
-            streams = layer.around_feed_forward(streams, layer.feed_forward)
-            yield "encoder", number + 1, self._after_encoder(streams, number + 1, captured)
-            x = thought.stream
-        memories = [past.source for past in self._model.decoder.start(captured.encoded[None])]
-        x = captured.target_embedded
-        for number, layer in enumerate(self._decoder):
-            back, looked, thought = captured.decoder[3 * number : 3 * number + 3]
-            streams = _without(layer.around_self_attention, layer.self_attention, x, back)
-            streams = self._look_at_source(layer, streams, memories[number])
-            yield "decoder", number + 1, self._after_decoder(layer, streams, number + 1, memories)
-            streams = _without(layer.around_cross_attention, layer.cross_attention, back.stream, looked)
-            yield "cross", number + 1, self._after_decoder(layer, streams, number + 1, memories)
-            x = thought.stream
+    def attentions(self) -> Iterator[tuple[Kind, int]]:
+        """All there are, in the order in which a sentence passes them."""
+        for number in range(len(self._encoder)):
+            yield "encoder", number + 1
+        for number in range(len(self._decoder)):
+            yield "decoder", number + 1
+            yield "cross", number + 1
 
-    def _after_encoder(self, streams: Tensor, done: int, captured: Captured) -> Tensor:
-        for layer in self._encoder[done:]:
-            streams = layer(streams, self._visible)
+    def without_each_head(self, kind: Kind, layer: int) -> Float[Tensor, "heads target d_model"]:
+        """What leaves the last decoder layer without the one head or the other."""
+        if kind == "encoder":
+            return self._after_encoder(layer)
+        memories = [past.source for past in self._model.decoder.start(self._captured.encoded[None])]
+        own = self._decoder[layer - 1]
+        back, looked, _ = self._captured.decoder[3 * layer - 3 : 3 * layer]
+        if kind == "cross":
+            streams = _without(own.around_cross_attention, own.cross_attention, back.stream, looked)
+        else:
+            x = self._captured.entered("decoder", 3 * layer - 3)
+            streams = _without(own.around_self_attention, own.self_attention, x, back)
+            streams = self._look_at_source(own, streams, memories[layer - 1])
+        return self._after_decoder(own, streams, layer, memories)
+
+    def _after_encoder(self, layer: int) -> Tensor:
+        own, captured = self._encoder[layer - 1], self._captured
+        place = 2 * layer - 2
+        x = captured.entered("encoder", place)
+        streams = _without(own.around_attention, own.self_attention, x, captured.encoder[place])
+        streams = own.around_feed_forward(streams, own.feed_forward)
+        for later in self._encoder[layer:]:
+            streams = later(streams, self._visible)
         past = self._model.decoder.start(self._model.encoder.norm(streams))
         x = captured.target_embedded.expand(len(streams), -1, -1)
-        for layer, before in zip(self._decoder, past, strict=True):
-            x, _ = layer(x, before, CAUSAL, self._visible)
+        for later, seen in zip(self._decoder, past, strict=True):
+            x, _ = later(x, seen, CAUSAL, self._visible)
         return x
 
     def _after_decoder(
@@ -124,6 +133,5 @@ def _without(
     return around(x.expand_as(parts), lambda _: passed.said - parts)
 
 
-def _log_probability(logits: Float[Tensor, "1 target vocab"], target_out: Int[Tensor, "1 target"]) -> float:
-    logs = logits.float().log_softmax(dim=-1)
-    return float(logs.gather(2, target_out[:, :, None]).double().sum())
+def _log_probability(logits: Float[Tensor, "target vocab"], taken: Int[Tensor, " target"]) -> float:
+    return float(logits.float().log_softmax(dim=1).gather(1, taken[:, None]).double().sum())

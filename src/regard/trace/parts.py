@@ -176,6 +176,8 @@ class ModelFacts:
     shared: bool
     """Whether source, target and output have one embedding."""
     parameters: int
+    attention_scale: float | None = None
+    """What dot products are multiplied by, where it is not 1 / sqrt(d_k)."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from regard.errors import require
 from regard.model.config import Norm
 from regard.trace.capture import Captured, Passed
 from regard.trace.interventions import Kind
+from regard.trace.pack import pack
 
 DIGITS = 6
 
@@ -62,6 +63,8 @@ class Steps:
     after_residual: Float[np.ndarray, " d_model"]
     after_norm: Float[np.ndarray, " d_model"]
     feed_forward: FeedForwardSteps
+    scores: Float[np.ndarray, "query key"]
+    """What the softmax is taken of, for every word at once, before the mask."""
 
     def to_json(self, query: str, keys: Sequence[str], predicts: str | None = None) -> dict[str, Any]:
         """Six significant digits, null for a masked score; the words are given by who knows them."""
@@ -69,7 +72,8 @@ class Steps:
         arrays = {
             each.name: _list(value)
             for each in fields(self)
-            if isinstance(value := getattr(self, each.name), np.ndarray) and each.name != "seen"
+            if isinstance(value := getattr(self, each.name), np.ndarray)
+            and each.name not in ("seen", "scores")
         }
         forward = {name: _list(getattr(self.feed_forward, name)) for name in ("read", "said", "after")}
         norms = {name: _digits(np.linalg.norm(getattr(self, name))) for name in STRIPS}
@@ -87,6 +91,7 @@ class Steps:
             "tokens": {"query": query, "keys": list(keys), "predicts": predicts},
             **arrays,
             "masked": masked,
+            "scores": pack(self.scores, "f32"),
             "feed_forward": forward,
             "norms": norms,
         }
@@ -151,20 +156,20 @@ def steps(
         feed_forward=FeedForwardSteps(
             _array(forward.read[position]), _array(forward.said[position]), _array(forward.stream[position])
         ),
+        scores=_array(attended.query[head - 1] @ k.T * scale),
     )
 
 
 def _around(captured: Captured, kind: Kind, layer: int) -> tuple[Tensor, Passed, Passed, Passed]:
     """What entered the attention, the attention, the next sublayer, and the layer's feed-forward."""
+    stack = "encoder" if kind == "encoder" else "decoder"
     passed = captured.encoder if kind == "encoder" else captured.decoder
-    embedded = captured.source_embedded if kind == "encoder" else captured.target_embedded
     names = [each.name for each in passed]
     wanted = f"{layer}.{'cross' if kind == 'cross' else 'self'}"
     layers = len(captured.attended(kind))
     require(wanted in names, "layer", layer, f"this model has layers 1 to {layers}")
     at = names.index(wanted)
-    before = passed[at - 1].stream if at else embedded
-    return before, passed[at], passed[at + 1], passed[names.index(f"{layer}.ffn")]
+    return captured.entered(stack, at), passed[at], passed[at + 1], passed[names.index(f"{layer}.ffn")]
 
 
 def _array(tensor: Tensor) -> np.ndarray:

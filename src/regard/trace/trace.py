@@ -94,6 +94,8 @@ class Trace:
     beam: Beam | None
     """None: the translation was given."""
     timing: Timing
+    pieces: Mapping[int, str] = field(default_factory=dict[int, str])
+    """By id, with ▁ for a space, every token that target, steps, lens and beam name."""
     qkv: Mapping[str, Projections] | None = None
     """Only where asked for: they are large."""
     omitted: tuple[str, ...] = field(default=())
@@ -126,6 +128,7 @@ class Trace:
             },
             "beam": None if self.beam is None else asdict(self.beam),
             "timing": asdict(self.timing),
+            "pieces": {str(id): piece for id, piece in self.pieces.items()},
             "omitted": list(self.omitted),
         }
         if self.qkv is not None:
@@ -209,6 +212,7 @@ def _trace(said: Mapping[str, Any]) -> Trace:
         heads={kind: tuple(_all(HeadFacts, layer) for layer in said["heads"][kind]) for kind in KINDS},
         beam=None if beam is None else _read_beam(beam),
         timing=_known(Timing, said["timing"]),
+        pieces={int(id): piece for id, piece in said.get("pieces", {}).items()},
         qkv=None if qkv is None else {kind: _read_projections(qkv[kind]) for kind in qkv},
         omitted=tuple(said["omitted"]),
     )

@@ -42,6 +42,12 @@ export function makeApp(source, info, trace, view) {
     trace: computed(() => (at.show.value !== "a" && b.value ? b.value : a.value)),
     /** How much each head matters, as it is measured: "cross 5 3" to log p. */
     matters: signal(/** @type {Map<string, number>} */ (new Map())),
+    /** What stands in the source field: the request's text, or several lines. */
+    draft: signal(request.peek().text),
+    /** Translations of a draft that is not traced whole: several lines, or one that is too long. */
+    lines: signal(/** @type {{ texts: string[], lines: import("regard/types").Line[], ms: number } | null} */ (null)),
+    /** That the text is too long to look into, in words; it is translated all the same. */
+    tooLong: signal(""),
     busy: signal(false),
     /** What went wrong, in words. */
     problem: signal(""),
@@ -73,14 +79,17 @@ function follow(app, source) {
     source
       .ask("trace", request, mine.signal)
       .then((trace) => {
+        if (app.a.peek()) app.at.node.value = 0;
         app.a.value = trace;
         app.b.value = null;
         app.matters.value = new Map();
         app.problem.value = "";
+        app.tooLong.value = "";
       })
       .catch((problem) => {
         if (problem.name === "AbortError") return;
         app.problem.value = problem.message;
+        app.tooLong.value = problem.code === "too_long" ? problem.message : "";
         had = "";
       })
       .finally(() => {

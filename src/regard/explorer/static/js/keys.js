@@ -77,7 +77,7 @@ function act(app, event, help) {
       at.token.value = "";
       return true;
     case " ":
-      if (event.target instanceof HTMLElement && event.target.matches("button, a, summary, input")) return false;
+      if (event.target instanceof HTMLElement && event.target.matches("button, summary, input")) return false;
       return press(event.shiftKey ? "main [data-key='back']" : "main [data-key='next']", "click");
     default:
       return false;

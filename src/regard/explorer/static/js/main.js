@@ -9,13 +9,23 @@ import { choose, theme, watchTheme } from "regard/theme.js";
 import { exportMenu } from "regard/parts/export.js";
 import { strip } from "regard/parts/strip.js";
 import { attention } from "regard/pages/attention.js";
+import { model } from "regard/pages/model.js";
+import { positions } from "regard/pages/positions.js";
+import { steps } from "regard/pages/steps.js";
+import { search } from "regard/pages/search.js";
+import { translate } from "regard/pages/translate.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {typeof import("regard/live/live.js")} Live */
 
 /** @type {Record<string, { name: string, make: (app: App, live: Live | null) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
+  translate: { name: "Translate", make: translate },
   attention: { name: "Attention", make: attention },
+  steps: { name: "Steps", make: steps },
+  search: { name: "Search", make: search },
+  model: { name: "Model", make: model },
+  positions: { name: "Positions", make: positions },
   training: { name: "Training", make: (app, live) => /** @type {Live} */ (live).training(app), when: (app) => Boolean(app.info?.run) },
 };
 
@@ -84,7 +94,8 @@ function problems(app) {
   const box = h("p", { class: "problem", role: "alert" });
   effect(() => {
     box.textContent = app.problem.value;
-    box.hidden = !app.problem.value;
+    const besideTheField = app.at.page.value === "translate" && app.problem.value === app.tooLong.value;
+    box.hidden = !app.problem.value || besideTheField;
   });
   effect(() => document.body.classList.toggle("busy", app.busy.value));
   return box;

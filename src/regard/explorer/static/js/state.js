@@ -61,12 +61,26 @@ const FIELDS = {
   walk: { first: 1, read: count },
   /** What the steps walk through: the user's sentence, or the worked example. */
   example: { first: "", read: flag },
+  /** Of the worked example, from 1, and whether its scores are divided. */
+  input: { first: 1, read: count },
+  divide: { first: "", read: flag },
   /** Of the search, from 0. */
   step: { first: 0, read: count },
   mode: { first: "translating", read: oneOf(["translating", "training"]) },
+  /** Translations to list. */
+  best: { first: 4, read: count },
+  /** The hypothesis that is looked at, from 1; 0 is the winner. */
+  node: { first: 0, read: count },
+  /** Whether hypotheses that were given up are drawn, too. */
+  pruned: { first: "", read: flag },
   /** A, B, or their difference. */
   show: { first: "a", read: oneOf(["a", "b", "difference"]) },
   layout: { first: "", read: oneOf(["interleaved", "halves", "t2t", "learned"]) },
+  /** How many positions, of how many dimensions; 0 is the model's own width. */
+  long: { first: 20, read: count },
+  wide: { first: 512, read: count },
+  /** Of the model: decoder.2.cross. */
+  block: { first: "", read: (/** @type {string} */ text) => (/^[a-z]+(\.\w{1,9}){0,2}$/.test(text) ? text : undefined) },
   axis: { first: "step", read: oneOf(["step", "tokens", "hours"]) },
 };
 

@@ -61,6 +61,7 @@ export interface Model {
   vocab: { source: number; target: number };
   shared: boolean;
   parameters: number;
+  attention_scale?: number | null;
 }
 export interface Residual {
   points: string[];
@@ -102,9 +103,17 @@ export interface Trace {
   lens: { id: number; text: string; prob: number; prob_final: number }[][];
   heads: Record<Kind, Head[][]>;
   beam: Beam | null;
-  qkv?: Record<Kind, { q: Pack; k: Pack; v: Pack }>;
+  qkv?: Record<Kind, { layers: number[]; q: Pack; k: Pack; v: Pack }>;
   timing: { decode_ms: number; capture_ms: number };
+  pieces: Record<string, string>;
   omitted: string[];
+}
+export interface Line {
+  source: Trace["source"];
+  target: Trace["target"];
+  alignment: number[][];
+  n_best: { text: string; score: number; logprob: number }[];
+  omitted: string | null;
 }
 export interface Block {
   id: string;

@@ -21,6 +21,10 @@ import { css, shaded } from "regard/theme.js";
 
 const LETTER = 7.3;
 const LABELLED = 13;
+/** Rows lower than this have the name of their axis above them. */
+const FEW = 90;
+/** The name takes so much room. */
+const NAMED = 94;
 const GAPPED = 8;
 
 /**
@@ -32,7 +36,7 @@ const GAPPED = 8;
 export function place(picture, room) {
   const { rows, columns } = picture;
   const longest = (/** @type {string[]} */ labels) => Math.max(...labels.map((label) => length(label)), 1);
-  const left = Math.min(longest(rows) * LETTER + 34, Math.max(120, room * 0.34));
+  const left = Math.max(picture.axes ? NAMED : 0, Math.min(longest(rows) * LETTER + 34, Math.max(120, room * 0.34)));
   const fits = Math.floor((room - left - 12) / Math.max(1, columns.length));
   const cell = Math.max(3, Math.min(34, fits));
   const small = cell < LABELLED;
@@ -159,7 +163,8 @@ function frame(surface, { matrix, axes, locked = [], cursor }, at, theme) {
   }
   if (axes) {
     surface.text(at.left, 10, axes[1], { fill: theme.faint, size: 11 });
-    surface.text(9, at.top, axes[0], { fill: theme.faint, size: 11, turn: -90, anchor: "end" });
+    if (high < FEW) surface.text(0, at.top - 8, axes[0], { fill: theme.faint, size: 11 });
+    else surface.text(9, at.top, axes[0], { fill: theme.faint, size: 11, turn: -90, anchor: "end" });
   }
 }
 

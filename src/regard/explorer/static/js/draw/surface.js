@@ -14,8 +14,8 @@ import { css } from "regard/theme.js";
  * @property {(x: number, y: number, radius: number, paint: Paint) => void} dot
  * @property {(x: number, y: number, text: string, how: Lettering) => void} text its middle line lies at y
  * @property {(x: number, y: number, width: number, height: number, colour: string) => void} hatch
- * @property {(x: number, y: number, cell: number, columns: number, shades: Uint8Array, ramp: import("regard/theme.js").Ramp) => void} cells
- *   squares row by row, without gaps
+ * @property {(x: number, y: number, cell: number, columns: number, shades: Uint8Array, ramp: import("regard/theme.js").Ramp, tall?: number) => void} cells
+ *   row by row, without gaps; squares unless it is said how tall they are
  */
 
 const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -99,12 +99,12 @@ export function canvasSurface(canvas, width, height) {
       context.fillText(text, 0, 0);
       context.restore();
     },
-    cells(x, y, cell, columns, shades, ramp) {
+    cells(x, y, cell, columns, shades, ramp, tall = cell) {
       const rows = shades.length / columns;
       const small = document.createElement("canvas");
       pixels(small, columns, shades, ramp);
       context.imageSmoothingEnabled = false;
-      context.drawImage(small, x, y, columns * cell, rows * cell);
+      context.drawImage(small, x, y, columns * cell, rows * tall);
     },
     hatch(x, y, w, h, colour) {
       context.save();
@@ -182,11 +182,11 @@ export function svgSurface(width, height, paper) {
           `${how.bold ? ' font-weight="600"' : ""} fill="${escaped(how.fill ?? "#000")}"${turn}>${escaped(text)}</text>`,
       );
     },
-    cells(x, y, cell, columns, shades, ramp) {
+    cells(x, y, cell, columns, shades, ramp, tall = cell) {
       shades.forEach((shade, i) => {
-        const [left, top] = [x + (i % columns) * cell, y + Math.floor(i / columns) * cell];
+        const [left, top] = [x + (i % columns) * cell, y + Math.floor(i / columns) * tall];
         const fill = css(ramp.colours[shade]);
-        parts.push(`<path d="M${n(left)} ${n(top)}h${n(cell)}v${n(cell)}h-${n(cell)}z" fill="${fill}"/>`);
+        parts.push(`<path d="M${n(left)} ${n(top)}h${n(cell)}v${n(tall)}h-${n(cell)}z" fill="${fill}"/>`);
       });
     },
     hatch(x, y, w, h, colour) {

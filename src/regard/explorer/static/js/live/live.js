@@ -3,4 +3,5 @@
 export { checkpoints } from "regard/live/checkpoints.js";
 export { compare } from "regard/live/compare.js";
 export { whatIfDrawer } from "regard/live/drawer.js";
+export { questions } from "regard/live/questions.js";
 export { training } from "regard/live/training.js";

@@ -1,0 +1,79 @@
+// The blocks of a model: what each is called, how large it is, and where the numbers of a trace belong.
+
+import { slice, unpack } from "regard/trace.js";
+
+/** @typedef {import("regard/types").Model} Model */
+/** @typedef {import("regard/types").Block} Block */
+/** @typedef {import("regard/types").Trace} Trace */
+/** @typedef {"encoder" | "decoder"} Stack */
+
+/**
+ * The blocks from the model's shape, where nobody can be asked: sublayers by their formulas, and the rest, which is
+ * embeddings and output, where it comes first.
+ * @param {Model} model
+ * @returns {Block[]}
+ */
+export function blocksOf(model) {
+  const { d_model: d, d_ff: ff } = model;
+  const width = model.heads * model.d_k;
+  /** @type {(name: string, out: number, from: number) => [string, number[]][]} */
+  const linear = (name, out, from) => [[`${name}.weight`, [out, from]], [`${name}.bias`, [out]]];
+  /** @type {[string, number[]][]} */
+  const norm = [["norm.weight", [d]], ["norm.bias", [d]]];
+  const attention = [...linear("query", width, d), ...linear("key", width, d), ...linear("value", width, d), ...linear("output", d, width), ...norm];
+  const forward = [...linear("inner", ff, d), ...linear("outer", d, ff), ...norm];
+  /** @type {(stack: Stack, count: number, which: string[]) => Block[]} */
+  const stack = (name, count, which) => Array.from({ length: count }, (_, i) => which.map((each) => block(`${name}.${i + 1}.${each}`, name, i + 1, each, each === "ffn" ? forward : attention))).flat();
+  const sublayers = [...stack("encoder", model.encoder_layers, ["self", "ffn"]), ...stack("decoder", model.decoder_layers, ["self", "cross", "ffn"])];
+  const norms = model.norm === "pre" ? ["encoder", "decoder"].map((name) => block(`${name}.norm`, name, null, "norm", [["weight", [d]], ["bias", [d]]])) : [];
+  const rest = model.parameters - [...sublayers, ...norms].reduce((sum, each) => sum + each.parameters, 0);
+  return [
+    { ...block("embedding.source", "encoder", null, "embedding", [["tokens.weight", [model.vocab.source, d]]]), parameters: rest },
+    ...sublayers, ...norms,
+    block("embedding.target", "decoder", null, "embedding", []),
+    block("output", "decoder", null, "output", []),
+  ];
+}
+
+/** @param {string} id @param {string} stack @param {number | null} layer @param {string} which @param {[string, number[]][]} shapes @returns {Block} */
+function block(id, stack, layer, which, shapes) {
+  return { id, stack, layer, which, shapes, parameters: shapes.reduce((sum, [, shape]) => sum + shape.reduce((a, b) => a * b, 1), 0) };
+}
+
+/** @param {Block} block */
+export function blockName({ id, stack, which }) {
+  if (id === "embedding.source") return "Embedding + position";
+  if (id === "embedding.target") return "Embedding + position";
+  if (which === "output") return "Linear, then softmax";
+  if (which === "ffn") return "Feed-forward";
+  if (which === "norm") return "Final norm";
+  return which === "cross" ? "Attention over the source" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
+}
+
+/** What goes in and what comes out. @param {Block} block @param {Model} model */
+export function shapeOf({ id, which }, { d_model, d_ff, d_k, heads, vocab }) {
+  if (which === "embedding") return `${id.endsWith("source") ? vocab.source : vocab.target} × ${d_model}`;
+  if (which === "output") return `${d_model} → ${vocab.target}`;
+  if (which === "norm") return `${d_model}`;
+  return which === "ffn" ? `${d_model} → ${d_ff} → ${d_model}` : `${d_model} → ${heads} × ${d_k} → ${d_model}`;
+}
+
+/**
+ * How long the vectors are at a block: what enters, and what it adds; of one token, or on average.
+ * @param {Trace} trace
+ * @param {Block} block
+ * @param {number | null} token
+ * @returns {{ enters: number, adds: number } | null}
+ */
+export function lengths(trace, block, token) {
+  const stack = /** @type {Stack} */ (block.stack);
+  const { points, stream, update } = trace.residual[stack];
+  const point = block.which === "embedding" ? 0 : points.indexOf(`${block.layer}.${block.which}`);
+  if (point < 0) return null;
+  const at = (/** @type {import("regard/types").Pack} */ pack, /** @type {number} */ row) => {
+    const matrix = slice(unpack(pack));
+    const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+    return token === null ? part.reduce((a, b) => a + b, 0) / part.length : part[token];
+  };
+  return { enters: point ? at(stream, point - 1) : 0, adds: at(update, point) };
+}

@@ -1,0 +1,54 @@
+// Lines over two axes.
+
+import { fixed } from "regard/numbers.js";
+
+/** @typedef {import("regard/draw/surface.js").Surface} Surface */
+/** @typedef {import("regard/theme.js").Theme} Theme */
+/** @typedef {[number, number]} Point */
+/** @typedef {{ points: Point[], colour: string, name?: string, dots?: boolean, dash?: number[], width?: number }} Line */
+/**
+ * @typedef {object} Graph
+ * @property {Line[]} lines
+ * @property {[number, number]} x
+ * @property {[number, number]} y
+ * @property {string} across what x is
+ * @property {string} up what y is
+ * @property {Point[]} [band] an area behind the lines, once around
+ * @property {string[]} [ticks] names of whole x from 0
+ * @property {number} [height]
+ */
+
+const [LEFT, RIGHT, TOP, FOOT] = [48, 12, 24, 34];
+
+/** @param {Graph} graph @param {number} room */
+export const place = (graph, room) => ({ width: room, height: graph.height ?? 210 });
+
+/** @param {Surface} surface @param {Graph} graph @param {{ width: number, height: number }} at @param {Theme} theme */
+export function paint(surface, graph, at, theme) {
+  const { x, y } = graph;
+  const across = (/** @type {number} */ value) => LEFT + ((value - x[0]) / (x[1] - x[0] || 1)) * (at.width - LEFT - RIGHT);
+  const up = (/** @type {number} */ value) => at.height - FOOT - ((value - y[0]) / (y[1] - y[0] || 1)) * (at.height - TOP - FOOT);
+  const digits = y[1] - y[0] >= 20 ? 0 : y[1] - y[0] >= 2 ? 1 : 2;
+  for (let i = 0; i <= 4; i++) {
+    const value = y[0] + ((y[1] - y[0]) * i) / 4;
+    surface.line([[LEFT, up(value)], [at.width - RIGHT, up(value)]], { stroke: theme.line, opacity: 0.6 });
+    surface.text(LEFT - 6, up(value), fixed(value, digits), { anchor: "end", size: 11, fill: theme.faint });
+  }
+  const step = graph.ticks ? 1 : [1, 2, 5, 10, 20, 50].find((each) => (x[1] - x[0]) / each <= 10) ?? 100;
+  for (let value = x[0]; value <= x[1]; value += step) {
+    surface.text(across(value), at.height - FOOT + 11, graph.ticks?.[value] ?? String(value), { anchor: "middle", size: 11, fill: theme.faint });
+  }
+  surface.text(at.width - RIGHT, at.height - 7, graph.across, { anchor: "end", size: 11, fill: theme.faint });
+  surface.text(0, 9, graph.up, { size: 11, fill: theme.faint });
+  if (graph.band) surface.line(graph.band.map(([a, b]) => [across(a), up(b)]), { fill: theme.accent, opacity: 0.18 });
+  let named = at.width - RIGHT;
+  for (const line of graph.lines) {
+    const points = line.points.map(([a, b]) => /** @type {Point} */ ([across(a), up(b)]));
+    if (line.width !== 0 && points.length > 1) surface.line(points, { stroke: line.colour, width: line.width ?? 2, dash: line.dash });
+    if (line.dots) for (const [a, b] of points) surface.dot(a, b, 3, { fill: line.colour });
+    if (line.name) {
+      surface.text(named, 9, line.name, { anchor: "end", size: 12, bold: true, fill: line.colour });
+      named -= line.name.length * 7 + 14;
+    }
+  }
+}

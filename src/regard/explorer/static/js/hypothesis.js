@@ -1,0 +1,85 @@
+// The hypotheses of a beam as token ids, as text and as a score. Nothing here draws.
+
+/** @typedef {import("regard/types").Trace} Trace */
+/** @typedef {import("regard/types").Beam} Beam */
+/** @typedef {import("regard/types").Node} BeamNode */
+
+const BYTE = /^<0x([0-9A-F]{2})>$/;
+const MARK = /^<(pad|\/?s)>$/;
+
+/**
+ * From the first token of a hypothesis to its last.
+ * @param {Beam} beam
+ * @param {BeamNode} node
+ * @returns {BeamNode[]}
+ */
+export function path(beam, node) {
+  const out = [node];
+  while (out[0].parent !== null) out.unshift(beam.nodes[out[0].parent]);
+  return out;
+}
+
+/** @param {Beam} beam @returns {BeamNode | null} the hypothesis that became the translation */
+export function winner(beam) {
+  const first = beam.finished.find(({ rank }) => rank === 0);
+  return first ? beam.nodes[first.node] : null;
+}
+
+/**
+ * The ids of a hypothesis, without the mark that ends it.
+ * @param {Beam} beam
+ * @param {BeamNode} node
+ */
+export function idsOf(beam, node) {
+  return path(beam, node).filter(({ text }) => !MARK.test(text)).map(({ token }) => token);
+}
+
+/**
+ * A piece as it is read: a space where it begins a word.
+ * @param {Trace} trace
+ * @param {number} id
+ */
+const piece = (trace, id) => (trace.pieces[id] ?? "").replaceAll("▁", " ");
+
+/** @param {Trace} trace @param {number} id @returns {boolean} whether a space stands before it */
+export const begins = (trace, id) => piece(trace, id).startsWith(" ");
+
+/** @param {Trace} trace @param {number} id @returns {boolean} whether it is no text but a sign to the model */
+export const isMark = (trace, id) => MARK.test(piece(trace, id));
+
+/**
+ * The text that ids spell; bytes become the characters that they spell together.
+ * @param {Trace} trace
+ * @param {number[]} ids
+ */
+export function written(trace, ids) {
+  const out = /** @type {number[]} */ ([]);
+  const encoder = new TextEncoder();
+  for (const id of ids) {
+    const byte = BYTE.exec(piece(trace, id));
+    if (byte) out.push(parseInt(byte[1], 16));
+    else if (!isMark(trace, id)) out.push(...encoder.encode(piece(trace, id)));
+  }
+  return new TextDecoder().decode(Uint8Array.from(out)).trim();
+}
+
+/** @param {number} length @param {number} alpha @returns {number} what the sum of a hypothesis is divided by */
+export const penalty = (length, alpha) => ((5 + length) / 6) ** alpha;
+
+/**
+ * The first layer from which on every layer guesses the token that was taken; 0 where the last one does not.
+ * @param {Trace} trace
+ * @param {number} t
+ */
+export function decidedIn(trace, t) {
+  const taken = trace.target.tokens[t].id;
+  let layer = trace.lens.length;
+  while (layer > 0 && trace.lens[layer - 1][t].id === taken) layer--;
+  return layer === trace.lens.length ? 0 : layer + 1;
+}
+
+/** @param {number} value @returns {string} with a minus that is as wide as a plus */
+export const signed = (value, digits = 3) => `${value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
+
+/** @param {number} logprob @returns {string} as a share of 1 */
+export const probability = (logprob) => Math.exp(logprob).toFixed(3);

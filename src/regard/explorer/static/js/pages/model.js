@@ -1,0 +1,132 @@
+// The model whole: its stack with this sentence passing through it, and questions to ask of it.
+
+import { blockName, blocksOf, lengths, shapeOf } from "regard/blocks.js";
+import { fill, h } from "regard/dom.js";
+import { fixed, short } from "regard/numbers.js";
+import { computed, effect } from "regard/signals.js";
+import { theme } from "regard/theme.js";
+import { shown } from "regard/trace.js";
+import { asTable, download } from "regard/parts/take.js";
+import { stack } from "regard/parts/stack.js";
+import { rolled } from "regard/parts/rolled.js";
+
+/** @typedef {import("regard/app.js").App} App */
+/** @typedef {import("regard/types").Block} Block */
+
+const NORMS = {
+  post: "The norm stands after each sum, as in the paper: LayerNorm(x + Sublayer(x)).",
+  pre: "The norm stands before each sublayer, x + Sublayer(LayerNorm(x)), and once more at the end of each stack.",
+  literal: "The norm stands around each sublayer alone: x + LayerNorm(Sublayer(x)).",
+};
+
+/**
+ * @param {App} app
+ * @param {typeof import("regard/live/live.js") | null} live null where no model can be asked
+ * @returns {HTMLElement}
+ */
+export function model(app, live) {
+  const facts = computed(() => app.trace.value?.model ?? app.info?.model ?? null);
+  const blocks = computed(() => app.info?.blocks ?? (facts.value ? blocksOf(facts.value) : []));
+  const drawing = h("div", { class: "stack", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
+  const said = h("p", {});
+  effect(() => {
+    const now = facts.value;
+    if (!now) return;
+    const kept = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.block;
+    const asked = { model: now, blocks: blocks.value, trace: app.trace.value, token: app.at.token.value, chosen: app.at.block.value, theme: theme.value };
+    fill(drawing, stack({ ...asked, choose: (id) => (app.at.block.value = app.at.block.value === id ? "" : id) }));
+    if (kept) /** @type {HTMLElement | null} */ (drawing.querySelector(`[data-block="${kept}"]`))?.focus();
+    said.textContent = `${now.name}: ${short(now.parameters)} parameters; ${now.encoder_layers} encoder and ${now.decoder_layers} decoder layers, ${now.heads} heads of width ${now.d_k}, words as vectors of ${now.d_model} numbers. ${NORMS[now.norm]}`;
+  });
+  const take = h("div", { class: "take" }, h("button", { type: "button", class: "quiet", onclick: () => download("model.svg", "image/svg+xml", new XMLSerializer().serializeToString(/** @type {Node} */ (drawing.firstChild))) }, "SVG"));
+  return h("div", { class: "page" }, h("h1", {}, "Model"), said,
+    h("div", { class: "beside" },
+      h("section", { "aria-label": "the stack" }, whose(app), drawing, take),
+      h("div", {}, detail(app, facts, blocks), guesses(app), sizes(blocks))),
+    h("div", { class: "grid" }, rolled(app), live ? null : unasked()),
+    live?.questions(app));
+}
+
+/** A file that was sent carries no model. */
+function unasked() {
+  return h("section", { "aria-label": "questions" }, h("h2", {}, "Questions to the model"),
+    h("p", {}, "Neighbours of a word, one word in two sentences, words without positions, how long positions last, attention beside other mixers: these ask the model itself. Open it with ", h("code", {}, "regard explore MODEL"), "."));
+}
+
+/** @param {App} app */
+function whose(app) {
+  const text = h("p", { class: "faint" });
+  effect(() => {
+    const trace = app.trace.value;
+    const token = app.at.token.value;
+    const side = token.startsWith("s") ? trace?.source.tokens : trace?.target.tokens;
+    const chosen = token && side ? side[Number(token.replace("s", ""))] : null;
+    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of “${shown(chosen)}”, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
+  });
+  return text;
+}
+
+/** @param {App} app @param {{ readonly value: import("regard/types").Model | null }} facts @param {{ readonly value: Block[] }} blocks */
+function detail(app, facts, blocks) {
+  const { at } = app;
+  const box = h("section", { "aria-label": "the chosen block", "aria-live": "polite" });
+  effect(() => {
+    const block = blocks.value.find((each) => each.id === at.block.value);
+    const now = facts.value;
+    if (!block || !now) return fill(box, h("h2", {}, "A block"), h("p", { class: "faint" }, "Click a block, or reach it with Tab and press Enter, to see its matrices and go inside."));
+    const attends = block.which === "self" || block.which === "cross";
+    const kind = block.which === "cross" ? "cross" : /** @type {"encoder" | "decoder"} */ (block.stack);
+    const go = (/** @type {string} */ page) => {
+      at.kind.value = kind;
+      at.layer.value = block.layer ?? 1;
+      at.rows.value = [];
+      at.page.value = page;
+    };
+    const trace = app.trace.value;
+    const mean = trace && lengths(trace, block, null);
+    fill(box, h("h2", {}, `${blockName(block)}${block.layer ? ` · ${block.stack} layer ${block.layer}` : ""}`),
+      h("p", { class: "facts" }, `${shapeOf(block, now)} · ${block.parameters ? `${block.parameters.toLocaleString("en")} parameters` : "no parameters of its own: it shares the embedding’s matrix"}`),
+      mean && block.layer ? h("p", { class: "facts" }, `On average ${fixed(mean.enters)} long what enters, ${fixed(mean.adds)} what it adds.`) : null,
+      attends ? h("div", { class: "bar" }, h("button", { type: "button", class: "main", onclick: () => go("attention") }, "Its attention"), h("button", { type: "button", onclick: () => go("steps") }, "Its steps")) : null,
+      block.shapes.length ? asTable({ rows: block.shapes.map(([name]) => name), columns: ["shape"], values: (r) => block.shapes[r][1].join(" × ") }, "parameters") : null);
+  });
+  return box;
+}
+
+/** What each decoder layer would say if it were the last. @param {App} app */
+function guesses(app) {
+  const room = h("div", {});
+  const note = h("p", { class: "faint" });
+  effect(() => {
+    const trace = app.trace.value;
+    if (!trace || !trace.lens.length) return fill(room);
+    const token = app.at.token.value;
+    const places = token && !token.startsWith("s") ? [Number(token)] : trace.target.tokens.map((_, i) => i);
+    const deep = trace.lens.length;
+    const cells = places.map((t) => trace.lens.map((layer) => layer[t]).reverse());
+    const table = asTable({ rows: places.map((t) => shown(trace.target.tokens[t])), columns: Array.from({ length: deep }, (_, i) => `layer ${deep - i}`), corner: "written", values: (r, c) => `${cells[r][c].text.trim() || "␣"} ${fixed(cells[r][c].prob)}` }, "would say, and how surely");
+    table.dataset.lens = "";
+    fill(room, table);
+    note.textContent = `The output matrix applied to every decoder layer, the last one first. ${places.length === 1 ? "Choose no token to see all." : ""}`;
+  });
+  return h("section", { class: "gap", "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), note, room);
+}
+
+/** @param {{ readonly value: Block[] }} blocks */
+function sizes(blocks) {
+  const room = h("div", {});
+  effect(() => {
+    const sum = (/** @type {(block: Block) => boolean} */ which) => blocks.value.filter(which).reduce((all, block) => all + block.parameters, 0);
+    const rows = /** @type {[string, number][]} */ ([
+      ["embeddings and output", sum((b) => b.which === "embedding" || b.which === "output")],
+      ["encoder attention", sum((b) => b.stack === "encoder" && b.which === "self")],
+      ["decoder self-attention", sum((b) => b.stack === "decoder" && b.which === "self")],
+      ["attention over the source", sum((b) => b.which === "cross")],
+      ["feed-forward", sum((b) => b.which === "ffn")],
+      ["final norms", sum((b) => b.which === "norm")],
+      ["all", sum(() => true)],
+    ]);
+    fill(room, asTable({ rows: rows.map(([name]) => name), columns: ["parameters", "share"], values: (r, c) => (c ? `${fixed((100 * rows[r][1]) / rows[6][1], 1)}%` : rows[r][1].toLocaleString("en")) }, "where the parameters are"));
+  });
+  return h("section", { class: "gap", "data-sizes": "", "aria-label": "sizes" }, h("h2", {}, "Sizes"), room);
+}

@@ -1,0 +1,125 @@
+// The model as the paper draws it, with this sentence's numbers beside every block; each block can be chosen.
+
+import { blockName, lengths, shapeOf } from "regard/blocks.js";
+import { s } from "regard/dom.js";
+import { clip } from "regard/draw/matrix.js";
+import { column } from "regard/draw/stack.js";
+import { fixed, short } from "regard/numbers.js";
+
+/** @typedef {import("regard/types").Block} Block */
+/** @typedef {import("regard/types").Model} Model */
+/** @typedef {import("regard/types").Trace} Trace */
+/** @typedef {import("regard/theme.js").Theme} Theme */
+/** @typedef {import("regard/draw/stack.js").Column} Column */
+/** @typedef {"encoder" | "decoder"} Stack */
+/**
+ * @typedef {object} Asked
+ * @property {Model} model
+ * @property {Block[]} blocks
+ * @property {Trace | null} trace
+ * @property {string} token as the choices have it: s3, 2, or none
+ * @property {string} chosen the block's id
+ * @property {(id: string) => void} choose
+ * @property {Theme} theme
+ */
+
+const WIDE = 220;
+const BARS = 110;
+const LEFT = BARS + 30;
+const BUS = 90;
+const RIGHT = LEFT + WIDE + BUS;
+const WIDTH = RIGHT + WIDE + BARS + 30;
+
+/** @param {Asked} asked @returns {SVGElement} */
+export function stack(asked) {
+  const { blocks, model, theme } = asked;
+  const order = (/** @type {Stack} */ name) => {
+    const own = blocks.filter((block) => block.stack === name);
+    const rank = (/** @type {Block} */ block) => (block.which === "embedding" ? 0 : block.layer !== null ? 1 : block.which === "norm" ? 2 : 3);
+    return own.map((block, i) => ({ block, i })).sort((a, b) => rank(a.block) - rank(b.block) || a.i - b.i).map(({ block }) => block);
+  };
+  const [encoder, decoder] = [column(order("encoder"), model.norm), column(order("decoder"), model.norm)];
+  const high = Math.max(encoder.top, decoder.top);
+  const down = (/** @type {number} */ y) => high - y;
+  return s("svg", { viewBox: `0 0 ${WIDTH} ${high + 34}`, width: WIDTH, height: high + 34, role: "group", "aria-label": "the model, drawn", "font-family": "system-ui, sans-serif", "font-size": 12 },
+    memory(asked, encoder, decoder, down),
+    drawn(asked, "encoder", encoder, LEFT, down),
+    drawn(asked, "decoder", decoder, RIGHT, down),
+    s("text", { x: LEFT + WIDE / 2, y: high + 26, "text-anchor": "middle", fill: theme.faint }, "source words"),
+    s("text", { x: RIGHT + WIDE / 2, y: high + 26, "text-anchor": "middle", fill: theme.faint }, "target words so far"));
+}
+
+/** @param {string} token @param {Stack} stack */
+const lit = (token, stack) => token !== "" && token.startsWith("s") === (stack === "encoder");
+
+/** The encoder's output goes to every decoder layer. @param {Asked} asked @param {Column} encoder @param {Column} decoder @param {(y: number) => number} down */
+function memory({ token, theme }, encoder, decoder, down) {
+  const crosses = decoder.items.filter((item) => item.block.which === "cross" && item.part === "block");
+  const on = token !== "";
+  const paint = { stroke: on ? theme.accent : theme.cross, "stroke-width": on ? 3 : 1.5, fill: "none" };
+  const [x, bus, top] = [LEFT + WIDE / 2, LEFT + WIDE + BUS / 2, down(encoder.top - 6)];
+  const heights = [top, ...crosses.map(({ y, height }) => down(y + height / 2))];
+  return s("g", { "data-memory": crosses.length },
+    s("path", { d: `M${x} ${top}H${bus}M${bus} ${Math.min(...heights)}V${Math.max(...heights)}`, ...paint }),
+    crosses.map(({ y, height }) => {
+      const at = down(y + height / 2);
+      return s("path", { "data-arrow": "", d: `M${bus} ${at}H${RIGHT - 3}M${RIGHT - 9} ${at - 5}L${RIGHT - 2} ${at}L${RIGHT - 9} ${at + 5}`, ...paint });
+    }));
+}
+
+/** @param {Asked} asked @param {Stack} name @param {Column} column @param {number} x @param {(y: number) => number} down */
+function drawn(asked, name, column, x, down) {
+  const { theme, token, trace, chosen } = asked;
+  const on = lit(token, name);
+  const line = { stroke: on ? theme.accent : theme.faint, "stroke-width": on ? 3.5 : 1.2, fill: "none" };
+  const middle = x + WIDE / 2;
+  const one = on ? Number(token.replace("s", "")) : null;
+  const most = Math.max(1e-9, ...asked.blocks.map((block) => trace && block.stack === name && lengths(trace, block, one)).flatMap((found) => (found ? [found.enters, found.adds] : [])));
+  return s("g", {},
+    s("path", { d: `M${middle} ${down(-14)}V${down(column.top - 6)}`, ...line, "data-path": on ? name : null }),
+    column.frames.map(({ layer, y, height }) => s("g", {},
+      s("rect", { x: x - 14, y: down(y + height), width: WIDE + 28, height, rx: 8, fill: "none", stroke: theme.line }),
+      s("text", { x: name === "encoder" ? x - 20 : x + WIDE + 20, y: down(y + height) + 12, "text-anchor": name === "encoder" ? "end" : "start", fill: theme[name], "font-weight": 600 }, `layer ${layer}`),
+      guess(asked, name, layer, x + WIDE + 20, down(y + height) + 27))),
+    column.skips.map(({ from, to }) => s("path", { d: `M${middle} ${down(from)}H${x - 7}V${down(to)}H${x + 30}`, ...line, "stroke-width": on ? 2.5 : 1 })),
+    column.items.map((item) => item.part === "block" ? box(asked, item.block, x, down(item.y + item.height), item.height, chosen === item.block.id)
+      : s("g", {}, s("rect", { x: x + 30, y: down(item.y + item.height), width: WIDE - 60, height: item.height, rx: 4, fill: theme.paper, stroke: theme.line }),
+          s("text", { x: middle, y: down(item.y + item.height / 2) + 4, "text-anchor": "middle", "font-size": 11, fill: theme.faint }, item.part))),
+    trace && column.items.filter((item) => item.part === "block").map((item) => bars(asked, name, item, name === "encoder" ? 20 : x + WIDE + 22, down(item.y + item.height), most, one)).flat());
+}
+
+/** What a decoder layer would say for the chosen token. @param {Asked} asked @param {Stack} name @param {number} layer @param {number} x @param {number} y */
+function guess({ trace, token, theme }, name, layer, x, y) {
+  const found = name === "decoder" && lit(token, name) ? trace?.lens[layer - 1]?.[Number(token)] : null;
+  return found ? s("text", { x, y, "font-size": 11, fill: theme.ink }, `says ${clip(found.text.trim() || "␣", 12)} ${fixed(found.prob)}`) : null;
+}
+
+/** @param {Asked} asked @param {Block} block @param {number} x @param {number} y @param {number} height @param {boolean} chosen */
+function box({ model, theme, choose }, block, x, y, height, chosen) {
+  const tone = block.which === "cross" ? theme.cross : block.stack === "encoder" ? theme.encoder : theme.decoder;
+  const size = block.parameters ? short(block.parameters) : "shared";
+  const name = blockName(block);
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    choose(block.id);
+  };
+  return s("g", { role: "button", tabindex: 0, class: "block", "data-block": block.id, "aria-pressed": String(chosen), "aria-label": `${block.stack} ${block.layer ? `layer ${block.layer} ` : ""}${name}, ${shapeOf(block, model)}, ${size} parameters`, onclick: () => choose(block.id), onkeydown: press },
+    s("rect", { x, y, width: WIDE, height, rx: 6, fill: theme.paper, stroke: chosen ? theme.accent : tone, "stroke-width": chosen ? 3 : 1.5 }),
+    s("rect", { x, y, width: 6, height, rx: 3, fill: tone }),
+    s("text", { x: x + 14, y: y + 16, fill: theme.ink, "font-weight": 600 }, name),
+    s("text", { x: x + 14, y: y + 31, fill: theme.faint, "font-size": 11 }, shapeOf(block, model)),
+    s("text", { x: x + WIDE - 8, y: y + 31, "text-anchor": "end", fill: theme.faint, "font-size": 11 }, size));
+}
+
+/** What enters and what is added, as long as they are. @param {Asked} asked @param {Stack} name @param {import("regard/draw/stack.js").Item} item @param {number} x @param {number} y @param {number} most @param {number | null} one */
+function bars({ trace, theme }, name, { block }, x, y, most, one) {
+  const found = trace && lengths(trace, block, one);
+  if (!found) return [];
+  const rows = /** @type {[number, string, string][]} */ (block.which === "embedding" ? [[found.adds, theme[name], "adds"]] : [[found.enters, theme.faint, "enters"], [found.adds, block.which === "cross" ? theme.cross : theme[name], "adds"]]);
+  return rows.map(([value, fill, what], i) => s("g", { "data-bar": `${block.id} ${what}` },
+    s("title", {}, `${what}: ${fixed(value, 2)}`),
+    s("rect", { x, y: y + 6 + 15 * i, width: Math.max(1, ((BARS - 48) * value) / most), height: 9, rx: 2, fill }),
+    s("text", { x: x + BARS - 44 + 2, y: y + 14 + 15 * i, fill: theme.ink, "font-size": 11 }, fixed(value, 1))));
+}

@@ -1,0 +1,136 @@
+"""Steps: what is shown is what the model computed, and the reader decides when it goes on."""
+
+import re
+
+import numpy as np
+import pytest
+
+from browser.looking import choose, open_page, shown_trace
+
+MINUS_INFINITY = "−∞"
+
+
+def number(text):
+    return -np.inf if text == MINUS_INFINITY else float(text.replace("−", "-"))
+
+
+def table(page, caption):
+    """The numbers of an open table, by its caption's beginning."""
+    found = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{re.escape(caption)}")))
+    rows = found.first.locator("tbody tr").all()
+    return np.array([[number(cell) for cell in row.locator("td").all_inner_texts()] for row in rows])
+
+
+def board(page):
+    """The table under the board: dot, scaled, masked, softmax, a row for each key."""
+    button = page.locator("section[aria-label='the seven steps'] button[data-key='t']").last
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    return table(page, "the steps of")
+
+
+def opened(page, kind, layer, head, position):
+    token = f"{'s' if kind == 'encoder' else ''}{position}"
+    open_page(page, f"#/steps?kind={kind}&layer={layer}&head={head}&token={token}&walk=7")
+    page.locator("[data-board]").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "head", "position"), [("encoder", 1, 2, 1), ("decoder", 2, 3, 2), ("cross", 2, 4, 3)]
+)
+def test_the_softmax_of_the_scores_shown_is_the_model_s_weights(
+    page, translator, kind, layer, head, position
+):
+    opened(page, kind, layer, head, position)
+    rows = board(page)
+    masked = [None if np.isinf(score) else score for score in rows[:, 2]]
+    soft = page.evaluate("async scores => (await import('regard/walk.js')).softmax(scores)", masked)
+    tensor = translator.trace(shown_trace(page)["request"]["text"]).attention[kind]
+    assert soft == pytest.approx(rows[:, 3], abs=1e-3)
+    assert tensor[layer - 1, head - 1, position] == pytest.approx(rows[:, 3], abs=1e-3)
+    assert rows[:, 0] / rows[:, 1] == pytest.approx(np.full(len(rows), np.sqrt(16)), rel=0.05, abs=0.05)
+
+
+def test_later_words_are_minus_infinity_in_the_decoder_s_own_attention(page):
+    opened(page, "decoder", 1, 1, 2)
+    rows = board(page)
+    assert np.isinf(rows[:, 2]).tolist() == [False] * 3 + [True] * (len(rows) - 3)
+    assert (rows[3:, 3] == 0).all()
+
+
+def test_products_of_all_dimensions_add_up_to_the_score(page):
+    opened(page, "cross", 1, 1, 0)
+    choose(page, walk=3)
+    page.locator("[data-board]").focus()
+    page.keyboard.press("ArrowDown")
+    said = page.locator("p.told").first
+    total = 0.0
+    for dimension in range(16):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "n => document.querySelector('p.told').textContent.startsWith(`dimension ${n} of`)",
+            arg=(dimension + 1) % 16 + 1,
+        )
+        q, k, product, whole = map(number, re.findall(r"−?\d+\.\d+", said.inner_text()))
+        assert q * k == pytest.approx(product, abs=0.01)
+        total += product
+    assert total == pytest.approx(whole, abs=0.02)
+
+
+def test_the_reader_goes_on_by_button_or_key_and_nothing_moves_by_itself(page):
+    open_page(page, "#/steps?kind=cross&layer=1&head=1")
+    page.locator("[data-board]").wait_for()
+    at = "section[aria-label='the seven steps'] [role=status].facts"
+    assert page.locator("[data-key='back']").is_disabled()
+    page.locator("[data-key='next']").click()
+    page.wait_for_function("at => document.querySelector(at).textContent === '2 of 7'", arg=at)
+    page.locator("main").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+Space")
+    page.wait_for_timeout(300)
+    assert page.locator(at).inner_text() == "3 of 7"
+    assert "walk=3" in page.url
+
+
+def test_the_worked_example_has_every_number_of_its_article(page):
+    open_page(page, "#/steps?example=1&walk=7")
+    assert table(page, "scores").tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
+    outputs = [[1.9366, 6.6831, 1.5951], [2.0000, 7.9640, 0.0540], [1.9997, 7.7599, 0.3584]]
+    assert table(page, "outputs").tolist() == outputs
+    page.get_by_label("divide by √dₖ").check()
+    page.wait_for_function("() => location.hash.includes('divide=1')")
+    scores = np.array([[2, 4, 4], [4, 16, 12], [4, 12, 10]]) / np.sqrt(3)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert table(page, "outputs") == pytest.approx(
+        weights @ np.array([[1, 2, 3], [2, 8, 0], [2, 6, 3]]), abs=1e-4
+    )
+
+
+def test_after_z_every_vector_has_the_length_that_the_server_says(page):
+    opened(page, "encoder", 2, 1, 0)
+    steps = page.evaluate(
+        """() => fetch("/api/steps", {method: "POST", headers: {"Content-Type": "application/json"},
+             body: JSON.stringify({request: regard.app.trace.value.request, kind: "encoder", layer: 2,
+                                   head: 1, position: 0})}).then(answer => answer.json())"""
+    )
+    page.locator("section[aria-label='what becomes of z'] button[data-key='t']").click()
+    lengths = table(page, "what becomes of z")[:, 0]
+    names = ["joined", "out", "after_residual", "after_norm"]
+    assert lengths[:4] == pytest.approx([np.linalg.norm(steps[name]) for name in names], abs=1e-3)
+    forward = [np.linalg.norm(steps["feed_forward"][name]) for name in ("read", "said", "after")]
+    assert lengths[4:] == pytest.approx(forward, abs=1e-3)
+
+
+def test_a_file_shows_the_steps_it_carries_and_says_which_it_lacks(browser, translator, tmp_path):
+    trace = translator.trace("ba lu mi", qkv=True)
+    file = tmp_path / "trace.html"
+    trace.save(file)
+    page = browser.new_page()
+    page.goto(f"{file.as_uri()}#/steps?kind=cross&layer=2&head=1&token=1&walk=7")
+    page.locator("[data-board]").wait_for()
+    assert board(page)[:, 3] == pytest.approx(trace.attention["cross"][1, 0, 1], abs=2e-3)
+    page.evaluate("() => { for (const each of Object.values(regard.app.a.value.qkv)) each.layers[1] = 9 }")
+    page.evaluate("() => { regard.app.at.head.value = 2 }")
+    page.wait_for_selector("text=of layer 1, 9 only")
+    page.close()

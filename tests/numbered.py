@@ -1,0 +1,16 @@
+"""Tokens that are read as their numbers, for models without a tokenizer."""
+
+from regard.trace.tokens import Names
+
+
+class Numbered(Names):
+    def __init__(self):
+        pass
+
+    def piece(self, id):
+        return str(id)
+
+    text = piece
+
+    def whole(self, ids):
+        return " ".join(map(str, ids))

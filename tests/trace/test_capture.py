@@ -1,0 +1,115 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from numbered import Numbered
+from regard.model.transformer import Transformer
+from regard.trace.capture import capture
+from regard.trace.reading import attention, lens, residual, steps, value_norms
+
+SOURCE = torch.tensor([[5, 6, 7, 9, 2]])
+TARGET_IN = torch.tensor([[1, 8, 9, 3]])
+TARGET = [8, 9, 3, 2]
+KEEP = torch.ones(1, 5, dtype=torch.bool)
+HIDDEN = torch.tensor([[True, True, False, True, True]])
+
+
+def made(micro, norm, position="paper"):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, norm=norm, position=position)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases and norms that do something
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+@pytest.fixture(params=["post", "pre", "literal"])
+def model(micro, request):
+    return made(micro, request.param)
+
+
+@pytest.mark.parametrize("keep", [KEEP, HIDDEN])
+def test_the_pass_is_the_models_own(model, keep):
+    captured = capture(model, SOURCE, keep, TARGET_IN)
+    with torch.no_grad():
+        assert torch.allclose(captured.logits, model(SOURCE, keep, TARGET_IN)[0], atol=1e-5)
+
+
+def test_what_is_weighed_joined_and_projected_is_what_each_attention_says(model):
+    captured = capture(model, SOURCE, HIDDEN, TARGET_IN)
+    for kind, stack in (("encoder", "encoder"), ("decoder", "decoder"), ("cross", "decoder")):
+        ending = "cross" if kind == "cross" else "self"
+        passed = [each for each in getattr(captured, stack) if each.name.endswith(ending)]
+        for layer, each, attended in zip(
+            getattr(model, stack).layers, passed, captured.attended(kind), strict=True
+        ):
+            project = (layer.cross_attention if kind == "cross" else layer.self_attention).output
+            joined = (attended.weights @ attended.value).transpose(0, 1).flatten(1)
+            assert torch.allclose(project(joined), each.said, atol=1e-5)
+
+
+def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):
+    weights = attention(capture(model, SOURCE, HIDDEN, TARGET_IN))
+    shapes = {kind: array.shape for kind, array in weights.items()}
+    assert shapes == {"encoder": (2, 4, 5, 5), "decoder": (2, 4, 4, 4), "cross": (2, 4, 4, 5)}
+    for array in weights.values():
+        assert array.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
+    assert (weights["encoder"][..., 2] == 0).all()
+    assert (weights["cross"][..., 2] == 0).all()
+    future = torch.ones(4, 4).triu(1).bool().numpy()
+    assert (weights["decoder"][..., future] == 0).all()
+    assert (weights["decoder"][..., ~future] > 0).all()
+
+
+def test_value_norms_are_those_of_a_head_that_looks_at_one_key_alone(model):
+    norms = value_norms(capture(model, SOURCE, KEEP, TARGET_IN))
+    captured = capture(model, SOURCE, KEEP, TARGET_IN)
+    output = model.decoder.layers[1].cross_attention.output
+    for head in range(4):
+        joined = torch.zeros(5, 16)
+        joined[:, 4 * head : 4 * head + 4] = captured.attended("cross")[1].value[head]
+        expected = (joined @ output.weight.T).norm(dim=1)
+        assert norms["cross"][1, head] == pytest.approx(expected.detach().numpy(), rel=1e-5)
+
+
+def test_the_stream_grows_by_its_updates(micro):
+    for norm in ("pre", "literal"):  # in post-norm the norm stands between
+        captured = capture(made(micro, norm), SOURCE, KEEP, TARGET_IN)
+        total = captured.target_embedded + sum(each.added for each in captured.decoder)
+        assert torch.allclose(total, captured.decoder[-1].stream, atol=1e-4)
+    found = residual(captured)
+    assert found["encoder"].points == ("embed", "1.self", "1.ffn", "2.self", "2.ffn")
+    assert found["decoder"].points[:4] == ("embed", "1.self", "1.cross", "1.ffn")
+    assert found["decoder"].stream[-1] == pytest.approx(captured.decoder[-1].stream.norm(dim=1).numpy())
+    assert found["decoder"].update[2] == pytest.approx(captured.decoder[1].added.norm(dim=1).numpy())
+
+
+def test_the_last_layers_guess_is_the_models_own(model):
+    captured = capture(model, SOURCE, KEEP, TARGET_IN)
+    found, logprobs = steps(captured.logits, TARGET, 3, Numbered())
+    layers = lens(model, captured, TARGET, Numbered())
+    assert len(layers) == 2
+    for step, guess, log in zip(found, layers[-1], logprobs, strict=True):
+        assert guess.id == step.top[0].id
+        assert guess.prob == pytest.approx(torch.tensor(step.top[0].logprob).exp().item(), rel=1e-4)
+        assert guess.prob_final == pytest.approx(torch.tensor(log).exp().item(), rel=1e-4)
+
+
+def test_steps_rank_what_was_taken_among_all(model):
+    captured = capture(model, SOURCE, KEEP, TARGET_IN)
+    found, logprobs = steps(captured.logits, TARGET, 30, Numbered())  # more than there are
+    for t, (step, token, log) in enumerate(zip(found, TARGET, logprobs, strict=True)):
+        assert step.t == t
+        assert len(step.top) == 23
+        assert step.top[step.rank - 1].id == token
+        assert step.top[step.rank - 1].logprob == log
+        probabilities = torch.tensor([each.logprob for each in step.top]).exp()
+        assert float(probabilities.sum()) == pytest.approx(1.0, abs=1e-5)
+        assert step.entropy == pytest.approx(float(-(probabilities * probabilities.log()).sum()), rel=1e-4)
+
+
+def test_equals_are_ranked_by_their_ids():
+    found, _ = steps(torch.zeros(2, 4), [0, 3], 4, Numbered())
+    assert [step.rank for step in found] == [1, 4]
+    assert [each.id for each in found[0].top] == [0, 1, 2, 3]
