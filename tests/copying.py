@@ -35,7 +35,7 @@ SETTINGS = (
     "model.encoder_layers=2 model.decoder_layers=2 model.heads=4 model.d_model=64 model.d_ff=128 "
     "model.dropout=0.0 model.vocab_size=380 model.max_length=300 data.batch_tokens=512 data.bleu_pairs=20 "
     "optimizer.peak=0.003 optimizer.warmup=100 optimizer.cooldown=200 "
-    "train.steps=500 train.save_every=250 train.log_every=10"
+    "train.steps=400 train.save_every=200 train.log_every=10"
 )
 
 
@@ -51,10 +51,10 @@ def train_copying(folder: Path) -> Path:
     """The run's folder: two checkpoints, metrics, a model."""
     random = Random(0)
     lines = [sentence(random) for _ in range(6000)]
-    (folder / "train.aa").write_text("".join(f"{line}\n" for line in lines))
-    (folder / "train.bb").write_text("".join(f"{copied(line)}\n" for line in lines))
+    (folder / "train.la").write_text("".join(f"{line}\n" for line in lines))
+    (folder / "train.eo").write_text("".join(f"{copied(line)}\n" for line in lines))
     command = [sys.executable, "-m", "regard", "train", "--preset", "tiny", "--out", str(folder / "copying")]
-    command += ["--source", str(folder / "train.aa"), "--target", str(folder / "train.bb")]
+    command += ["--source", str(folder / "train.la"), "--target", str(folder / "train.eo")]
     command += [f"--set={setting}" for setting in SETTINGS.split()]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)

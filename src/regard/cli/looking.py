@@ -4,7 +4,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from regard.cli.translator import add_search, model_folder
+from regard.cli.translator import add_search, model_folder, settle
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def head_number(options: argparse.Namespace) -> int | None:
 
 def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":
     """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
+    settle(options)
     changes = interventions(options)
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator

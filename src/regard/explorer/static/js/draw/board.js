@@ -2,6 +2,7 @@
 
 import { clip } from "regard/draw/matrix.js";
 import { fixed } from "regard/numbers.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
@@ -105,7 +106,7 @@ function titles(surface, { numbers, step, cursor, hard }, at, theme) {
   const start = k ?? at.columns.dot ?? at.columns.scaled ?? at.columns.masked ?? weight;
   if (start && end) span(surface, start.left, end.left + end.width, "where to look", theme);
   if (v) span(surface, v.left, v.left + v.width, "what is found there", theme);
-  if (step === 1) surface.text(0, 32, `the words that “${numbers.query}” may look at`, { fill: theme.faint });
+  if (step === 1) surface.text(0, 32, `the words that ${quoted(numbers.query)} may look at`, { fill: theme.faint });
 }
 
 /** @param {Surface} surface @param {number} from @param {number} to @param {string} text @param {Theme} theme */

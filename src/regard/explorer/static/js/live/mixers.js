@@ -11,7 +11,7 @@ import { asTable } from "regard/parts/take.js";
 
 /** @param {App} app */
 export function mixers(app) {
-  const text = app.trace.value?.source.text ?? "";
+  const text = app.request.peek().text;
   const [first = "", second = "", ...rest] = text.split(" ");
   return question(app, {
     title: "Attention, linear, convolution",

@@ -8,6 +8,7 @@ import { following } from "regard/parts/following.js";
 import { painted } from "regard/parts/painted.js";
 import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Request} Request */
@@ -40,7 +41,7 @@ const WAYS = /** @type {const} */ (["with", "without"]);
 const small = (value) => (value < 1e-4 ? (value ? value.toExponential(0).replace("-", "−") : "0") : fixed(value, 3));
 
 /** @param {{ text: string, prob: number }[]} first */
-const said = (first) => first.flatMap(({ text, prob }, i) => [i ? " and " : "", h("bdi", {}, `“${text.trim()}”`), ` ${fixed(prob, 3)}`]);
+const said = (first) => first.flatMap(({ text, prob }, i) => [i ? " and " : "", h("bdi", {}, `${quoted(text.trim())}`), ` ${fixed(prob, 3)}`]);
 
 /** Switches positions off for the sentence itself: it becomes B. @param {App} app */
 function without(app) {

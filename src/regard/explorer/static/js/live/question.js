@@ -39,6 +39,6 @@ export function question(app, { title, why, inputs, button, ask, show, also = []
       if (mine === under) press.removeAttribute("aria-busy");
     }
   }
-  const labelled = fields.map((field, i) => h("label", { class: "field" }, h("span", {}, inputs[i][0]), field));
+  const labelled = fields.map((field, i) => h("label", { class: "asked" }, h("span", {}, inputs[i][0]), field));
   return h("section", { "aria-label": title, "data-question": title }, h("h2", {}, title), h("p", {}, why), h("form", { class: "question", onsubmit: submit }, labelled, press), ...also, answer);
 }

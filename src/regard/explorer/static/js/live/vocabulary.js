@@ -4,12 +4,13 @@ import { h } from "regard/dom.js";
 import { fixed } from "regard/numbers.js";
 import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
-/** @param {App} app */
+/** A word of the sentence to begin with. @param {App} app */
 function aWord(app) {
-  const words = app.trace.value?.source.text.match(/\p{L}{3,}/gu) ?? [];
+  const words = app.request.peek().text.match(/\p{L}{3,}/gu) ?? [];
   return words[1] ?? words[0] ?? "";
 }
 
@@ -22,7 +23,7 @@ export function neighbours(app) {
     button: "Find",
     ask: ([text]) => ({ route: "neighbours", body: { text, count: 12, side: "source" } }),
     show: (answer) => [
-      h("p", {}, "Nearest to ", h("bdi", {}, `“${answer.piece}”`), ", by cosine:"),
+      h("p", {}, "Nearest to ", h("bdi", {}, `${quoted(answer.piece)}`), ", by cosine:"),
       h("ol", { class: "near" }, answer.neighbours.map((/** @type {{ text: string, cosine: number }} */ each) =>
         h("li", {}, h("bdi", {}, each.text), h("meter", { min: 0, max: 1, value: Math.max(0, each.cosine), "aria-hidden": "true" }), h("span", { class: "facts" }, fixed(each.cosine, 3))))),
     ],
@@ -31,17 +32,17 @@ export function neighbours(app) {
 
 /** @param {App} app */
 export function contexts(app) {
-  const text = app.trace.value?.source.text ?? "";
+  const text = app.request.peek().text;
   const word = aWord(app);
   return question(app, {
     title: "One word in two sentences",
     why: "The embedding is a look-up: a word’s row is the same wherever it stands. What the encoder makes of it depends on the words around it. 1 is the same direction.",
-    inputs: [["word", word], ["sentence", text], ["other sentence", text.split(" ").reverse().join(" ")]],
+    inputs: [["word", word], ["sentence", text], ["other sentence", text.split(" ").slice(1).join(" ")]],
     button: "Compare",
     ask: ([which, ...texts]) => ({ route: "contexts", body: { word: which, texts } }),
     show: (answer) => [
       h("p", {}, answer.embedding_equal ? "Its row of the embedding is the same in both." : "Its rows of the embedding differ."),
-      asTable({ rows: answer.layers.map((/** @type {{ layer: number }} */ each) => (each.layer ? `encoder layer ${each.layer}` : "embedding + position")), columns: ["cosine"], corner: "after", values: (r) => fixed(answer.layers[r].cosine, 4) }, `“${answer.word}” in the one and in the other`),
+      asTable({ rows: answer.layers.map((/** @type {{ layer: number }} */ each) => (each.layer ? `encoder layer ${each.layer}` : "embedding + position")), columns: ["cosine"], corner: "after", values: (r) => fixed(answer.layers[r].cosine, 4) }, `${quoted(answer.word)} in the one and in the other`),
     ],
   });
 }

@@ -9,6 +9,7 @@ import { shown } from "regard/trace.js";
 import { asTable, download } from "regard/parts/take.js";
 import { stack } from "regard/parts/stack.js";
 import { rolled } from "regard/parts/rolled.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Block} Block */
@@ -27,7 +28,7 @@ const NORMS = {
 export function model(app, live) {
   const facts = computed(() => app.trace.value?.model ?? app.info?.model ?? null);
   const blocks = computed(() => app.info?.blocks ?? (facts.value ? blocksOf(facts.value) : []));
-  const drawing = h("div", { class: "stack", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
+  const drawing = h("div", { class: "tower", tabindex: 0, role: "region", "aria-label": "the stack; each block can be chosen" });
   const said = h("p", {});
   effect(() => {
     const now = facts.value;
@@ -40,11 +41,10 @@ export function model(app, live) {
   });
   const take = h("div", { class: "take" }, h("button", { type: "button", class: "quiet", onclick: () => download("model.svg", "image/svg+xml", new XMLSerializer().serializeToString(/** @type {Node} */ (drawing.firstChild))) }, "SVG"));
   return h("div", { class: "page" }, h("h1", {}, "Model"), said,
-    h("div", { class: "beside" },
+    h("div", { class: "abreast" },
       h("section", { "aria-label": "the stack" }, whose(app), drawing, take),
       h("div", {}, detail(app, facts, blocks), guesses(app), sizes(blocks))),
-    h("div", { class: "grid" }, rolled(app), live ? null : unasked()),
-    live?.questions(app));
+    h("div", { class: "grid pairs" }, rolled(app), live ? live.questions(app) : unasked()));
 }
 
 /** A file that was sent carries no model. */
@@ -61,7 +61,7 @@ function whose(app) {
     const token = app.at.token.value;
     const side = token.startsWith("s") ? trace?.source.tokens : trace?.target.tokens;
     const chosen = token && side ? side[Number(token.replace("s", ""))] : null;
-    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of “${shown(chosen)}”, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
+    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of ${quoted(shown(chosen))}, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
   });
   return text;
 }

@@ -87,7 +87,8 @@ function controls(app, own, layout, learned, width) {
       pick("positions", numbers([10, 20, 50, 128]), String(at.long.value), (v) => (at.long.value = Number(v))),
       layout.value === "learned" ? null : pick("dimensions", widths, String(at.wide.value), (v) => (at.wide.value = Number(v))));
     about.textContent = /** @type {any} */ (ABOUT)[layout.value];
-    mine.textContent = own() !== "learned" ? `This model uses the layout “${NAMES[own()]}”.`
+    mine.textContent = app.trace.value?.model.positions === "none" ? "This model adds no positions."
+      : own() !== "learned" ? `This model uses the layout “${NAMES[own()]}”.`
       : learned() ? "" : "This model learned its positions. They are not in this file; regard explore shows them. The formulas below are what others use.";
   });
   return h("div", {}, box, about, mine);
@@ -251,7 +252,7 @@ function turns(shown) {
     const made = m.map((row) => row[0] * from[0] + row[1] * from[1]);
     const cells = [[m[0][0], m[0][1], from[0], made[0], to[0]], [m[1][0], m[1][1], from[1], made[1], to[1]]];
     fill(body,
-      asTable({ rows: ["sin", "cos"], columns: ["M", "", "PE(x)", "M PE(x)", "PE(x+y)"], values: (r, c) => fixed(cells[r][c], 3) }, `pair ${which}: timescale ${fixed(timescale, 2)}`),
+      asTable({ rows: ["sin", "cos"], columns: ["M sin", "M cos", "PE(x)", "M PE(x)", "PE(x+y)"], values: (r, c) => fixed(cells[r][c], 3) }, `pair ${which}: timescale ${fixed(timescale, 2)}`),
       h("p", { class: "facts", "data-turned": "" }, `Over all ${matrix.rows} positions and ${matrix.columns} dimensions the largest difference is ${turned(layout, Math.max(matrix.rows, y.value + 2), matrix.columns, y.value).toExponential(1)}.`));
   });
   return h("section", { "aria-label": "relative positions" }, h("h2", {}, "Moving on is a turn"),

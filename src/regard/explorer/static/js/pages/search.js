@@ -1,6 +1,6 @@
 // How the translation was written: first word, next words, and the beam of those that it was chosen from.
 
-import { looks } from "regard/app.js";
+import { again, looks } from "regard/app.js";
 import { choices, fill, h, pick } from "regard/dom.js";
 import { barsSize, paintBars } from "regard/draw/bars.js";
 import { svgSurface } from "regard/draw/surface.js";
@@ -269,7 +269,7 @@ function beam(app) {
     view.hidden = !trace?.beam;
     if (!trace) return;
     if (!trace.beam) {
-      const free = app.source && h("button", { type: "button", onclick: () => (app.request.value = { ...trace.request, target: null }) }, "Search for it");
+      const free = app.source && h("button", { type: "button", onclick: () => again(app, trace) }, "Search for it");
       return fill(head, h("h2", {}, "Beam"), h("p", {}, "This translation was given to the model, so there is no beam. ", free));
     }
     const { size, alpha, greedy } = trace.beam;

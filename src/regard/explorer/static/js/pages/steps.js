@@ -12,6 +12,7 @@ import { fromExample, fromFile, fromServer } from "regard/parts/numbers.js";
 import { painted } from "regard/parts/painted.js";
 import { asTable } from "regard/parts/take.js";
 import { labels, summary } from "regard/trace.js";
+import { quoted } from "regard/units.js";
 import { cosine, norm, softmax, spread, WORKED } from "regard/walk.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -126,7 +127,7 @@ function walkthrough(app, numbers) {
     const shown = numbers.value;
     if (!shown) return;
     const { text, formula, code } = told(app, shown, step(), hard.value);
-    fill(said, h("p", {}, text), h("p", { class: "formula" }, h("span", {}, formula), h("span", { class: "faint" }, "code: ", h("code", {}, code))));
+    fill(said, h("p", {}, text), h("p", { class: "rule" }, h("span", {}, formula), h("span", { class: "faint" }, "code: ", h("code", {}, code))));
   });
   const ways = h("div", { class: "bar ways" }, back, count, next, h("span", { class: "faint" }, "Space and Shift+Space do the same"));
   return h("section", { class: "gap", "aria-label": "the seven steps" }, h("div", { class: "seven", role: "group", "aria-label": "steps" }, list), said, ways, xStrip(numbers, step), board(numbers, step, hard), more);
@@ -145,12 +146,12 @@ function nextWord(app) {
 function xStrip(numbers, step) {
   const note = h("p", { class: "faint" });
   const view = painted({
-    name: () => `x of “${numbers.value?.query}”`,
+    name: () => `x of ${quoted(numbers.value?.query ?? "")}`,
     table: () => ({ rows: ["x"], columns: Array.from(numbers.value?.x ?? [], (_, i) => String(i + 1)), values: (_, c) => fixed(numbers.value?.x?.[c] ?? 0, 4) }),
     draw: (room) => {
       const now = numbers.value;
       if (!now?.x || step() > 2) return null;
-      const [name, values] = [`x of “${now.query}”`, now.x];
+      const [name, values] = [`x of ${quoted(now.query)}`, now.x];
       const at = placeStrips(1, Math.min(room, 40 * values.length));
       return { ...at, paint: (surface, theme) => paintStrips(surface, [{ name, values, colour: theme.ink }], at, theme) };
     },
@@ -172,7 +173,7 @@ function board(numbers, step, hard) {
     return now && { numbers: now, step: step(), hard: hard.value, cursor: on };
   };
   const view = painted({
-    name: () => `the steps of “${numbers.value?.query}”`,
+    name: () => `the steps of ${quoted(numbers.value?.query ?? "")}`,
     table: () => asRows(/** @type {Shown} */ (numbers.value)),
     draw: (room) => {
       const now = state();
@@ -220,7 +221,7 @@ function tell(now, { row, dimension }) {
   const i = sub(dimension);
   const products = now.k.map((key) => now.q[dimension] * key[dimension]);
   const which = row ?? products.indexOf(Math.max(...products));
-  const product = `“${now.keys[which]}”: q${i}·k${i} = ${fixed(now.q[dimension], 3)} × ${fixed(now.k[which][dimension], 3)} = ${fixed(products[which], 3)}`;
+  const product = `${quoted(now.keys[which])}: q${i}·k${i} = ${fixed(now.q[dimension], 3)} × ${fixed(now.k[which][dimension], 3)} = ${fixed(products[which], 3)}`;
   return `dimension ${dimension + 1} of q${row === null ? " gives most with " : ", with "}${product}, of q·k = ${fixed(now.dot[which], 3)}`;
 }
 
@@ -276,7 +277,7 @@ function soft(app, numbers) {
     tell: (row, column) => {
       const now = /** @type {Shown} */ (numbers.value);
       const value = matrix()?.values[row * now.keys.length + column] ?? 0;
-      return `${now.hidden(row, column) ? "masked, −∞" : fixed(value, 3)}  “${now.rows[row]}” and “${now.keys[column]}”`;
+      return `${now.hidden(row, column) ? "masked, −∞" : fixed(value, 3)}  ${quoted(now.rows[row])} and ${quoted(now.keys[column])}`;
     },
     lock: (rows) => {
       const row = rows[rows.length - 1];
@@ -350,8 +351,8 @@ function told(app, now, step, hard) {
     case 1:
       return {
         text: example ? `Three inputs of four whole numbers, so that all can be checked by hand. We follow ${now.query}.`
-          : `“${now.query}” comes in as a vector x${now.x ? ` of ${now.x.length} numbers` : ""}: ${first ? "its embedding plus its position" : "what the layers below have made of the word"}. ${kind === "cross" ? "The words it may look at come from the encoder." : kind === "decoder" ? "It may look at itself and at what was written before it." : "It may look at every word of the sentence, itself among them."}`,
-        formula: first ? "x = embedding · √d + position" : "x", code: first ? "model/embedding.py" : "model/layers.py",
+          : `${quoted(now.query)} comes in as a vector x${now.x ? ` of ${now.x.length} numbers` : ""}: ${first ? "its embedding plus its position" : "what the layers below have made of the word"}${app.trace.value?.model.norm === "pre" ? ", normed" : ""}. ${kind === "cross" ? "The words it may look at come from the encoder." : kind === "decoder" ? "It may look at itself and at what was written before it." : "It may look at every word of the sentence, itself among them."}`,
+        formula: example ? "x" : app.trace.value?.model.norm === "pre" ? "x = LayerNorm(stream)" : first ? "x = embedding · √d + position" : "x = what left the sublayer below", code: first ? "model/embedding.py" : "model/layers.py",
       };
     case 2:
       return { text: `Three matrices${example ? "" : " of this head, learned in training,"} make three vectors of ${dk} numbers: of x the query q, which asks; of every word that may be looked at a key k, where to look, and a value v, what is found there.`, formula: example ? "q = x W^Q,  k = x W^K,  v = x W^V" : "q = x W^Q + b,  k = y W^K + b,  v = y W^V + b", code: "model/attention.py, MultiHeadAttention" };
@@ -364,9 +365,9 @@ function told(app, now, step, hard) {
       return { text: seen < now.keys.length ? (kind === "decoder" ? `Later words are not written yet when this one is read: their score becomes −∞, so that their weight is exactly 0. ${seen} of ${now.keys.length} may be seen.` : `Hidden source words get −∞, so that their weight is exactly 0. ${seen} of ${now.keys.length} may be seen.`)
         : kind === "decoder" ? "Later words would get −∞ here; this is the last one, and sees all." : "Nothing is hidden here: every word may be seen. In the decoder’s own attention later words get −∞.", formula: "score + M,  M = 0 where seen, −∞ where not", code: "model/visible.py" };
     case 6:
-      return { text: `The softmax makes weights of the scores: e to the power of each, over the sum of all. None is negative, together they are 1, and what was high becomes higher still. Most goes to “${now.keys[best]}”: ${fixed(now.weights[best], 3)}.`, formula: "weightⱼ = e^scoreⱼ / Σ e^score", code: "model/attention.py, attention_weights" };
+      return { text: `The softmax makes weights of the scores: e to the power of each, over the sum of all. None is negative, together they are 1, and what was high becomes higher still. Most goes to ${quoted(now.keys[best])}: ${fixed(now.weights[best], 3)}.`, formula: "weightⱼ = e^scoreⱼ / Σ e^score", code: "model/attention.py, attention_weights" };
     default:
-      return { text: hard ? `A look-up takes one value, that of the best key, “${now.keys[best]}”, and nothing of the others; it could not be learned by gradients. It would give nearly the same here if the two point alike: cosine with the weighted sum ${fixed(cosine(now.v[best], now.z), 3)}.`
-        : `Every value times its weight, and all of them added, is z: what “${now.query}” takes from the words it looked at. Weights say where, values say what. Then the same for the next word, until the sentence ends.`, formula: hard ? "z = v of the best key" : "z = Σ weightⱼ vⱼ", code: "model/attention.py, attention" };
+      return { text: hard ? `A look-up takes one value, that of the best key, ${quoted(now.keys[best])}, and nothing of the others; it could not be learned by gradients. It would give nearly the same here if the two point alike: cosine with the weighted sum ${fixed(cosine(now.v[best], now.z), 3)}.`
+        : `Every value times its weight, and all of them added, is z: what ${quoted(now.query)} takes from the words it looked at. Weights say where, values say what. Then the same for the next word, until the sentence ends.`, formula: hard ? "z = v of the best key" : "z = Σ weightⱼ vⱼ", code: "model/attention.py, attention" };
   }
 }

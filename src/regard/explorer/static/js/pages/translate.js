@@ -1,6 +1,6 @@
 // Type a sentence, see its translation, point at words, take another word and see what follows.
 
-import { PLAIN } from "regard/app.js";
+import { PLAIN, again } from "regard/app.js";
 import { fill, h, pick } from "regard/dom.js";
 import { idsOf, signed, written } from "regard/hypothesis.js";
 import { effect, scope } from "regard/signals.js";
@@ -195,7 +195,7 @@ function kept(app) {
     const forced = trace?.target.forced ?? false;
     box.hidden = !trace || (!prefix.length && !forced);
     if (!trace || box.hidden) return;
-    const free = app.source && h("button", { type: "button", class: "quiet", onclick: () => (app.request.value = { ...trace.request, prefix: [], target: null }) }, "translate freely");
+    const free = app.source && h("button", { type: "button", class: "quiet", onclick: () => again(app, trace) }, "translate freely");
     fill(box, forced ? "This translation was given to the model, not searched for. " : ["Begins as you chose: ", h("strong", { dir: "auto" }, written(trace, /** @type {number[]} */ (prefix))), ". "], free);
   });
   return box;
@@ -218,7 +218,7 @@ function nBest(app) {
         h("span", { dir: "auto", lang: trace.model.target_lang }, i ? written(trace, idsOf(beam, node)) : trace.target.text),
         h("span", { class: "number" }, signed(node.score)),
         h("span", { class: "number" }, i ? signed(node.score - found[0].score) : ""),
-        app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => (app.request.value = { ...trace.request, prefix: [], target: idsOf(beam, node) }) }, "Look inside"))),
+        app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => again(app, trace, { target: idsOf(beam, node) }) }, "Look inside"))),
     );
     fill(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, "score, and how far behind the first")), h("ol", { class: "n-best" }, rows));
   });

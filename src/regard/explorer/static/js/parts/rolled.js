@@ -5,6 +5,7 @@ import { computed, effect, signal } from "regard/signals.js";
 import { rollout } from "regard/rollout.js";
 import { attention, labels, summary } from "regard/trace.js";
 import { matrixView } from "regard/parts/matrix.js";
+import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
@@ -27,7 +28,7 @@ export function rolled(app) {
     },
     name: () => `roll-out after encoder layer ${here()}`,
     summary: () => (found.value.length ? summary(found.value[here() - 1], names()) : ""),
-    tell: (row, column) => `${found.value[here() - 1].values[row * names().length + column].toFixed(3)}  of “${names()[column].text}” in “${names()[row].text}”`,
+    tell: (row, column) => `${found.value[here() - 1].values[row * names().length + column].toFixed(3)}  of ${quoted(names()[column].text)} in ${quoted(names()[row].text)}`,
   });
   return h("section", { "aria-label": "roll-out" }, h("h2", {}, "Pairs, then pairs of pairs"),
     h("p", {}, "The first layer mixes words in pairs; the second mixes what were pairs already. Multiplied through, the weights say how much of each word may be in each other. An estimate: half is taken to pass by on the residual, and values differ in size."), bar, view);

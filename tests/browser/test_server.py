@@ -1,0 +1,133 @@
+"""Every page, served: no error, no stranger, the numbers of the model."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from browser.conftest import SENTENCE
+from browser.looking import choose, chosen, open_page, shown_attention, shown_trace
+from copying import copied
+from regard.trace.trace import Trace
+
+KINDS = ("encoder", "decoder", "cross")
+
+
+def tabs(page):
+    return page.locator("nav[aria-label=pages] a")
+
+
+def test_every_page_opens_from_its_link_and_asks_nobody_else(page, server):
+    """That there was no error is what the fixture looks at."""
+    open_page(page)
+    for number in range(tabs(page).count()):
+        tab = tabs(page).nth(number)
+        tab.click()
+        assert tab.get_attribute("aria-current") == "page"
+        page.wait_for_function("() => document.querySelector('main').textContent.trim().length > 20")
+        assert not page.locator(".problem:visible").count(), page.locator(".problem").inner_text()
+    assert len(page.watched.requests) > 10
+    assert page.watched.strangers(server) == []
+
+
+SLIPPED = """async () => {
+  const refused = new Set();
+  document.addEventListener("securitypolicyviolation", (event) => refused.add(event.effectiveDirective));
+  const script = document.createElement("script");
+  script.textContent = "globalThis.slipped = true";
+  document.head.append(script);
+  document.body.insertAdjacentHTML("beforeend", "<img src='data:,' onerror='globalThis.slipped = true'>");
+  document.body.insertAdjacentHTML("beforeend", "<img src='https://elsewhere.example/x.png'>");
+  await fetch("https://elsewhere.example/").catch(() => {});
+  await new Promise((done) => setTimeout(done, 100));
+  return [Boolean(globalThis.slipped), [...refused].sort()];
+}"""
+
+
+def test_the_policy_stops_what_is_not_ours(browser, server):
+    """A script that somebody slipped into the page is not run, and nothing is fetched from elsewhere."""
+    page = browser.new_context().new_page()
+    page.goto(server)
+    page.wait_for_function("() => globalThis.regard")
+    slipped, refused = page.evaluate(SLIPPED)
+    page.context.close()
+    assert not slipped
+    assert refused == ["connect-src", "img-src", "script-src-attr", "script-src-elem"]
+
+
+def test_a_sentence_that_is_markup_is_text(page):
+    hostile = "<img src=x onerror=alert(1)></script><b>ba</b>"
+    open_page(page)
+    page.evaluate("text => { regard.app.request.value = { ...regard.app.request.value, text } }", hostile)
+    page.wait_for_function("text => regard.app.a.value.request.text === text", arg=hostile)
+    for number in range(tabs(page).count()):
+        tabs(page).nth(number).click()
+        assert page.locator("main img, main b:text('ba')").count() == 0
+
+
+def test_what_is_shown_is_what_the_tensors_hold(page, translator):
+    open_page(page)
+    mine = translator.trace(SENTENCE)
+    random = Random(0)
+    for kind in KINDS:
+        expected = mine.attention[kind]
+        for _ in range(20):
+            layer, head, row, column = (random.randrange(size) for size in expected.shape)
+            shown = shown_attention(page, kind, layer + 1, head + 1)
+            assert shown[row, column] == pytest.approx(expected[layer, head, row, column], abs=5e-4)
+            assert shown.sum(axis=1) == pytest.approx(1, abs=1e-3)
+    masked = np.triu_indices(mine.attention["decoder"].shape[-1], 1)
+    assert (shown_attention(page, "decoder", 1, 1)[masked] == 0).all()
+
+
+def test_the_trace_comes_through_python_json_javascript_and_back(page, translator):
+    open_page(page)
+    shown = Trace.from_json(shown_trace(page))
+    mine = translator.trace(SENTENCE)
+    assert shown.target.tokens == mine.target.tokens
+    assert shown.request == mine.request
+    for kind in KINDS:
+        assert shown.attention[kind] == pytest.approx(mine.attention[kind], abs=1e-4)
+
+
+def test_row_i_predicts_token_i(page):
+    """The best head of a model that copies lies on the diagonal of predicted and source, not beside it."""
+    open_page(page)
+    trace = shown_trace(page)
+    assert trace["target"]["text"] == copied(SENTENCE)
+    words = len(SENTENCE.split())
+    best = {}
+    for offset in (-1, 0, 1):
+        best[offset] = max(
+            np.diagonal(shown_attention(page, "cross", layer, head)[: words - 1, : words - 1], offset).mean()
+            for layer in (1, 2)
+            for head in range(1, 5)
+        )
+    assert best[0] > 0.8
+    assert best[0] > max(best[-1], best[1]) + 0.2
+
+
+def test_choices_live_in_the_address_and_come_back(page):
+    open_page(page, "#/attention?kind=encoder&layer=1&head=3")
+    assert (chosen(page, "kind"), chosen(page, "layer"), chosen(page, "head")) == ("encoder", 1, 3)
+    choose(page, head=2)
+    page.wait_for_function("() => location.hash.includes('head=2')")
+
+
+def test_a_server_that_is_gone_is_said(page):
+    open_page(page)
+    page.route("**/api/trace", lambda route: route.abort("connectionrefused"))
+    page.evaluate("() => { regard.app.request.value = { ...regard.app.request.value, text: 'ko' } }")
+    page.wait_for_selector(".problem:visible")
+    assert "not running any more" in page.locator(".problem:visible").inner_text()
+    page.watched.errors.clear()
+
+
+def test_what_was_typed_over_is_not_computed(page):
+    """Only the last of several quick changes is shown, whatever came in between."""
+    open_page(page)
+    for text in ("ba", "ba lu", "ba lu mi", "so tu"):
+        page.evaluate("text => { regard.app.request.value = { ...regard.app.request.value, text } }", text)
+    page.wait_for_function("() => regard.app.a.value.request.text === 'so tu'")
+    page.wait_for_function("() => !regard.app.busy.value")
+    assert shown_trace(page)["target"]["text"] == copied("so tu")
