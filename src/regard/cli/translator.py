@@ -65,14 +65,13 @@ def add_computing(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
 
 
 def settle(options: argparse.Namespace) -> None:
-    """What nobody said is said; what cannot work is refused before the work."""
+    """What nobody said is said, of the flags that a verb has; what cannot work is refused before the work."""
     for name, value in UNSAID.items():
-        if getattr(options, name) is None:
+        if name in options and getattr(options, name) is None:
             setattr(options, name, value)
     SearchConfig(options.beam, options.alpha)
-    require(
-        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be at least 1"
-    )
+    threads = options.threads if "threads" in options else None
+    require(threads is None or threads >= 1, "--threads", threads, "it must be at least 1")
 
 
 def model_folder(path: Path) -> Path:

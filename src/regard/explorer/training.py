@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from regard.errors import DataError
+from regard.explorer import fields
 from regard.explorer.history import DATA
-from regard.explorer.reply import Reply, Request, RequestError, Routes, reply
+from regard.explorer.reply import Reply, Request, Routes, reply
 from regard.explorer.run import Run, run_of
 
 
@@ -37,10 +38,7 @@ def named(runs: Sequence[Run]) -> list[dict[str, object]]:
 
 def _metrics(run: Run, request: Request) -> Reply:
     """The rows since the last time; the first time with what it learns from."""
-    since = request.query.get("since", "0")
-    if not (since.isascii() and since.isdecimal() and len(since) < 10):
-        raise RequestError("bad_value", "since must be a whole number from 0 up")
-    place = int(since)
+    place = fields.whole(fields.numbers(request.query), "since", 0, 0, 10**9)
     return reply({**run.metrics.since(place), "data": None if place else _data(run.folder / DATA)})
 
 

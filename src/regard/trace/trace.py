@@ -94,7 +94,7 @@ class Trace:
     beam: Beam | None
     """None: the translation was given."""
     timing: Timing
-    pieces: Mapping[int, str] = field(default_factory=dict[int, str])
+    pieces: Mapping[int, str]
     """By id, with ▁ for a space, every token that target, steps, lens and beam name."""
     qkv: Mapping[str, Projections] | None = None
     """Only where asked for: they are large."""
@@ -212,7 +212,7 @@ def _trace(said: Mapping[str, Any]) -> Trace:
         heads={kind: tuple(_all(HeadFacts, layer) for layer in said["heads"][kind]) for kind in KINDS},
         beam=None if beam is None else _read_beam(beam),
         timing=_known(Timing, said["timing"]),
-        pieces={int(id): piece for id, piece in said.get("pieces", {}).items()},
+        pieces={int(id): piece for id, piece in said["pieces"].items()},
         qkv=None if qkv is None else {kind: _read_projections(qkv[kind]) for kind in qkv},
         omitted=tuple(said["omitted"]),
     )

@@ -99,6 +99,16 @@ function follow(app, source) {
 }
 
 /**
+ * Has the text of a translation translated in another way; what is not said becomes free.
+ * @param {App} app
+ * @param {Trace} trace
+ * @param {{ prefix?: number[], target?: number[] }} [how]
+ */
+export function again(app, trace, { prefix = [], target } = {}) {
+  app.request.value = { ...app.request.value, text: trace.request.text, prefix, target: target ?? null };
+}
+
+/**
  * Choices that this translation does not have become ones that it has.
  * @param {App} app
  */

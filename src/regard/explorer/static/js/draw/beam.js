@@ -19,7 +19,7 @@ import { path, signed, winner } from "regard/hypothesis.js";
  */
 
 export const [COLUMN, ROW] = [154, 30];
-const [LEFT, TOP, LETTERS] = [22, 34, 9];
+const [LEFT, TOP, LETTERS] = [22, 34, 14];
 
 /**
  * Where every hypothesis goes.
@@ -47,18 +47,29 @@ export function layers(beam, pruned, greedy) {
 }
 
 /**
+ * What lies behind and changes at every turn: the step that is looked at, and the hypothesis.
  * @param {Pen} surface
  * @param {Layers} drawn
- * @param {{ step: number, chosen: number | null }} at the step that is looked at, and the node
+ * @param {{ step: number, chosen: number | null }} at
  * @param {Theme} theme
  */
-export function paintBeam(surface, drawn, at, theme) {
+export function paintPlace(surface, drawn, at, theme) {
+  surface.rect(LEFT + COLUMN * at.step - 14, 2, COLUMN - 22, drawn.height - 4, { fill: theme.line, opacity: 0.28, round: 6 });
+  const spot = at.chosen === null ? undefined : drawn.spots.get(at.chosen);
+  if (spot) surface.rect(spot.x - 12, spot.y - 13, COLUMN - 26, 26, { stroke: theme.accent, fill: theme.paper, width: 2, round: 5 });
+}
+
+/**
+ * @param {Pen} surface
+ * @param {Layers} drawn
+ * @param {Theme} theme
+ */
+export function paintBeam(surface, drawn, theme) {
   const best = winner(drawn.beam);
   const lit = new Set(best ? path(drawn.beam, best).map(({ id }) => id) : []);
-  surface.rect(LEFT + COLUMN * at.step - 14, 2, COLUMN - 22, drawn.height - 4, { fill: theme.line, opacity: 0.28, round: 6 });
   drawn.columns.forEach((_, t) => surface.text(LEFT + COLUMN * t - 6, 14, `step ${t + 1}`, { size: 11, fill: theme.faint }));
   for (const spot of [...drawn.spots.values()].sort((a, b) => Number(lit.has(a.node.id)) - Number(lit.has(b.node.id)))) edge(surface, drawn, spot, lit.has(spot.node.id), theme);
-  for (const spot of drawn.spots.values()) hypothesis(surface, spot, { won: lit.has(spot.node.id), chosen: spot.node.id === at.chosen }, theme);
+  for (const spot of drawn.spots.values()) hypothesis(surface, spot, lit.has(spot.node.id), theme);
   aside(surface, drawn, lit, theme);
 }
 
@@ -82,16 +93,15 @@ export const thickness = (logprob) => 0.75 + 5 * Math.exp(logprob);
 /**
  * @param {Pen} surface
  * @param {Spot} spot
- * @param {{ won: boolean, chosen: boolean }} how
+ * @param {boolean} won
  * @param {Theme} theme
  */
-function hypothesis(surface, { node, x, y }, { won, chosen }, theme) {
+function hypothesis(surface, { node, x, y }, won, theme) {
   const tone = won ? theme.accent : theme.ink;
-  if (chosen) surface.rect(x - 12, y - 13, COLUMN - 26, 26, { stroke: theme.accent, fill: theme.paper, width: 2, round: 5 });
   mark(surface, node.state, x, y, tone);
-  const text = clip(node.text, LETTERS);
-  surface.text(x + 9, y, text, { mono: true, bold: won, fill: tone });
-  surface.text(x + COLUMN - 44, y, signed(node.sum, 2), { size: 11, anchor: "end", fill: won ? tone : theme.faint });
+  const sum = signed(node.sum, 2);
+  surface.text(x + 9, y, clip(node.text, LETTERS - sum.length), { mono: true, bold: won, fill: tone });
+  surface.text(x + COLUMN - 44, y, sum, { size: 11, anchor: "end", fill: won ? tone : theme.faint });
 }
 
 /**

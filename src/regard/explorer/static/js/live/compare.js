@@ -31,7 +31,7 @@ export function compare(app) {
       h("p", { class: "bar" }, h("span", {}, h("strong", {}, "B: "), `${told(b)}.`), which, h("button", { type: "button", class: "quiet", onclick: () => whatIf.clear() }, "Clear")),
       h("div", { class: "pair" }, line("A", a, a), line("B", b, a)),
       effectOf(whatIf.delta.value, a, b),
-      at.show.value === "difference" ? caution(a, b) : null,
+      at.show.value === "difference" ? [subtracted(at.page.value), caution(a, b)] : null,
     );
     if (focused instanceof HTMLElement && box.contains(focused)) focused.focus();
   });
@@ -51,6 +51,12 @@ export function compare(app) {
     whatIf?.run();
   }
   return box;
+}
+
+/** @param {string} page what is subtracted on it, said wherever it is not everything */
+function subtracted(page) {
+  if (page === "attention") return null;
+  return h("p", { class: "faint" }, page === "search" ? "The weights are those of B less those of A; all else here is B’s." : "Weights are subtracted, on Attention and Search; what this page shows is B’s.");
 }
 
 /** @param {string} name @param {Trace} trace @param {Trace} a */

@@ -1,7 +1,8 @@
 // The beam that the mouse, the keyboard and the ear can walk through, and what can be done with a hypothesis.
 
+import { again } from "regard/app.js";
 import { fill, h, s, tick } from "regard/dom.js";
-import { COLUMN, layers, nodeAt, paintBeam } from "regard/draw/beam.js";
+import { COLUMN, layers, nodeAt, paintBeam, paintPlace } from "regard/draw/beam.js";
 import { liveSurface } from "regard/draw/live.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { idsOf, path, penalty, probability, signed, winner, written } from "regard/hypothesis.js";
@@ -38,6 +39,7 @@ export function beamView(app) {
     const node = hovered.value;
     return node && app.trace.value?.beam?.nodes[node.id] === node ? node : chosen.value;
   });
+  const behind = s("svg", { "aria-hidden": "true" });
   const svg = s("svg", { "aria-hidden": "true" });
   const box = h("div", {
     class: "beam", tabindex: 0, role: "application", "aria-roledescription": "beam",
@@ -46,7 +48,7 @@ export function beamView(app) {
     onclick: (/** @type {PointerEvent} */ e) => lock(under(e)),
     onkeydown: key,
     onblur: () => (hovered.value = null),
-  }, svg);
+  }, behind, svg);
   const told = h("div", { class: "hypothesis", role: "status" });
   const acts = h("p", { class: "bar" });
   const controls = h("span", { class: "bar" });
@@ -54,8 +56,11 @@ export function beamView(app) {
 
   effect(() => {
     const now = drawn.value;
-    if (!now) return;
-    paintBeam(liveSurface(svg, now.width, now.height), now, { step: at.step.value, chosen: looked.value?.id ?? null }, theme.value);
+    if (now) paintBeam(liveSurface(svg, now.width, now.height), now, theme.value);
+  });
+  effect(() => {
+    const now = drawn.value;
+    if (now) paintPlace(liveSurface(behind, now.width, now.height), now, { step: at.step.value, chosen: looked.value?.id ?? null }, theme.value);
   });
   effect(() => {
     const trace = app.trace.value;
@@ -134,7 +139,8 @@ export function beamView(app) {
     const now = drawn.value;
     if (!now) return "";
     const surface = svgSurface(now.width, now.height, theme.value.paper);
-    paintBeam(surface, now, { step: at.step.value, chosen: chosen.value?.id ?? null }, theme.value);
+    paintPlace(surface, now, { step: at.step.value, chosen: chosen.value?.id ?? null }, theme.value);
+    paintBeam(surface, now, theme.value);
     return surface.toString();
   }
 
@@ -188,7 +194,7 @@ function facts(trace, beam, node) {
     ),
     h(
       "p",
-      { class: "formula" },
+      { class: "score" },
       "score = Σ log p ÷ ((5 + n) / 6)", h("sup", {}, "α"), ` = ${signed(node.sum)} ÷ ((5 + ${n}) / 6)`, h("sup", {}, String(beam.alpha)),
       ` = ${signed(node.sum)} ÷ ${by.toFixed(3)} = ${signed(node.score)}`,
     ),
@@ -210,10 +216,7 @@ function summary(beam) {
 function actions(app, trace, beam, node) {
   if (!app.source) return h("span", { class: "faint" }, "To look inside another hypothesis or to go on from one, open the model with regard explore.");
   const ids = idsOf(beam, node);
-  const ask = (/** @type {object} */ what) => () => {
-    app.at.node.value = 0;
-    app.request.value = { ...trace.request, prefix: [], target: null, ...what };
-  };
+  const ask = (/** @type {{ prefix?: number[], target?: number[] }} */ how) => () => again(app, trace, how);
   const ended = node.text === "</s>";
   return [
     h("button", { type: "button", onclick: ask({ target: ids }) }, "Look inside this hypothesis"),

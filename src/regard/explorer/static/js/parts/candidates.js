@@ -1,5 +1,6 @@
 // What could have come next at one step, likeliest first; choosing another word keeps those before it.
 
+import { again } from "regard/app.js";
 import { h } from "regard/dom.js";
 import { begins, isMark, probability } from "regard/hypothesis.js";
 
@@ -64,8 +65,7 @@ function row(app, trace, t, { id, text, logprob }, done) {
  */
 function goOn(app, trace, t, id) {
   const before = trace.target.tokens.slice(0, t).map((token) => token.id);
-  const asked = isMark(trace, id) ? { prefix: [], target: before } : { prefix: [...before, id], target: null };
-  app.request.value = { ...trace.request, ...asked };
+  again(app, trace, isMark(trace, id) ? { target: before } : { prefix: [...before, id] });
 }
 
 /**

@@ -1,0 +1,167 @@
+"""The search, step by step, and its beam: every number is the trace's own."""
+
+import math
+import re
+
+import pytest
+
+from browser.conftest import SENTENCE
+from browser.looking import choose, chosen, open_page, shown_trace
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def test_the_player_goes_from_step_to_step(page):
+    open_page(page, "#/search")
+    last = len(shown_trace(page)["target"]["tokens"]) - 1
+    page.locator("h1").click()
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+Space")
+    assert chosen(page, "step") == 1
+    page.get_by_role("button", name="last step").click()
+    assert chosen(page, "step") == last
+    page.wait_for_function("() => document.querySelector('[data-key=next]').disabled")
+    page.get_by_role("slider", name="step").fill("1")
+    assert chosen(page, "step") == 0
+    page.wait_for_function("() => document.querySelectorAll('.so-far .token').length === 2")
+    page.get_by_role("radio", name="Training").click()
+    page.wait_for_function(
+        "n => document.querySelectorAll('.so-far .token').length === n", arg=2 * (last + 1)
+    )
+
+
+def test_the_next_word_has_the_probabilities_of_the_trace(page, translator):
+    open_page(page, "#/search?step=2")
+    step = translator.trace(SENTENCE).steps[2]
+    rows = page.locator("[aria-label='next word'] .candidate")
+    assert rows.count() == len(step.top)
+    for row, candidate in zip(rows.all(), step.top, strict=True):
+        assert row.locator(".piece").inner_text().lstrip("·") == candidate.text
+        assert number(row.locator(".number").inner_text()) == pytest.approx(
+            math.exp(candidate.logprob), abs=2e-3
+        )
+    assert f"rank {step.rank}" in page.locator("[aria-label='next word'] .facts").inner_text()
+
+
+def test_layers_guess_and_one_decides(page, translator):
+    open_page(page, "#/search?step=1")
+    trace = translator.trace(SENTENCE)
+    rows = page.locator("[aria-label='layer by layer'] tbody tr").all()
+    for row, guesses in zip(rows, trace.lens, strict=True):
+        shown = [number(text) for text in row.locator("td").all_inner_texts()[1:]]
+        assert shown == pytest.approx([guesses[1].prob, guesses[1].prob_final], abs=2e-3)
+    taken = trace.target.tokens[1].id
+    agreed = [guesses[1].id == taken for guesses in trace.lens]
+    first = next(i + 1 for i in range(len(agreed)) if all(agreed[i:]))
+    assert f"decided in layer {first}." in page.locator("[aria-label='layer by layer']").inner_text()
+
+
+def test_only_the_rows_so_far_are_shown_and_the_future_is_masked(page):
+    open_page(page, "#/search?step=2&layer=1&head=3")
+    page.locator("[aria-label='masked self-attention'] [data-key=t]").click()
+    table = page.locator("[aria-label='masked self-attention'] table")
+    weights = page.evaluate(
+        """async () => {
+          const { attention } = await import("regard/trace.js");
+          return Array.from(attention(regard.app.trace.value, "decoder", 1, 3).values);
+        }"""
+    )
+    width = math.isqrt(len(weights))
+    rows = table.locator("tbody tr").all()
+    assert len(rows) == 3
+    for r, row in enumerate(rows):
+        cells = row.locator("td").all_inner_texts()
+        assert cells[r + 1 :] == ["masked"] * (width - r - 1)
+        assert [number(cell) for cell in cells[: r + 1]] == pytest.approx(
+            weights[r * width : r * width + r + 1], abs=1e-4
+        )
+
+
+def test_the_winner_of_the_beam_is_the_translation_and_sums_add_up(page):
+    open_page(page, "#/search")
+    trace = shown_trace(page)
+    nodes = trace["beam"]["nodes"]
+    for node in nodes:
+        before = 0 if node["parent"] is None else nodes[node["parent"]]["sum"]
+        assert node["sum"] == pytest.approx(before + node["logprob"], abs=1e-4)
+    told = page.locator(".hypothesis").inner_text()
+    assert told.startswith(trace["target"]["text"] + " — finished, rank")
+    ids = page.evaluate(
+        """async () => {
+          const { idsOf, winner } = await import("regard/hypothesis.js");
+          const { beam } = regard.app.trace.value;
+          return idsOf(beam, winner(beam));
+        }"""
+    )
+    assert ids == [token["id"] for token in trace["target"]["tokens"][:-1]]
+
+
+def test_a_hypothesis_is_walked_to_and_its_score_is_worked_out(page):
+    open_page(page, "#/search?pruned=1")
+    trace = shown_trace(page)
+    nodes = trace["beam"]["nodes"]
+    end = nodes[trace["beam"]["finished"][0]["node"]]
+    page.locator(".beam").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    node = nodes[chosen(page, "node") - 1]
+    assert node["id"] == end["parent"]
+    assert chosen(page, "step") == node["t"]
+    formula = "() => document.querySelector('.score').textContent"
+    page.wait_for_function(f"n => ({formula})().includes(`((5 + ${{n}}) / 6)`)", arg=node["t"] + 1)
+    total, penalty, score = map(number, re.findall(r"[−\d.]+", page.evaluate(formula))[-3:])
+    assert (total, score) == pytest.approx((node["sum"], node["score"]), abs=1e-3)
+    assert penalty == pytest.approx(((6 + node["t"]) / 6) ** trace["beam"]["alpha"], abs=1e-3)
+
+
+def test_the_picture_has_every_hypothesis_and_the_pruned_when_asked(page):
+    open_page(page, "#/search")
+    nodes = shown_trace(page)["beam"]["nodes"]
+    kept = [node for node in nodes if node["state"] != "pruned"]
+    sums = """() => [...document.querySelectorAll(".beam text")].map(each => each.textContent)
+      .filter(text => /^−?\\d+\\.\\d\\d$/.test(text))"""
+    assert sorted(map(number, page.evaluate(sums))) == pytest.approx(
+        sorted(node["sum"] for node in kept), abs=0.0051
+    )
+    page.get_by_label("show pruned").check()
+    page.wait_for_function(f"n => ({sums})().length === n", arg=len(nodes))
+    assert len(nodes) > len(kept)
+
+
+def test_a_hypothesis_is_looked_into_and_continued(page):
+    open_page(page, "#/search")
+    beam = shown_trace(page)["beam"]
+    node = next(each for each in beam["nodes"] if each["t"] == 1 and each["rank"] == 1)
+    ids = [beam["nodes"][node["parent"]]["token"], node["token"]]
+    choose(page, node=node["id"] + 1)
+    page.get_by_role("button", name="Continue from here").click()
+    page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
+    trace = shown_trace(page)
+    assert trace["request"]["prefix"] == ids == [token["id"] for token in trace["target"]["tokens"][:2]]
+    page.get_by_role("button", name="Look inside this hypothesis").click()
+    page.wait_for_function("() => regard.app.a.value.target.forced && !regard.app.busy.value")
+    assert "there is no beam" in page.locator("[aria-label=beam]").inner_text()
+    page.get_by_role("button", name="Search for it").click()
+    page.wait_for_function("() => regard.app.a.value.beam && !regard.app.busy.value")
+    assert shown_trace(page)["request"]["prefix"] == []
+
+
+def test_greedy_search_is_drawn_where_it_leaves_the_winner(page):
+    open_page(page, "#/search")
+    found = page.evaluate(
+        """async () => {
+          const { layers } = await import("regard/draw/beam.js");
+          const node = (id, parent, t, rank, text) =>
+            ({ id, parent, t, rank, text, token: id, logprob: -1, sum: -1, score: -1, state: "kept" });
+          const nodes = [node(0, null, 0, 0, "a"), node(1, null, 0, 1, "b"), node(2, 1, 1, 0, "c")];
+          const beam = { size: 2, alpha: 0.6, nodes, finished: [{ node: 2, rank: 0 }],
+            greedy: { tokens: [0, 5], text: "a e", score: -3, leaves_at: 0 } };
+          const drawn = layers(beam, false, ["a", "e"]);
+          const above = drawn.greedy[0].y < drawn.columns[0][0].y;
+          return { aside: drawn.greedy.map(({ text }) => text), above };
+        }"""
+    )
+    assert found == {"aside": ["a", "e"], "above": True}

@@ -1,0 +1,138 @@
+"""A sentence is typed, its translation is looked at word by word, and another word is taken."""
+
+import math
+
+import pytest
+
+from browser.conftest import SENTENCE
+from browser.looking import open_page, shown_trace
+from copying import copied
+
+IDLE = "() => !regard.app.busy.value"
+
+
+def typed(page, text):
+    """Types it into the field, and waits for what becomes of it."""
+    page.get_by_role("textbox", name="source text").fill(text)
+    page.wait_for_function(f"text => regard.app.draft.value === text && ({IDLE})()", arg=text)
+
+
+def wait_for_text(page, text):
+    page.wait_for_function("text => document.querySelector('.written .words')?.innerText === text", arg=text)
+
+
+def test_what_is_typed_is_translated(page, translator):
+    open_page(page, "#/translate")
+    typed(page, "so mi lu")
+    expected = translator.trace("so mi lu").target.text
+    assert expected == copied("so mi lu")
+    wait_for_text(page, expected)
+    assert "3 words · " in page.locator("main .facts").first.inner_text()
+
+
+def test_typing_on_asks_for_one_translation_only(page):
+    open_page(page, "#/translate")
+    asked = []
+    page.on("request", lambda request: asked.append(request) if request.url.endswith("/api/trace") else None)
+    field = page.get_by_role("textbox", name="source text")
+    field.fill("")
+    field.press_sequentially("so mi tu", delay=20)
+    wait_for_text(page, copied("so mi tu"))
+    assert [request.post_data_json["text"] for request in asked] == ["so mi tu"]
+
+
+def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator):
+    open_page(page, "#/translate")
+    trace = shown_trace(page)
+    page.locator(".written .word").nth(2).click()
+    offered = page.locator(".panel .candidate")
+    t = next(t for t, token in enumerate(trace["target"]["tokens"]) if token["word"] == 2)
+    for row, candidate in zip(offered.all(), trace["steps"][t]["top"], strict=True):
+        assert row.locator(".number").inner_text() == f"{math.exp(candidate['logprob']):.3f}"
+    chosen = next(each for each in trace["steps"][t]["top"][1:] if each["id"] > 2)
+    page.locator(".panel button.candidate").filter(has_text=chosen["text"]).first.click()
+    page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
+    prefix = [token["id"] for token in trace["target"]["tokens"][:t]] + [chosen["id"]]
+    now = shown_trace(page)
+    assert [token["id"] for token in now["target"]["tokens"]][: t + 1] == prefix
+    wait_for_text(page, translator.trace(SENTENCE, prefix=prefix).target.text)
+    page.get_by_role("button", name="translate freely").click()
+    wait_for_text(page, copied(SENTENCE))
+
+
+def test_pointing_at_a_word_lights_those_it_is_aligned_to(page):
+    open_page(page, "#/translate")
+    page.locator(".written .word").nth(1).hover()
+    page.wait_for_function("() => document.querySelector('main .told').textContent")
+    lit = page.evaluate(
+        """() => [...document.querySelectorAll("[aria-label='source words'] .word")]
+          .map(word => Number(word.style.getPropertyValue("--lit")))"""
+    )
+    expected = page.evaluate(
+        """async () => {
+          const { alignment, gathered, labels } = await import("regard/trace.js");
+          const words = labels(regard.app.trace.value, "cross", { words: true });
+          const { values, columns } = gathered(alignment(regard.app.trace.value), words.rows, words.columns);
+          return Array.from(values.subarray(columns, 2 * columns - 1));
+        }"""
+    )
+    assert lit == pytest.approx([share if share >= 0.05 else 0 for share in expected], abs=1e-6)
+    assert max(lit) == lit[1] > 0.5
+    page.locator("[aria-label='source words'] .word").nth(3).focus()
+    page.wait_for_function(
+        "() => /so.” was looked at by/.test(document.querySelector('main .told').textContent)"
+    )
+
+
+def test_several_lines_are_a_list_and_each_can_be_looked_into(page):
+    open_page(page, "#/translate")
+    typed(page, "ba lu\n\nmi so tu")
+    lines = page.locator(".lines > li")
+    page.wait_for_function("() => document.querySelectorAll('.lines > li').length === 3")
+    assert copied("ba lu") in lines.nth(0).inner_text()
+    assert copied("mi so tu") in lines.nth(2).inner_text()
+    lines.nth(2).get_by_role("button", name="Look inside").click()
+    page.wait_for_function("() => regard.app.a.value.source.text === 'mi so tu'")
+    assert page.get_by_role("textbox", name="source text").input_value() == "ba lu\n\nmi so tu"
+    assert lines.count() == 3
+
+
+def test_a_text_too_long_to_be_looked_into_is_translated_all_the_same(page):
+    open_page(page, "#/translate")
+    typed(page, " ".join(["ba lu mi so tu."] * 60))
+    page.wait_for_function("() => regard.app.lines.value")
+    assert "at most 256 can be traced" in page.locator("#too-long").inner_text()
+    assert page.locator(".lines .words").inner_text()
+    assert page.get_by_role("alert").filter(has_text="256").count() == 1
+    assert [error for error in page.watched.errors if "413" not in error] == []
+    page.watched.errors.clear()
+
+
+def test_the_n_best_stand_below_with_what_they_are_behind(page, translator):
+    open_page(page, "#/translate")
+    beam = translator.trace(SENTENCE).beam
+    scores = [beam.nodes[each.node].score for each in beam.finished][:4]
+    rows = page.locator(".n-best li")
+    assert rows.count() == len(scores) > 1
+    for row, score in zip(rows.all(), scores, strict=True):
+        shown = [
+            float(number.replace("−", "-")) for number in row.locator(".number").all_inner_texts() if number
+        ]
+        assert shown == pytest.approx([score, score - scores[0]][: len(shown)], abs=2e-3)
+
+
+def test_text_is_cut_into_words_and_where_there_are_none_into_tokens(page):
+    open_page(page, "#/translate")
+    found = page.evaluate(
+        """async () => {
+          const { units } = await import("regard/units.js");
+          const token = (start, end, word) => ({ start, end, word, text: "" });
+          const cut = (text, tokens) => units(tokens, text).map(({ start, end }) => text.slice(start, end));
+          return [
+            cut("visits it", [token(0, 5, 0), token(5, 6, 0), token(7, 9, 1)]),
+            cut("这是一个", [token(0, 1, 0), token(1, 2, 0), token(2, 4, 0)]),
+            cut("a😀b c", [token(0, 1, 0), token(1, 2, 0), token(1, 2, 0), token(2, 3, 0), token(4, 5, 1)]),
+          ];
+        }"""
+    )
+    assert found == [["visits", "it"], ["这", "是", "一个"], ["a😀b", "c"]]
