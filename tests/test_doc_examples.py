@@ -44,7 +44,7 @@ def here(tmp_path, micro, monkeypatch):
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("page", ["translation.md", "search.md", "engines.md", "documents.md"])
+@pytest.mark.parametrize("page", ["translation.md", "search.md", "engines.md", "documents.md", "explorer.md"])
 def test_the_python_on_a_page_runs(page, capsys):
     pytest.importorskip("ctranslate2")
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
