@@ -110,7 +110,7 @@ def test_a_hypothesis_is_walked_to_and_its_score_is_worked_out(page):
     node = nodes[chosen(page, "node") - 1]
     assert node["id"] == end["parent"]
     assert chosen(page, "step") == node["t"]
-    formula = "() => document.querySelector('.formula').textContent"
+    formula = "() => document.querySelector('.score').textContent"
     page.wait_for_function(f"n => ({formula})().includes(`((5 + ${{n}}) / 6)`)", arg=node["t"] + 1)
     total, penalty, score = map(number, re.findall(r"[−\d.]+", page.evaluate(formula))[-3:])
     assert (total, score) == pytest.approx((node["sum"], node["score"]), abs=1e-3)

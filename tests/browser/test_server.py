@@ -23,7 +23,7 @@ def test_every_page_opens_from_its_link_and_asks_nobody_else(page, server):
     for number in range(tabs(page).count()):
         tab = tabs(page).nth(number)
         tab.click()
-        assert tab.get_attribute("aria-current") == "page"
+        page.locator(f'nav a[aria-current=page][data-page="{tab.get_attribute("data-page")}"]').wait_for()
         page.wait_for_function("() => document.querySelector('main').textContent.trim().length > 20")
         assert not page.locator(".problem:visible").count(), page.locator(".problem").inner_text()
     assert len(page.watched.requests) > 10

@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from regard.cli.translator import add_search, model_folder, settle
-from regard.errors import RegardError
+from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
     from regard.explorer.figure import Matrix
@@ -106,6 +106,8 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Tra
     """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
     settle(options)
     changes = interventions(options)
+    most = options.max_trace_tokens
+    require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator
     from regard.trace.request import MAX_TRACE_TOKENS
@@ -120,7 +122,7 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Tra
         target=options.target,
         interventions=changes,
     )
-    return tracer, tracer.trace(request, options.max_trace_tokens or MAX_TRACE_TOKENS, qkv)
+    return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":

@@ -4,6 +4,7 @@ The front end is data to this module: it is read from the package, never importe
 """
 
 import base64
+import gzip
 import html
 import json
 import re
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from regard.errors import require
 from regard.trace.fitting import MOST, fitted
@@ -28,7 +29,20 @@ POLICY = (
 LIVE = "live/"
 """Modules that are of use only where a model can be asked."""
 STYLE = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
-IMPORT_MAP = re.compile(r'(<script type="importmap">).*?(</script>)', re.DOTALL)
+IMPORT_MAP = re.compile(r'<script type="importmap">.*?</script>\n?', re.DOTALL)
+MODULE = re.compile(r'<script type="module">import "([^"]+)";</script>')
+START = """<script>
+(async () => {{
+  const packed = atob(document.getElementById("regard-modules").textContent);
+  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const map = Object.assign(document.createElement("script"), {{ type: "importmap" }});
+  map.textContent = await new Response(stream).text();
+  document.head.append(map);
+  await import("{first}");
+}})();
+</script>"""
+"""Modules travel compressed, as an import map of data: URLs: a notebook keeps every page that it shows."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +103,15 @@ def _page() -> str:
         for name, file in files_below(static / "js")
         if name.endswith(".js") and not name.startswith(LIVE)
     ]
-    imports = _json({"imports": {f"regard/{name}": _url(file.read_bytes()) for name, file in modules}})
+    imports = {"imports": {f"regard/{name}": _url(file.read_text("utf-8")) for name, file in modules}}
+    packed = base64.b64encode(gzip.compress(_json(imports).encode(), mtime=0)).decode()
+    carried = f'<script type="text/plain" id="regard-modules">{packed}</script>\n'
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     page = (static / "index.html").read_text("utf-8")
     page = re.sub(r"(<head>)", lambda found: f"{found[1]}\n{policy}", page, count=1)
     page = STYLE.sub(lambda found: f"<style>\n{(static / found[1]).read_text('utf-8')}</style>", page)
-    return IMPORT_MAP.sub(lambda found: f"{found[1]}{imports}{found[2]}", page)
+    page = MODULE.sub(lambda found: carried + START.format(first=found[1]), page)
+    return IMPORT_MAP.sub("", page)
 
 
 def front_end() -> Traversable:
@@ -111,8 +128,8 @@ def files_below(folder: Traversable, before: str = "") -> Iterator[tuple[str, Tr
             yield f"{before}{entry.name}", entry
 
 
-def _url(source: bytes) -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(source).decode()}"
+def _url(source: str) -> str:
+    return f"data:text/javascript,{quote(source)}"
 
 
 def _data(name: str, said: Mapping[str, Any]) -> str:

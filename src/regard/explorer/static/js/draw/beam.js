@@ -19,7 +19,7 @@ import { path, signed, winner } from "regard/hypothesis.js";
  */
 
 export const [COLUMN, ROW] = [154, 30];
-const [LEFT, TOP, LETTERS] = [22, 34, 9];
+const [LEFT, TOP, LETTERS] = [22, 34, 14];
 
 /**
  * Where every hypothesis goes.
@@ -99,9 +99,9 @@ export const thickness = (logprob) => 0.75 + 5 * Math.exp(logprob);
 function hypothesis(surface, { node, x, y }, won, theme) {
   const tone = won ? theme.accent : theme.ink;
   mark(surface, node.state, x, y, tone);
-  const text = clip(node.text, LETTERS);
-  surface.text(x + 9, y, text, { mono: true, bold: won, fill: tone });
-  surface.text(x + COLUMN - 44, y, signed(node.sum, 2), { size: 11, anchor: "end", fill: won ? tone : theme.faint });
+  const sum = signed(node.sum, 2);
+  surface.text(x + 9, y, clip(node.text, LETTERS - sum.length), { mono: true, bold: won, fill: tone });
+  surface.text(x + COLUMN - 44, y, sum, { size: 11, anchor: "end", fill: won ? tone : theme.faint });
 }
 
 /**

@@ -163,7 +163,7 @@ function frame(surface, { matrix, axes, locked = [], cursor }, at, theme) {
   }
   if (axes) {
     surface.text(at.left, 10, axes[1], { fill: theme.faint, size: 11 });
-    if (high < FEW) surface.text(0, at.top - 8, axes[0], { fill: theme.faint, size: 11 });
+    if (high < FEW) surface.text(0, at.top - 16, axes[0], { fill: theme.faint, size: 11 });
     else surface.text(9, at.top, axes[0], { fill: theme.faint, size: 11, turn: -90, anchor: "end" });
   }
 }

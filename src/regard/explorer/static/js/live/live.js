@@ -5,3 +5,4 @@ export { compare } from "regard/live/compare.js";
 export { whatIfDrawer } from "regard/live/drawer.js";
 export { questions } from "regard/live/questions.js";
 export { training } from "regard/live/training.js";
+export { severalLines, sourceField } from "regard/live/typing.js";

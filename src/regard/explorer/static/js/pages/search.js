@@ -45,13 +45,13 @@ export function search(app) {
       { class: "halves" },
       h(
         "div",
-        { class: "stack" },
+        { class: "pile" },
         h("section", { "aria-label": "masked self-attention" }, h("h2", {}, "Masked self-attention"), rows(app, "decoder")),
         h("section", { "aria-label": "layer by layer" }, h("h2", {}, "Layer by layer"), layerByLayer(app)),
       ),
       h(
         "div",
-        { class: "stack" },
+        { class: "pile" },
         h("section", { "aria-label": "cross-attention" }, h("h2", {}, "Over the source"), rows(app, "cross")),
         h("section", { "aria-label": "next word" }, nextWord(app)),
       ),
@@ -134,8 +134,15 @@ function soFar(app) {
         ? "In training the whole translation is known: every row is computed at once, and only the mask keeps a row from looking ahead. The numbers are those of translating."
         : `To write ${quoted(shown(tokens[t]))} the decoder reads ${t ? `<s> and the ${t === 1 ? "token" : `${t} tokens`} written before` : "<s>, the mark that begins"}, and what the encoder made of the source.`),
     );
+    for (const now of box.querySelectorAll(".now")) showInside(/** @type {HTMLElement} */ (now));
   });
   return box;
+}
+
+/** @param {HTMLElement} token scrolls its line, and nothing else */
+function showInside(token) {
+  const line = /** @type {HTMLElement} */ (token.parentElement);
+  line.scrollTop = token.offsetTop - line.offsetTop - line.clientHeight / 2;
 }
 
 /**

@@ -1,24 +1,23 @@
 // Type a sentence, see its translation, point at words, take another word and see what follows.
 
-import { PLAIN, again } from "regard/app.js";
+import { again } from "regard/app.js";
 import { fill, h, pick } from "regard/dom.js";
 import { idsOf, signed, written } from "regard/hypothesis.js";
-import { effect, scope } from "regard/signals.js";
+import { effect } from "regard/signals.js";
 import { alignment } from "regard/trace.js";
 import { aligned } from "regard/parts/aligned.js";
 import { alternatives } from "regard/parts/alternatives.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */
-/** @typedef {import("regard/types").Line} Line */
-
-const PAUSE = 300;
+/** @typedef {typeof import("regard/live/live.js")} Live */
 
 /**
  * @param {App} app
+ * @param {Live | null} live null where the page carries its translation
  * @returns {HTMLElement}
  */
-export function translate(app) {
+export function translate(app, live) {
   const told = h("p", { class: "told", role: "status" });
   const facts = h("p", { class: "facts faint" });
   effect(() => (facts.textContent = counted(app)));
@@ -28,11 +27,11 @@ export function translate(app) {
   const { source, target } = sentence(app, told);
   const read = h("div", {}, h("p", { class: "faint" }, "as the model reads it"), source);
   const one = h("div", { class: "answer" }, target, kept(app), nBest(app));
-  const many = list(app, told);
+  const many = live?.severalLines(app, told);
   effect(() => {
     const lines = Boolean(app.lines.value);
     one.hidden = read.hidden = lines || !app.trace.value;
-    many.hidden = !lines;
+    if (many) many.hidden = !lines;
   });
   return h(
     "div",
@@ -41,7 +40,7 @@ export function translate(app) {
     h(
       "div",
       { class: "panes" },
-      h("section", { "aria-label": "source" }, h("h2", {}, language("Source", model?.source_lang)), app.source ? field(app) : baked(), read),
+      h("section", { "aria-label": "source" }, h("h2", {}, language("Source", model?.source_lang)), live?.sourceField(app) ?? baked(), read),
       h("section", { "aria-label": "translation" }, h("h2", {}, language("Translation", model?.target_lang)), one, many),
     ),
     told,
@@ -56,93 +55,6 @@ const language = (side, code) => (code ? `${side} · ${code.toUpperCase()}` : si
 
 const baked = () =>
   h("p", { class: "note" }, "This page carries one translation. To translate your own sentences, open the model with ", h("code", {}, "regard explore MODEL"), ".");
-
-/**
- * The source field: one line is traced, several are translated, a little after the last key.
- * @param {App} app
- */
-function field(app) {
-  const ask = /** @type {NonNullable<typeof app.source>} */ (app.source).ask;
-  const area = /** @type {HTMLTextAreaElement} */ (
-    h("textarea", {
-      "data-key": "/", rows: 4, dir: "auto", spellcheck: "true", lang: app.info?.model.source_lang,
-      "aria-label": "source text", "aria-describedby": "too-long", placeholder: "Type a sentence; one line is one sentence.",
-      oninput: (/** @type {InputEvent} */ event) => event.isComposing || later(),
-      oncompositionend: () => later(),
-    })
-  );
-  area.value = app.draft.peek();
-  const problem = h("p", { class: "problem beside", id: "too-long", role: "alert" });
-  let timer = 0;
-  let typed = "";
-  let under = new AbortController();
-
-  function later() {
-    app.draft.value = area.value;
-    under.abort();
-    clearTimeout(timer);
-    timer = setTimeout(go, PAUSE);
-  }
-
-  function go() {
-    const lines = app.draft.peek().split("\n").filter((line) => line.trim());
-    if (lines.length > 1) return whole();
-    app.lines.value = null;
-    app.tooLong.value = "";
-    if (!lines.length) return;
-    typed = lines[0].trim();
-    app.request.value = { ...settings(app), text: typed };
-  }
-
-  /** Without looking inside. */
-  async function whole() {
-    under.abort();
-    under = new AbortController();
-    const { beam, alpha, top_k, step } = app.request.peek();
-    const mine = under;
-    app.busy.value = true;
-    try {
-      const text = app.draft.peek();
-      const answer = await ask("translate", { text, beam, alpha, top_k, step, n_best: beam }, mine.signal);
-      app.lines.value = { ...answer, texts: text.split("\n") };
-    } catch (error) {
-      const { name, message } = /** @type {Error} */ (error);
-      if (name !== "AbortError") app.problem.value = message;
-    } finally {
-      if (mine === under) app.busy.value = false;
-    }
-  }
-
-  effect(() => {
-    problem.textContent = app.tooLong.value;
-    problem.hidden = !app.tooLong.value;
-    if (app.tooLong.value) whole();
-  });
-  let asked = how(app);
-  effect(() => {
-    const now = how(app);
-    if (now !== asked && app.lines.peek()) whole();
-    asked = now;
-  });
-  effect(() => {
-    const { text } = app.request.value;
-    const lines = app.draft.peek().split("\n").map((line) => line.trim());
-    if (text !== typed && !lines.includes(text)) app.draft.value = area.value = text;
-  });
-  return h("div", {}, area, problem);
-}
-
-/** @param {App} app what a list of translations depends on besides its text */
-function how(app) {
-  const { beam, alpha, step } = app.request.value;
-  return JSON.stringify([beam, alpha, step]);
-}
-
-/** @param {App} app the request without what belongs to its text */
-function settings(app) {
-  const { beam, alpha, top_k, step } = app.request.peek();
-  return { ...PLAIN, beam, alpha, top_k, step };
-}
 
 /** @param {App} app */
 function controls(app) {
@@ -223,58 +135,6 @@ function nBest(app) {
     fill(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, "score, and how far behind the first")), h("ol", { class: "n-best" }, rows));
   });
   return box;
-}
-
-/**
- * Several sentences, one below the other.
- * @param {App} app
- * @param {HTMLElement} told
- */
-function list(app, told) {
-  const box = h("ol", { class: "lines" });
-  let leave = () => {};
-  effect(() => {
-    const { lines, texts } = app.lines.value ?? { lines: [], texts: [] };
-    app.at.best.value;
-    leave();
-    const [entries, end] = scope(() => lines.map((line, i) => (texts[i].trim() ? entry(app, line, texts[i].trim(), told) : h("li", {}))));
-    leave = end;
-    fill(box, entries);
-  });
-  return box;
-}
-
-/**
- * @param {App} app
- * @param {Line} line
- * @param {string} text as it was typed
- * @param {HTMLElement} told
- */
-function entry(app, line, text, told) {
-  const { source_lang, target_lang } = /** @type {NonNullable<typeof app.info>} */ (app.info).model;
-  const look = () => (app.request.value = { ...settings(app), text });
-  const others = line.n_best.slice(1, app.at.best.value);
-  return h(
-    "li",
-    {},
-    line.omitted
-      ? [h("p", { dir: "auto", lang: source_lang }, text), h("p", { class: "words", dir: "auto", lang: target_lang }, line.target.text)]
-      : bothSides(),
-    h("ul", { class: "others faint" }, others.map((other) => h("li", {}, h("span", { dir: "auto" }, other.text), ` ${signed(other.score)} (${signed(other.score - line.n_best[0].score)})`))),
-    h("p", { class: "bar" }, h("span", { class: "faint facts" }, `score ${signed(line.target.score)}`),
-      line.omitted
-        ? h("span", { class: "faint" }, "too long to look into")
-        : h("button", { type: "button", class: "quiet", onclick: look }, "Look inside")),
-  );
-
-  function bothSides() {
-    const pair = aligned({ told, press: look });
-    const values = Float32Array.from(line.alignment.flat());
-    const matrix = { rows: line.target.tokens.length, columns: line.source.tokens.length, values };
-    pair.show({ ...line, alignment: matrix, languages: [source_lang, target_lang] });
-    pair.source.classList.add("small");
-    return [pair.source, pair.target];
-  }
 }
 
 /** @param {App} app */

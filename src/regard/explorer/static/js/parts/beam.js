@@ -194,7 +194,7 @@ function facts(trace, beam, node) {
     ),
     h(
       "p",
-      { class: "formula" },
+      { class: "score" },
       "score = Σ log p ÷ ((5 + n) / 6)", h("sup", {}, "α"), ` = ${signed(node.sum)} ÷ ((5 + ${n}) / 6)`, h("sup", {}, String(beam.alpha)),
       ` = ${signed(node.sum)} ÷ ${by.toFixed(3)} = ${signed(node.score)}`,
     ),

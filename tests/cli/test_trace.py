@@ -1,0 +1,123 @@
+"""`regard trace` and `regard look` as a person gives them."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+import torch
+
+import regard
+from commands import failure
+from regard.cli.main import main
+from regard.config import to_toml
+from regard.model.transformer import Transformer
+from regard.tasks.folder import save_model
+from regard.tasks.translation import TranslationRun
+from regard.text.tokenizer import learn_tokenizer
+from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def here(tmp_path, micro, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    tokenizer = learn_tokenizer(["the cat sees the dog.", "a bird sings."] * 3, 300)
+    torch.manual_seed(0)
+    config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size, "max_length": 20})
+    save_model(tmp_path / "model", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    return tmp_path
+
+
+def test_a_trace_is_written_as_json_and_is_what_python_gives(here, capfdbinary):
+    main(["trace", "model", "the cat sees", "-o", "t.json", "--beam", "2", "--top-k", "3", "--prefix", "a"])
+    trace = regard.Trace.load(here / "t.json")
+    expected = regard.Translator.load("model", engine="torch").trace(
+        "the cat sees", beam=2, top_k=3, prefix="a"
+    )
+    assert trace.id == expected.id
+    assert trace.target.text == expected.target.text
+    assert len(trace.steps[0].top) == 3
+    main(["trace", "model", "the cat sees", "-o", "-", "--target", "a dog"])
+    assert json.loads(capfdbinary.readouterr().out)["target"]["text"] == "a dog"
+
+
+def test_what_is_typed_is_counted_from_1(here):
+    changes = "--remove cross:2:1 --uniform encoder:1:4 --skip decoder:2:ffn --hide 1,3 --no-positions"
+    main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
+    assert regard.Trace.load(here / "t.json").request.interventions == (
+        Head("cross", 2, 1),
+        Head("encoder", 1, 4, "uniform"),
+        Sublayer("decoder", 2, "ffn"),
+        Positions(),
+        HideSource((0, 2)),
+    )
+
+
+def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
+    main(
+        [
+            "trace",
+            "model",
+            "the cat <b>",
+            "-o",
+            "t.svg",
+            "--target",
+            "a dog",
+            "--kind",
+            "decoder",
+            "--head",
+            "2",
+        ]
+    )
+    tree = ET.parse(here / "t.svg")
+    texts = [each.text for each in tree.iter(f"{SVG}text")]
+    assert "decoder self-attention, masked, layer 2, head 2" in texts
+    assert "<s> → a" in texts
+    assert {"is attended to (key)", "attends (query)"} <= set(texts)
+    hatched = [each for each in tree.iter(f"{SVG}rect") if each.get("fill") == "url(#hatch)"]
+    assert len(hatched) == 3
+    main(["trace", "model", "the cat <b>", "-o", "t.svg", "--target", "a dog", "--hide", "1"])
+    texts = [each.text for each in ET.parse(here / "t.svg").iter(f"{SVG}text")]
+    assert "cross-attention, layer 2, mean of all heads" in texts
+    assert "a → dog" in texts
+
+
+def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
+    main(["look", "model", "the cat sees", "--target", "a dog", "--remove", "cross:1:1"])
+    said = capsys.readouterr().out
+    assert "given, not searched for; 1 thing changed in the model" in said
+    assert "  1  <s> → a" in said
+    assert "Where it looks: cross-attention, layer 2, mean of all heads" in said
+    assert "a → dog" in said
+    assert "\x1b" not in said
+    main(["look", "model", "the cat sees", "--kind", "encoder", "--layer", "1", "--head", "3"])
+    assert "encoder self-attention, layer 1, head 3" in capsys.readouterr().out
+    assert here.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "t.png"], "t.png has no ending that can be written; end the name in .json"),
+        (["-o", "no/t.json"], "is not a folder you may write to"),
+        (
+            ["-o", "t.json", "--remove", "cross:2"],
+            "--remove cross:2 cannot be read; it is written like --remove",
+        ),
+        (["-o", "t.json", "--skip", "cross:2:ffn"], "it is written like --skip decoder:6:ffn"),
+        (["-o", "t.json", "--remove", "cross:2:9"], "head = 9 cannot work; this model has heads 1 to 4"),
+        (["-o", "t.json", "--hide", "0"], "--hide 0 cannot be read; give numbers from 1 up: --hide 1,2"),
+        (["-o", "t.json", "--hide", "9"], "source token 9 cannot be hidden; there are"),
+        (["-o", "t.json", "--max-trace-tokens", "2"], "tokens, and at most 2 can be traced"),
+        (["-o", "t.json", "--max-trace-tokens", "0"], "--max-trace-tokens = 0 cannot work"),
+        (["-o", "t.json", "--beam", "0"], "beam = 0 cannot work"),
+        (["-o", "t.svg", "--head", "all"], "--head all cannot be read; give a number from 1 up, or mean"),
+        (["-o", "t.svg", "--layer", "7"], "layer = 7 cannot work; this model has layers 1 to 2"),
+        (["-o", "t.svg", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing_behind(here, arguments, said):
+    assert said in failure("trace", "model", "the cat sees", *arguments)
+    assert sorted(path.name for path in here.iterdir()) == ["model"]
