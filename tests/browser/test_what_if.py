@@ -75,6 +75,19 @@ def test_b_minus_a_is_the_difference_of_the_tensors(page, translator):
     np.testing.assert_allclose([float(cell) for cell in cells], expected[0], atol=1e-3)
 
 
+def test_the_stack_shows_how_much_longer_vectors_became(page, translator):
+    open_page(page)
+    switch_off(page, "cross", 1, 2)
+    page.get_by_role("radio", name="B − A").click()
+    page.get_by_role("link", name="Model").click()
+    a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[Head("cross", 1, 2)])
+    point = a.residual["decoder"].points.index("1.cross")
+    then, now = (trace.residual["decoder"].update[point].mean() for trace in (a, b))
+    shown = page.locator('[data-bar="decoder.1.cross adds"] text').text_content().replace("−", "-")
+    assert abs(now - then) > 0.01
+    assert float(shown) == pytest.approx(now - then, abs=0.01)
+
+
 def test_words_of_other_lengths_are_not_subtracted_and_the_page_says_so(page):
     open_page(page)
     page.evaluate("() => { regard.app.whatIf.change({ target: 'ab ul' }); regard.app.whatIf.run() }")
@@ -87,7 +100,7 @@ def test_words_of_other_lengths_are_not_subtracted_and_the_page_says_so(page):
     assert looks(page, "cross", 1, 1)[1]
     said.get_by_role("button", name="Clear").click()
     page.wait_for_function("() => !regard.app.b.value && regard.app.at.show.value === 'a'")
-    assert said.is_hidden()
+    said.wait_for(state="hidden")
 
 
 def test_a_hidden_word_and_a_beginning_are_the_models_own(page, translator):

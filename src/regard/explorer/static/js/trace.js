@@ -166,8 +166,9 @@ export function entropy(matrix) {
   let sum = 0;
   for (let row = 0; row < matrix.rows; row++) {
     const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+    const whole = part.reduce((a, b) => a + b, 0); // nearly 1: weights travel in few bits
     const seen = part.filter((value) => value > 0);
-    if (seen.length > 1) sum -= seen.reduce((a, p) => a + p * Math.log(p), 0) / Math.log(matrix.columns);
+    if (seen.length > 1) sum -= seen.reduce((a, p) => a + (p / whole) * Math.log(p / whole), 0) / Math.log(matrix.columns);
   }
   return sum / Math.max(1, matrix.rows);
 }
@@ -245,6 +246,8 @@ export function alignment(trace) {
   return normal({ ...matrix, values });
 }
 
+const FAINT = 0.15;
+
 /**
  * In words what a matrix shows, for those who do not see it.
  * @param {Matrix} matrix
@@ -260,7 +263,9 @@ export function summary(matrix, columns) {
   const most = mass.indexOf(Math.max(...mass));
   const how = spread < 0.35 ? "each row looks mainly at one place" : spread < 0.7 ? "rows look at several places" : "rows look nearly everywhere alike";
   const where = mass[most] > 0.3 ? `; ${Math.round(100 * mass[most])}% of all looks go to “${columns[most].text}”` : "";
-  return `${how}; mean entropy ${spread.toFixed(2)}${where}`;
+  const largest = matrix.values.reduce((a, b) => Math.max(a, b), 0);
+  const faint = largest < FAINT ? `; the largest weight is ${largest.toFixed(3)}: stretch the scale to see them` : "";
+  return `${how}; mean entropy ${spread.toFixed(2)}${where}${faint}`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { quoted } from "regard/units.js";
 /** @typedef {import("regard/theme.js").Theme} Theme */
 /** @typedef {import("regard/walk.js").Walk} Walk */
 /** @typedef {import("regard/walk.js").Vector} Vector */
-/** @typedef {{ query: string, keys: string[], x: Vector | null, q: Vector, k: Vector[], v: Vector[] } & Walk} Numbers */
+/** @typedef {{ query: string, keys: string[], x: Vector | null, q: Vector, k: Vector[], v: Vector[], divisor: number } & Walk} Numbers */
 /** @typedef {{ numbers: Numbers, step: number, hard: boolean, cursor: { row: number | null, dimension: number } | null }} Board */
 /** @typedef {{ name: string, left: number, width: number }} Column */
 /** @typedef {{ width: number, height: number, row: number, top: number, label: number, columns: Record<string, Column> }} Place */
@@ -97,7 +97,8 @@ function titles(surface, { numbers, step, cursor, hard }, at, theme) {
   for (const { name, left, width } of Object.values(at.columns)) {
     const strip = name === "k" || name === "v";
     let text = /** @type {any} */ (TITLES)[name];
-    if (name === "dot" && cursor && step < 4) text = `q${sub(cursor.dimension)}·k${sub(cursor.dimension)}`;
+    if (name === "dot" && cursor) text = `q${sub(cursor.dimension)}·k${sub(cursor.dimension)}`;
+    if (name === "scaled" && Math.abs(numbers.divisor - Math.sqrt(numbers.q.length)) > 1e-3) text = `÷ ${fixed(numbers.divisor)}`;
     if (name === "v" && step === 7) text = hard ? "v of the best" : "weight × v";
     if (name === "weight" && hard && step === 7) text = "argmax";
     surface.text(strip || name === "weight" ? left : left + width, 32, text, { anchor: strip || name === "weight" ? "start" : "end", bold: true, fill: tone[name] ?? theme.ink });
@@ -123,7 +124,7 @@ function figures(surface, board, at, theme, row, y) {
     surface.text(column.left + column.width, y, text, { anchor: "end", mono: true, fill });
   const now = (/** @type {number} */ from) => (from === step ? theme.ink : theme.faint);
   if (dot) {
-    const product = cursor && step < 4 ? numbers.q[cursor.dimension] * numbers.k[row][cursor.dimension] : null;
+    const product = cursor ? numbers.q[cursor.dimension] * numbers.k[row][cursor.dimension] : null;
     right(dot, fixed(product ?? numbers.dot[row]), product === null ? now(3) : theme.accent);
   }
   if (scaled) right(scaled, fixed(numbers.scaled[row]), now(4));

@@ -55,8 +55,8 @@ export function compare(app) {
 
 /** @param {string} page what is subtracted on it, said wherever it is not everything */
 function subtracted(page) {
-  if (page === "attention") return null;
-  return h("p", { class: "faint" }, page === "search" ? "The weights are those of B less those of A; all else here is B’s." : "Weights are subtracted, on Attention and Search; what this page shows is B’s.");
+  const said = { attention: "", model: "", search: "The weights are those of B less those of A; all else here is B’s." }[page];
+  return said === "" ? null : h("p", { class: "faint" }, said ?? "Attention, Search and Model subtract; what this page shows of the sentence is B’s.");
 }
 
 /** @param {string} name @param {Trace} trace @param {Trace} a */

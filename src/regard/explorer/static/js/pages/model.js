@@ -34,7 +34,7 @@ export function model(app, live) {
     const now = facts.value;
     if (!now) return;
     const kept = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.block;
-    const asked = { model: now, blocks: blocks.value, trace: app.trace.value, token: app.at.token.value, chosen: app.at.block.value, theme: theme.value };
+    const asked = { model: now, blocks: blocks.value, trace: app.trace.value, before: before(app), token: app.at.token.value, chosen: app.at.block.value, theme: theme.value };
     fill(drawing, stack({ ...asked, choose: (id) => (app.at.block.value = app.at.block.value === id ? "" : id) }));
     if (kept) /** @type {HTMLElement | null} */ (drawing.querySelector(`[data-block="${kept}"]`))?.focus();
     said.textContent = `${now.name}: ${short(now.parameters)} parameters; ${now.encoder_layers} encoder and ${now.decoder_layers} decoder layers, ${now.heads} heads of width ${now.d_k}, words as vectors of ${now.d_model} numbers. ${NORMS[now.norm]}`;
@@ -53,6 +53,9 @@ function unasked() {
     h("p", {}, "Neighbours of a word, one word in two sentences, words without positions, how long positions last, attention beside other mixers: these ask the model itself. Open it with ", h("code", {}, "regard explore MODEL"), "."));
 }
 
+/** What is subtracted from what is shown, or nothing. @param {App} app */
+const before = (app) => (app.at.show.value === "difference" && app.b.value ? app.a.value : null);
+
 /** @param {App} app */
 function whose(app) {
   const text = h("p", { class: "faint" });
@@ -61,7 +64,8 @@ function whose(app) {
     const token = app.at.token.value;
     const side = token.startsWith("s") ? trace?.source.tokens : trace?.target.tokens;
     const chosen = token && side ? side[Number(token.replace("s", ""))] : null;
-    text.textContent = `Beside each block, how long the vector is that enters it (grey) and what the block adds (coloured): ${!trace ? "once there is a sentence" : chosen ? `of ${quoted(shown(chosen))}, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
+    const long = before(app) ? "how much longer (+) or shorter (−) in B than in A is what enters it (above) and what it adds (below)" : "how long the vector is that enters it (grey) and what the block adds (coloured)";
+    text.textContent = `Beside each block, ${long}: ${!trace ? "once there is a sentence" : chosen ? `of ${quoted(shown(chosen))}, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.`;
   });
   return text;
 }
@@ -104,7 +108,14 @@ function guesses(app) {
     const places = token && !token.startsWith("s") ? [Number(token)] : trace.target.tokens.map((_, i) => i);
     const deep = trace.lens.length;
     const cells = places.map((t) => trace.lens.map((layer) => layer[t]).reverse());
-    const table = asTable({ rows: places.map((t) => shown(trace.target.tokens[t])), columns: Array.from({ length: deep }, (_, i) => `layer ${deep - i}`), corner: "written", values: (r, c) => `${cells[r][c].text.trim() || "␣"} ${fixed(cells[r][c].prob)}` }, "would say, and how surely");
+    const then = before(app)?.lens ?? [];
+    const values = (/** @type {number} */ r, /** @type {number} */ c) => {
+      const [now, was] = [cells[r][c], then[deep - 1 - c]?.[places[r]]];
+      const less = was?.id === now.id ? now.prob - was.prob : 0;
+      const sure = was?.id === now.id ? `${less > 0 ? "+" : ""}${fixed(less)}` : fixed(now.prob);
+      return `${now.text.trim() || "␣"} ${sure}${was && was.id !== now.id ? `, was ${was.text.trim() || "␣"}` : ""}`;
+    };
+    const table = asTable({ rows: places.map((t) => shown(trace.target.tokens[t])), columns: Array.from({ length: deep }, (_, i) => `layer ${deep - i}`), corner: "written", values }, then.length ? "would say in B, and how much more surely than in A" : "would say, and how surely");
     table.dataset.lens = "";
     fill(room, table);
     note.textContent = `The output matrix applied to every decoder layer, the last one first. ${places.length === 1 ? "Choose no token to see all." : ""}`;

@@ -178,7 +178,7 @@ function waves(shown, column) {
       return { ...size, paint: (surface, theme) => paintGraph(surface, { ...graph, lines: [{ points: fine, colour: theme.accent, width: 1.5 }, { points: dots, colour: theme.accent, dots: true, width: 0 }] }, size, theme) };
     },
   });
-  return h("section", { "aria-label": "one dimension" }, h("h2", {}, "One dimension is a wave"), said, view);
+  return h("section", { "aria-label": "one dimension" }, h("h2", {}, "One dimension"), said, view);
 }
 
 /** @param {{ readonly value: Shown }} shown @param {{ value: [number, number] }} pair */

@@ -125,7 +125,7 @@ function soFar(app) {
     const read = ["<s>", ...tokens.slice(0, -1).map(shown)];
     const seen = training ? tokens.length : t + 1;
     const line = (/** @type {string} */ which, /** @type {string[]} */ texts) =>
-      h("div", { class: "side" }, h("span", { class: "which" }, which), h("span", { class: "tokens" }, texts.slice(0, seen).map((text, i) => chip(text, i === t, /^<\/?s>$/.test(text)))));
+      h("div", { class: "side" }, h("span", { class: "which" }, which), h("span", { class: "tokens", tabindex: 0, role: "group", "aria-label": which }, texts.slice(0, seen).map((text, i) => chip(text, i === t, /^<\/?s>$/.test(text)))));
     fill(
       box,
       line("in", read),
@@ -258,7 +258,7 @@ function layerByLayer(app) {
     fill(
       box,
       h("p", { class: "faint" }, "What each decoder layer would write if it were the last: the output projection applied to it."),
-      h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body))),
+      h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "guesses of the layers" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body))),
       h("p", { class: "facts" }, decided
         ? `${quoted(shown(taken))} is decided in layer ${decided}.`
         : `The last layer's likeliest token is another; the search took ${quoted(shown(taken))} for what follows it.`),

@@ -359,8 +359,7 @@ function told(app, now, step, hard) {
     case 3:
       return { text: `The score of a word is the dot product of q with its key: dimension by dimension multiplied, and all products added. Keys that point where q points score high${kind === "cross" ? "" : "; the word is scored against itself, too"}.`, formula: `q · k = q₁k₁ + q₂k₂ + … + q${sub(dk - 1)}k${sub(dk - 1)}`, code: "model/attention.py, attention_weights" };
     case 4:
-      return { text: now.divisor === 1 ? `This example leaves the division out: the scores stay as they are. Tick “divide by √dₖ” to see what it changes: without it the softmax lies nearly all on one word (spread ${fixed(spread(plain))}).`
-        : `Divide by √${dk} = ${root}: sums of ${dk} products grow with √${dk}, and the softmax of large numbers puts all on one word and then hardly learns. Here: spread of the weights ${fixed(spread(now.weights))} with the division, ${fixed(spread(plain))} without (0 all on one, 1 all alike).`, formula: "q · k / √dₖ", code: "model/attention.py, attention_weights" };
+      return { text: divided(now, dk, example, plain), formula: Math.abs(now.divisor - Math.sqrt(dk)) < 1e-3 ? "q · k / √dₖ" : now.divisor === 1 ? "q · k" : `q · k / ${root}`, code: "model/attention.py, attention_weights" };
     case 5:
       return { text: seen < now.keys.length ? (kind === "decoder" ? `Later words are not written yet when this one is read: their score becomes −∞, so that their weight is exactly 0. ${seen} of ${now.keys.length} may be seen.` : `Hidden source words get −∞, so that their weight is exactly 0. ${seen} of ${now.keys.length} may be seen.`)
         : kind === "decoder" ? "Later words would get −∞ here; this is the last one, and sees all." : "Nothing is hidden here: every word may be seen. In the decoder’s own attention later words get −∞.", formula: "score + M,  M = 0 where seen, −∞ where not", code: "model/visible.py" };
@@ -370,4 +369,14 @@ function told(app, now, step, hard) {
       return { text: hard ? `A look-up takes one value, that of the best key, ${quoted(now.keys[best])}, and nothing of the others; it could not be learned by gradients. It would give nearly the same here if the two point alike: cosine with the weighted sum ${fixed(cosine(now.v[best], now.z), 3)}.`
         : `Every value times its weight, and all of them added, is z: what ${quoted(now.query)} takes from the words it looked at. Weights say where, values say what. Then the same for the next word, until the sentence ends.`, formula: hard ? "z = v of the best key" : "z = Σ weightⱼ vⱼ", code: "model/attention.py, attention" };
   }
+}
+
+/** What is said of the division. @param {Shown} now @param {number} dk @param {boolean} example @param {number[]} plain the weights without it */
+function divided(now, dk, example, plain) {
+  const usual = `√${dk} = ${fixed(Math.sqrt(dk))}`;
+  const why = `sums of ${dk} products grow with √${dk}, and the softmax of large numbers puts all on one word and then hardly learns`;
+  const here = `Here: spread of the weights ${fixed(spread(now.weights))} with the division, ${fixed(spread(plain))} without (0 all on one, 1 all alike).`;
+  if (Math.abs(now.divisor - Math.sqrt(dk)) < 1e-3) return `Divide by ${usual}: ${why}. ${here}`;
+  if (example) return `This example leaves the division out: the scores stay as they are. Tick “divide by √dₖ” to see what it changes: without it the weights are spread ${fixed(spread(now.weights))} (0 all on one word, 1 all alike).`;
+  return `This model divides by ${fixed(now.divisor)}; usual is ${usual}, because ${why}. ${here}`;
 }

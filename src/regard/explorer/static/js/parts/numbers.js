@@ -9,7 +9,7 @@ import { dot, times, walk, WORKED } from "regard/walk.js";
 /** @typedef {import("regard/draw/board.js").Numbers} Numbers */
 /** @typedef {{ name: string, values: number[], tone: "query" | "key" | "value" | "ink" | Kind }} Strip */
 /**
- * @typedef {Numbers & { divisor: number, predicts: string | null, after: Strip[], scores: Matrix | null,
+ * @typedef {Numbers & { after: Strip[], scores: Matrix | null,
  *   weightRows: Matrix | null, rows: string[], position: number, hidden: (row: number, key: number) => boolean }} Shown
  */
 
@@ -26,7 +26,6 @@ export function fromServer(steps, trace) {
     ...steps,
     query: named.rows[steps.position],
     keys: named.columns,
-    predicts: steps.tokens.predicts,
     divisor: 1 / steps.scale,
     after: afterwards(steps),
     scores: steps.scores ? slice(unpack(steps.scores)) : null,
@@ -63,7 +62,6 @@ export function fromFile(trace, kind, layer, head, position) {
     v,
     ...walk(q[position], k, v, divisor, (key) => hidden(position, key)),
     divisor,
-    predicts: null,
     after: [],
     scores: { rows: q.length, columns: k.length, values },
     weightRows: slice(unpack(trace.attention[kind]), layer - 1, head - 1),
@@ -87,7 +85,7 @@ export function fromExample(position, divide) {
   const matrix = (/** @type {"scaled" | "weights"} */ name) => ({ rows: 3, columns: 3, values: Float32Array.from(walks.flatMap((each) => each[name])) });
   return {
     query: rows[position], keys: rows, x: WORKED.x[position], q: q[position], k, v, ...walks[position], divisor,
-    predicts: null, after: [], scores: matrix("scaled"), weightRows: matrix("weights"), rows, position, hidden: () => false,
+    after: [], scores: matrix("scaled"), weightRows: matrix("weights"), rows, position, hidden: () => false,
   };
 }
 

@@ -5,6 +5,7 @@ import { s } from "regard/dom.js";
 import { clip } from "regard/draw/matrix.js";
 import { column } from "regard/draw/stack.js";
 import { fixed, short } from "regard/numbers.js";
+import { change, css } from "regard/theme.js";
 
 /** @typedef {import("regard/types").Block} Block */
 /** @typedef {import("regard/types").Model} Model */
@@ -17,6 +18,7 @@ import { fixed, short } from "regard/numbers.js";
  * @property {Model} model
  * @property {Block[]} blocks
  * @property {Trace | null} trace
+ * @property {Trace | null} before what to subtract, or nothing
  * @property {string} token as the choices have it: s3, 2, or none
  * @property {string} chosen the block's id
  * @property {(id: string) => void} choose
@@ -74,7 +76,7 @@ function drawn(asked, name, column, x, down) {
   const line = { stroke: on ? theme.accent : theme.faint, "stroke-width": on ? 3.5 : 1.2, fill: "none" };
   const middle = x + WIDE / 2;
   const one = on ? Number(token.replace("s", "")) : null;
-  const most = Math.max(1e-9, ...asked.blocks.map((block) => trace && block.stack === name && lengths(trace, block, one)).flatMap((found) => (found ? [found.enters, found.adds] : [])));
+  const most = Math.max(1e-9, ...asked.blocks.map((block) => block.stack === name && measured(asked, block, one)).flatMap((found) => (found ? [found.enters, found.adds].map(Math.abs) : [])));
   return s("g", {},
     s("path", { d: `M${middle} ${down(-14)}V${down(column.top - 6)}`, ...line, "data-path": on ? name : null }),
     column.frames.map(({ layer, y, height }) => s("g", {},
@@ -113,13 +115,23 @@ function box({ model, theme, choose }, block, x, y, height, chosen) {
     s("text", { x: x + WIDE - 8, y: y + 31, "text-anchor": "end", fill: theme.faint, "font-size": 11 }, size));
 }
 
+/** @param {Asked} asked @param {Block} block @param {number | null} one a difference, where there is something to subtract */
+function measured({ trace, before }, block, one) {
+  const now = trace && lengths(trace, block, one);
+  if (!now || !before) return now;
+  const then = lengths(before, block, one);
+  return then && { enters: now.enters - then.enters, adds: now.adds - then.adds };
+}
+
 /** What enters and what is added, as long as they are. @param {Asked} asked @param {Stack} name @param {import("regard/draw/stack.js").Item} item @param {number} x @param {number} y @param {number} most @param {number | null} one */
-function bars({ trace, theme }, name, { block }, x, y, most, one) {
-  const found = trace && lengths(trace, block, one);
-  if (!found) return [];
+function bars(asked, name, { block }, x, y, most, one) {
+  const { theme, before } = asked;
+  const found = measured(asked, block, one);
+  if (!found || Number.isNaN(found.adds)) return [];
   const rows = /** @type {[number, string, string][]} */ (block.which === "embedding" ? [[found.adds, theme[name], "adds"]] : [[found.enters, theme.faint, "enters"], [found.adds, block.which === "cross" ? theme.cross : theme[name], "adds"]]);
+  const text = (/** @type {number} */ value, /** @type {number} */ digits) => (before && value > 0 ? "+" : "") + fixed(value, digits);
   return rows.map(([value, fill, what], i) => s("g", { "data-bar": `${block.id} ${what}` },
-    s("title", {}, `${what}: ${fixed(value, 2)}`),
-    s("rect", { x, y: y + 6 + 15 * i, width: Math.max(1, ((BARS - 48) * value) / most), height: 9, rx: 2, fill }),
-    s("text", { x: x + BARS - 44 + 2, y: y + 14 + 15 * i, fill: theme.ink, "font-size": 11 }, fixed(value, 1))));
+    s("title", {}, `${what}: ${text(value, 2)}`),
+    s("rect", { x, y: y + 6 + 15 * i, width: Math.max(1, ((BARS - 48) * Math.abs(value)) / most), height: 9, rx: 2, fill: before ? css(change(theme, Math.sign(value) * 0.7)) : fill }),
+    s("text", { x: x + BARS - 44 + 2, y: y + 14 + 15 * i, fill: theme.ink, "font-size": 11 }, text(value, before ? 2 : 1))));
 }
