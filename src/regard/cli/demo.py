@@ -134,7 +134,7 @@ def _show(out: Path, console: "Console") -> None:
     for i in range(0, len(sources), len(sources) // SHOWN):  # Jane is the first
         console.print(f"  {sources[i]}\n    {found[i]}")
     folder, page = shlex.quote(str(out)), out / PAGE
-    translator.trace(sources[0], qkv=True).save(page)
+    translator.trace(sources[0]).save(page)
     console.print(
         f"\nOpen {page} in a browser to look inside the first of them; it needs no network:\n"
         f"  {page.resolve().as_uri()}\n"

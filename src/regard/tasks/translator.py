@@ -146,13 +146,14 @@ class Translator:
         target: str | Sequence[int] | None = None,
         interventions: "Sequence[Intervention]" = (),
         max_tokens: int = MAX_TRACE_TOKENS,
-        qkv: bool = False,
+        qkv: bool = True,
     ) -> "Trace":
         """One translation and all that produced it: attention, candidates, the beam; docs/trace.md.
 
         It may be told how to begin (`prefix`), or be given whole (`target`), as text or as token ids,
         and the model may be changed (`interventions`). Whatever the engine, the torch model is looked
-        into, in fp32.
+        into, in fp32. Without `qkv`, the queries, keys and values, it is smaller, and a page of it
+        cannot walk through the seven steps.
         """
         _refuse_no_texts([text])
         tracer = self.tracer

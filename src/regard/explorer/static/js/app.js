@@ -23,7 +23,7 @@ export const PLAIN = { beam: 4, alpha: 0.6, top_k: 10, prefix: [], target: null,
  */
 export function makeApp(source, info, trace, view) {
   const at = choices(view);
-  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, text: info?.example ?? "" }));
+  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, ...info?.search, text: info?.example ?? "" }));
   const a = signal(trace);
   const b = signal(/** @type {Trace | null} */ (null));
   const app = {

@@ -129,6 +129,8 @@ export interface Info {
   languages: { source: string | null; target: string | null };
   limits: { max_trace_tokens: number };
   example: string;
+  /** How a sentence is searched for when the page does not say. */
+  search: { beam: number; alpha: number };
   run: null | { id: string; name: string; checkpoints: { step: number; best: boolean }[] };
   /** Other runs, to compare the curves with. */
   others?: { id: string; name: string }[];
