@@ -49,8 +49,12 @@ def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator)
     t = next(t for t, token in enumerate(trace["target"]["tokens"]) if token["word"] == 2)
     for row, candidate in zip(offered.all(), trace["steps"][t]["top"], strict=True):
         assert row.locator(".number").inner_text() == f"{math.exp(candidate['logprob']):.3f}"
-    chosen = next(each for each in trace["steps"][t]["top"][1:] if each["id"] > 2)
-    page.locator(".panel button.candidate").filter(has_text=chosen["text"]).first.click()
+    taken = trace["target"]["tokens"][t]["id"]
+    others = [
+        (i, each) for i, each in enumerate(trace["steps"][t]["top"]) if each["id"] not in (0, 1, 2, taken)
+    ]
+    place, chosen = others[0]
+    offered.nth(place).click()
     page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
     prefix = [token["id"] for token in trace["target"]["tokens"][:t]] + [chosen["id"]]
     now = shown_trace(page)
@@ -108,17 +112,27 @@ def test_a_text_too_long_to_be_looked_into_is_translated_all_the_same(page):
     page.watched.errors.clear()
 
 
-def test_the_n_best_stand_below_with_what_they_are_behind(page, translator):
+def test_the_n_best_stand_below_with_what_they_are_behind(page):
     open_page(page, "#/translate")
-    beam = translator.trace(SENTENCE).beam
-    scores = [beam.nodes[each.node].score for each in beam.finished][:4]
-    rows = page.locator(".n-best li")
-    assert rows.count() == len(scores) > 1
-    for row, score in zip(rows.all(), scores, strict=True):
-        shown = [
-            float(number.replace("−", "-")) for number in row.locator(".number").all_inner_texts() if number
-        ]
-        assert shown == pytest.approx([score, score - scores[0]][: len(shown)], abs=2e-3)
+    beam = shown_trace(page)["beam"]
+    best, other = beam["nodes"][beam["finished"][0]["node"]], beam["nodes"][1]
+    page.evaluate(
+        """nodes => {
+          const trace = regard.app.a.value;
+          const finished = nodes.map((node, rank) => ({ node, rank }));
+          regard.app.a.value = { ...trace, beam: { ...trace.beam, finished } };
+        }""",
+        [best["id"], other["id"]],
+    )
+    page.wait_for_function("() => document.querySelectorAll('.n-best li').length === 2")
+    first, second = page.locator(".n-best li").all()
+    assert first.inner_text().startswith(copied(SENTENCE))
+    assert second.inner_text().startswith(other["text"])
+    shown = [
+        float(text.replace("−", "-")) for text in page.locator(".n-best .number").all_inner_texts() if text
+    ]
+    behind = other["score"] - best["score"]
+    assert shown == pytest.approx([best["score"], other["score"], behind], abs=1e-3)
 
 
 def test_text_is_cut_into_words_and_where_there_are_none_into_tokens(page):
