@@ -40,7 +40,7 @@ START = """<script>
   map.textContent = await new Response(stream).text();
   document.head.append(map);
   await import("{first}");
-}})();
+}})().catch((problem) => (document.body.textContent = `This page needs a newer browser (${{problem.message}}).`));
 </script>"""
 """Modules travel compressed, as an import map of data: URLs: a notebook keeps every page that it shows."""
 
@@ -67,8 +67,7 @@ def document(trace: Trace, view: str = "#/attention", most: int = MOST) -> str:
         trace = replace(trace, omitted=(*trace.omitted, "qkv"))
     page = _page()
     said = fitted(trace, _layer(trace, view), most - len(page)).to_json()
-    shown = f"{_data('regard-trace', said)}\n{_text('regard-view', view)}\n{PLACE}"
-    return page.replace(PLACE, shown, 1)
+    return page.replace(PLACE, f"{_data('regard-trace', said)}\n{_text('regard-view', view)}", 1)
 
 
 def frame(trace: Trace, view: str, height: int) -> Frame:
@@ -91,8 +90,8 @@ def _layer(trace: Trace, view: str) -> int:
     return int(given[1]) if given else last - 1 if last > 2 else last
 
 
-PLACE = "</head>"
-"""Before it goes what the page shows."""
+PLACE = "<!-- what the page shows -->"
+"""Before the script that starts it: a browser runs that as soon as it has read it, and no further."""
 
 
 def _page() -> str:
@@ -110,7 +109,7 @@ def _page() -> str:
     page = (static / "index.html").read_text("utf-8")
     page = re.sub(r"(<head>)", lambda found: f"{found[1]}\n{policy}", page, count=1)
     page = STYLE.sub(lambda found: f"<style>\n{(static / found[1]).read_text('utf-8')}</style>", page)
-    page = MODULE.sub(lambda found: carried + START.format(first=found[1]), page)
+    page = MODULE.sub(lambda found: f"{PLACE}\n{carried}{START.format(first=found[1])}", page)
     return IMPORT_MAP.sub("", page)
 
 

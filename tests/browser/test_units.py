@@ -1,0 +1,116 @@
+"""The page's own arithmetic and painters, one by one."""
+
+import numpy as np
+import pytest
+
+from browser.looking import open_page
+from regard.trace.pack import pack
+
+
+@pytest.fixture
+def js(page):
+    """Runs a function that is given the modules it names, as text, and an argument."""
+    open_page(page)
+
+    def run(code, given=None):
+        return page.evaluate(f"async (given) => {{ {code} }}", given)
+
+    return run
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("u8", 2e-3), ("u16", 1e-5), ("f16", 5e-4), ("f32", 0)])
+def test_a_pack_comes_back_as_it_went(js, dtype, error):
+    array = np.random.default_rng(0).random((2, 3, 4)).astype(np.float32)
+    found = js(
+        """const { unpack } = await import("regard/trace.js");
+        const { data, shape } = unpack(given);
+        return { data: Array.from(data), shape };""",
+        pack(array, dtype),
+    )
+    assert found["shape"] == [2, 3, 4]
+    np.testing.assert_allclose(np.reshape(found["data"], (2, 3, 4)), array, atol=error)
+
+
+def test_half_floats_of_every_kind_are_read(js):
+    array = np.array([0, -0.5, 6e-8, 65504, -2048.5, 1e-4], np.float32)
+    found = js(
+        'return Array.from((await import("regard/trace.js")).unpack(given).data)',
+        pack(array[None], "f16"),
+    )
+    np.testing.assert_array_equal(np.float32(found), np.float16(array).astype(np.float32))
+
+
+def test_the_fewest_weights_that_reach_a_share_stay(js):
+    found = js("""const { topMass } = await import("regard/trace.js");
+        const values = Float32Array.from([0.5, 0.3, 0.2, 0.1, 0.1, 0.8]);
+        return Array.from(topMass({ rows: 2, columns: 3, values }, 0.75).values);""")
+    np.testing.assert_allclose(found, [0.5, 0.3, 0, 0, 0, 0.8], atol=1e-6)
+
+
+def test_words_sum_columns_and_average_rows(js):
+    found = js("""const { gathered } = await import("regard/trace.js");
+        const values = Float32Array.from([0.1, 0.2, 0.7, 0.3, 0.3, 0.4]);
+        const label = (...tokens) => ({ text: "", tokens, special: false });
+        const matrix = { rows: 2, columns: 3, values };
+        return Array.from(gathered(matrix, [label(0, 1)], [label(0), label(1, 2)]).values);""")
+    np.testing.assert_allclose(found, [0.2, 0.8], atol=1e-6)
+
+
+def test_entropy_is_0_at_one_place_and_1_everywhere_alike(js):
+    found = js("""const { entropy } = await import("regard/trace.js");
+        const row = (values) => ({ rows: 1, columns: values.length, values: Float32Array.from(values) });
+        const of = (...values) => entropy(row(values));
+        return [of(1, 0, 0, 0), of(0.25, 0.25, 0.25, 0.25), of(0.251, 0.251, 0.251, 0.251)];""")
+    assert found == pytest.approx([0, 1, 1], abs=1e-6)
+
+
+def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
+    found = js("""const { paint, place } = await import("regard/draw/matrix.js");
+        const { theme, weight, css } = await import("regard/theme.js");
+        const calls = [];
+        const surface = new Proxy({}, { get: (_, name) => (...all) => calls.push([name, ...all]) });
+        const values = Float32Array.from([1, 0, 0.25, 0.75]);
+        const picture = { matrix: { rows: 2, columns: 2, values },
+          rows: ["<s> → a", "a → b"], columns: ["<s>", "a"], hidden: (row, column) => column > row };
+        const at = place(picture, 600);
+        paint(surface, picture, at, theme.value);
+        const cells = calls.filter(([name, , , , , how]) => name === "rect" && how.fill);
+        return { texts: calls.filter(([name]) => name === "text").map((call) => call[3]),
+          last: cells.at(-1), expected: css(weight(theme.value, 0.75)), at,
+          hatched: calls.filter(([name]) => name === "hatch") };""")
+    assert found["texts"] == ["<s> → a", "a → b", "<s>", "a"]
+    at, (_, x, y, *_, how) = found["at"], found["last"]
+    assert (x, y) == (at["left"] + at["cell"], at["top"] + at["cell"])
+    assert how["fill"] == found["expected"]
+    [(_, x, y, width, _, _)] = found["hatched"]
+    assert (x, y, width) == (at["left"] + at["cell"], at["top"], at["cell"])
+
+
+def test_a_figure_escapes_the_words_it_shows(js):
+    found = js("""const { svgSurface } = await import("regard/draw/surface.js");
+        const surface = svgSurface(10, 10, "#fff");
+        surface.text(1, 1, '<script>&"\\u0000', {});
+        const parsed = new DOMParser().parseFromString(surface.toString(), "image/svg+xml");
+        return [parsed.querySelector("parsererror") === null, parsed.querySelector("text").textContent];""")
+    assert found == [True, '<script>&"�']
+
+
+def test_an_effect_runs_once_a_frame_and_never_after_its_end(js):
+    found = js("""const { computed, effect, signal } = await import("regard/signals.js");
+        const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
+        const [a, b, seen] = [signal(1), signal(2), []];
+        const sum = computed(() => a.value + b.value);
+        const end = effect(() => seen.push(sum.value));
+        a.value = 10; b.value = 20;
+        await frame();
+        end();
+        a.value = 100;
+        await frame();
+        return seen;""")
+    assert found == [3, 30]
+
+
+def test_a_table_as_csv_keeps_commas_quotes_and_lines(js):
+    found = js("""const { csv } = await import("regard/parts/take.js");
+        return csv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
+    assert found == 'c,"x\ny"\r\n"a,""b""",1.5\r\n'
