@@ -105,3 +105,59 @@ def test_a_figure_to_take_away_has_the_words_as_text(page):
     content = download.value.path().read_text(encoding="utf-8")
     assert content.startswith("<svg")
     assert all(f">{word}</text>" in content for word in SENTENCE.split())
+
+
+def test_the_row_that_is_locked_is_the_one_that_was_pressed_also_in_whole_words(page):
+    open_page(page, "#/attention?kind=encoder&layer=1&head=1&plain=1")
+    page.locator(".matrix").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('.told').textContent.includes('looks at')")
+    locked = page.evaluate("() => regard.app.at.rows.value")
+    rows, _, _ = table(page)
+    shown = page.evaluate("() => regard.app.trace.value.source.tokens.map((token) => token.text.trim())")
+    assert [shown[token] for token in locked] == [rows[1]]
+
+
+def test_a_box_that_is_ticked_by_keyboard_keeps_the_focus(page):
+    open_page(page, "#/attention?kind=cross")
+    page.get_by_label("whole words").focus()
+    page.keyboard.press("Space")
+    page.wait_for_function("() => location.hash.includes('words=1')")
+    assert page.evaluate("() => document.activeElement.closest('label').textContent") == "whole words"
+
+
+def test_times_the_norms_of_all_heads_is_the_mean_over_heads(page, translator):
+    trace = translator.trace(SENTENCE)
+    open_page(page, "#/attention?kind=cross&layer=2&norms=1")
+    _, _, shown = table(page)
+    each = trace.attention["cross"][1] * trace.value_norm["cross"][1][:, None, :]
+    expected = (each / each.sum(axis=2, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(shown.astype(float), expected, atol=5e-4)
+
+
+def test_entropy_beside_the_matrix_is_the_head_s(page, translator):
+    trace = translator.trace(SENTENCE)
+    open_page(page, "#/attention?kind=decoder&layer=2&head=3")
+    facts = trace.heads["decoder"][1][2]
+    said = page.locator(".told").first.inner_text()
+    assert f"entropy {facts.entropy:.2f}" in said
+    assert f"entropy {facts.entropy:.2f}" in page.locator(".facts").first.inner_text()
+
+
+def test_turning_pages_leaves_nothing_behind(page):
+    """What a page had is gone with it: the tenth tour leaves as many listeners as the second."""
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable")
+    open_page(page)
+
+    def tour():
+        for name in ("attention", "steps", "search", "model", "positions", "translate"):
+            page.evaluate("name => { regard.app.at.page.value = name }", name)
+            page.wait_for_timeout(60)
+        client.send("HeapProfiler.collectGarbage")
+        found = {each["name"]: each["value"] for each in client.send("Performance.getMetrics")["metrics"]}
+        return found["JSEventListeners"]
+
+    counts = [tour() for _ in range(6)]
+    assert counts[-1] <= counts[1] * 1.2

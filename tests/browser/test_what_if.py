@@ -167,3 +167,26 @@ def test_the_slider_runs_the_sentence_with_another_checkpoint(page, run):
     early = Translator.load(run / f"step-{steps[0]:06}", "cpu", "torch").trace(SENTENCE)
     shown = page.evaluate("() => [regard.app.a.value.target.text, regard.app.a.value.target.logprob]")
     assert shown == [early.target.text, pytest.approx(early.target.logprob, abs=1e-3)]
+
+
+def test_what_is_asked_about_a_checkpoint_is_asked_of_that_checkpoint(page):
+    open_page(page)
+    slider = page.get_by_role("slider", name="checkpoint")
+    slider.focus()
+    slider.press("Home")
+    page.wait_for_function("() => regard.app.request.value.step && !regard.app.busy.value")
+    step = page.evaluate("() => regard.app.request.value.step")
+    for name in ("steps", "model"):
+        with page.expect_request(lambda request: "/api/s" in request.url) as asked:
+            page.evaluate("name => { regard.app.at.page.value = name }", name)
+        assert asked.value.post_data_json["request"]["step"] == step
+
+
+def test_a_hidden_word_is_masked_where_it_would_be_looked_at(page):
+    open_page(page, "#/attention?kind=cross&layer=1&head=1")
+    page.evaluate("() => { regard.app.whatIf.change({ hidden: [1] }); regard.app.whatIf.run() }")
+    page.wait_for_function(CHANGED)
+    page.wait_for_function("() => regard.app.at.show.value === 'b'")
+    page.locator("section[data-kind] [data-key=t]").click()
+    row = page.locator("section[data-kind] tbody tr").first.locator("td").all_inner_texts()
+    assert [place for place, cell in enumerate(row) if cell == "masked"] == [1]

@@ -1,6 +1,7 @@
 // What every page shares: the choices, the translation that is looked at, and the one it is compared with.
 
 import { computed, effect, signal } from "regard/signals.js";
+import { traced } from "regard/source.js";
 import { choices } from "regard/state.js";
 import { attention, difference } from "regard/trace.js";
 import { makeWhatIf } from "regard/what_if.js";
@@ -76,8 +77,7 @@ function follow(app, source) {
     under = new AbortController();
     const mine = under;
     app.busy.value = true;
-    source
-      .ask("trace", request, mine.signal)
+    traced(source, request, mine.signal)
       .then((trace) => {
         if (app.a.peek()) app.at.node.value = 0;
         app.a.value = trace;
@@ -153,3 +153,6 @@ export function looks(app, kind, layer, head) {
 /** @param {Kind} kind */
 export const kindName = (kind) =>
   ({ encoder: "Encoder", decoder: "Decoder, masked", cross: "Cross" })[kind];
+
+/** What heads matter was measured with A, and says nothing of B. @param {App} app @returns {Map<string, number>} */
+export const measuredHere = (app) => (app.trace.value === app.a.value ? app.matters.value : new Map());

@@ -1,5 +1,7 @@
 // Elements from plain values. Text becomes text nodes, never markup.
 
+import { effect } from "regard/signals.js";
+
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
@@ -31,13 +33,18 @@ export function s(tag, attributes = {}, ...children) {
   return element;
 }
 
+const REACHED = "button, input, select, textarea, a[href], [tabindex]";
+
 /**
- * Another content for an element.
+ * Another content for an element; who had the focus inside keeps it, in the same place.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
 export function fill(element, ...children) {
+  const inside = element.contains(document.activeElement);
+  const place = inside ? [...element.querySelectorAll(REACHED)].indexOf(/** @type {Element} */ (document.activeElement)) : -1;
   element.replaceChildren(...nodes(children));
+  if (place >= 0) /** @type {HTMLElement | undefined} */ (element.querySelectorAll(REACHED)[place])?.focus({ preventScroll: true });
 }
 
 /**
@@ -146,4 +153,20 @@ export function pick(label, options, value, change) {
   );
   list.value = value;
   return h("label", { class: "pick" }, h("span", {}, label), list);
+}
+
+/**
+ * The box, list or slider inside an element shows a value as it changes; it is never made anew, so it keeps the focus.
+ * @param {HTMLElement} element
+ * @param {() => boolean | number | string} value
+ * @returns {HTMLElement} the element itself
+ */
+export function follow(element, value) {
+  const input = /** @type {HTMLInputElement} */ (element.querySelector("input, select"));
+  effect(() => {
+    const now = value();
+    if (typeof now === "boolean") input.checked = now;
+    else if (input.value !== String(now)) input.value = String(now);
+  });
+  return element;
 }

@@ -55,6 +55,10 @@ export function computed(make) {
       for (const reader of [...readers]) reader.wake();
     },
   };
+  owned?.push(() => {
+    forget(self); // else the signals that it read would keep it, and the page it belongs to
+    stale = true;
+  });
   return {
     get value() {
       note(readers);
@@ -68,19 +72,30 @@ export function computed(make) {
 }
 
 /**
- * Runs now, and once in the next frame after anything that it read has changed.
+ * Runs now, and once in the next frame after anything that it read has changed; what began in it ends before.
  * @param {() => void} run
  * @returns {() => void} ends it
  */
 export function effect(run) {
   let over = false;
+  /** @type {(() => void)[]} */
+  const begun = [];
   const again = () => {
-    if (!over) read(self, run);
+    if (over) return;
+    begun.splice(0).forEach((stop) => stop());
+    const before = owned;
+    owned = begun;
+    try {
+      read(self, run);
+    } finally {
+      owned = before;
+    }
   };
   /** @type {Reader} */
   const self = { sources: new Set(), wake: () => schedule(again) };
   const end = () => {
     over = true;
+    begun.splice(0).forEach((stop) => stop());
     forget(self);
   };
   owned?.push(end);

@@ -23,6 +23,24 @@ export class Refused extends Error {
  * @property {(route: string, body: object, each: (row: any) => void, signal?: AbortSignal) => Promise<void>} stream
  */
 
+/** @type {WeakMap<Trace, number | null>} which checkpoint made it; a trace itself does not say */
+const checkpoints = new WeakMap();
+
+/**
+ * @param {Source} source
+ * @param {Request} request
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Trace>}
+ */
+export async function traced(source, request, signal) {
+  const trace = await source.ask("trace", request, signal);
+  checkpoints.set(trace, request.step ?? null);
+  return trace;
+}
+
+/** What was asked to get a trace, so that more can be asked about it. @param {Trace} trace @returns {Request} */
+export const asked = (trace) => ({ ...trace.request, step: checkpoints.get(trace) ?? null });
+
 /** The translation that is in the page itself, or null. @returns {Trace | null} */
 export function baked() {
   const element = document.getElementById("regard-trace");
@@ -53,7 +71,11 @@ export const server = {
       const { done, value } = await reader.read();
       const lines = (rest + (value ?? "")).split("\n");
       rest = lines.pop() ?? "";
-      lines.filter(Boolean).forEach((line) => each(JSON.parse(line)));
+      for (const line of lines.filter(Boolean)) {
+        const row = JSON.parse(line);
+        if (row.error) throw new Refused(row.error.message, row.error.code);
+        each(row);
+      }
       if (done) return;
     }
   },

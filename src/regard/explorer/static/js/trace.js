@@ -161,16 +161,38 @@ export function topMass(matrix, share) {
   return { ...matrix, values };
 }
 
-/** @param {Matrix} matrix @returns {number} of the rows, on average: 0 looks at one place, 1 everywhere alike */
-export function entropy(matrix) {
-  let sum = 0;
+/**
+ * Of the rows, on average: 0 looks at one place, 1 everywhere alike. A row that may see one place only is not asked.
+ * @param {Matrix} matrix
+ * @param {(row: number, column: number) => boolean} [hidden]
+ * @returns {number}
+ */
+export function entropy(matrix, hidden) {
+  let [sum, asked] = [0, 0];
   for (let row = 0; row < matrix.rows; row++) {
     const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
+    let free = 0;
+    for (let column = 0; column < matrix.columns; column++) free += hidden?.(row, column) ? 0 : 1;
+    if (free < 2) continue;
     const whole = part.reduce((a, b) => a + b, 0); // nearly 1: weights travel in few bits
-    const seen = part.filter((value) => value > 0);
-    if (seen.length > 1) sum -= seen.reduce((a, p) => a + (p / whole) * Math.log(p / whole), 0) / Math.log(matrix.columns);
+    sum -= part.reduce((a, p) => a + (p > 0 ? (p / whole) * Math.log(p / whole) : 0), 0) / Math.log(free);
+    asked++;
   }
-  return sum / Math.max(1, matrix.rows);
+  return sum / Math.max(1, asked);
+}
+
+/**
+ * Which cells are masked: later words for the decoder, and source words that are hidden; undefined where none is.
+ * @param {Trace} trace
+ * @param {Kind} kind
+ * @param {Label[]} rows
+ * @param {Label[]} columns
+ * @returns {((row: number, column: number) => boolean) | undefined}
+ */
+export function hiddenCells(trace, kind, rows, columns) {
+  if (kind === "decoder") return (r, c) => columns[c].tokens[0] > Math.max(...rows[r].tokens);
+  const gone = new Set(trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : [])));
+  return gone.size ? (_, c) => columns[c].tokens.every((token) => gone.has(token)) : undefined;
 }
 
 const MARKS = { bos: "<s>", eos: "</s>", unk: "<unk>", pad: "<pad>" };
@@ -252,9 +274,10 @@ const FAINT = 0.15;
  * In words what a matrix shows, for those who do not see it.
  * @param {Matrix} matrix
  * @param {Label[]} columns
+ * @param {(row: number, column: number) => boolean} [hidden]
  */
-export function summary(matrix, columns) {
-  const spread = entropy(matrix);
+export function summary(matrix, columns, hidden) {
+  const spread = entropy(matrix, hidden);
   const mass = columns.map((_, c) => {
     let sum = 0;
     for (let row = 0; row < matrix.rows; row++) sum += matrix.values[row * matrix.columns + c];

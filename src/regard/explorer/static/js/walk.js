@@ -40,11 +40,10 @@ export function weighedSum(weights, values) {
   return Array.from(values[0], (_, i) => weights.reduce((sum, weight, j) => sum + weight * values[j][i], 0));
 }
 
-/** @param {number[]} weights 0: all on one, 1: on all alike */
-export function spread(weights) {
-  const seen = weights.filter((weight) => weight > 0);
-  if (seen.length < 2) return 0;
-  return -seen.reduce((sum, weight) => sum + weight * Math.log(weight), 0) / Math.log(seen.length);
+/** @param {number[]} weights @param {number} seen how many may be looked at @returns {number} 0: all on one, 1: on all alike */
+export function spread(weights, seen) {
+  if (seen < 2) return 0;
+  return -weights.reduce((sum, weight) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0) / Math.log(seen);
 }
 
 /**

@@ -1,6 +1,7 @@
 // What if something were different: what is changed, and the translation B that comes of it.
 
 import { effect, signal, untracked } from "regard/signals.js";
+import { traced } from "regard/source.js";
 import { shown } from "regard/trace.js";
 
 /** @template T @typedef {import("regard/signals.js").Signal<T>} Signal */
@@ -66,9 +67,9 @@ export function makeWhatIf(app, source) {
     wanted = true;
     whatIf.running.value = true;
     try {
-      const b = await source.ask("trace", asked, mine.signal);
+      const b = await traced(source, asked, mine.signal);
       const same = words(a).join() === words(b).join();
-      const read = same ? b : await source.ask("trace", { ...asked, prefix: [], target: words(a) }, mine.signal);
+      const read = same ? b : await traced(source, { ...asked, prefix: [], target: words(a) }, mine.signal);
       whatIf.delta.value = asked.interventions.length ? read.target.logprob - a.target.logprob : null;
       whatIf.problem.value = "";
       app.b.value = b;

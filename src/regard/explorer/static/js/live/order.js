@@ -4,14 +4,15 @@ import { fill, h, tick } from "regard/dom.js";
 import { paint, place } from "regard/draw/graph.js";
 import { fixed } from "regard/numbers.js";
 import { effect } from "regard/signals.js";
+import { asked } from "regard/source.js";
 import { following } from "regard/parts/following.js";
 import { painted } from "regard/parts/painted.js";
 import { question } from "regard/live/question.js";
 import { asTable } from "regard/parts/take.js";
 import { quoted } from "regard/units.js";
+import { interventions } from "regard/what_if.js";
 
 /** @typedef {import("regard/app.js").App} App */
-/** @typedef {import("regard/types").Request} Request */
 
 /** The words in two orders, with positions and without. @param {App} app */
 export function order(app) {
@@ -47,20 +48,10 @@ const said = (first) => first.flatMap(({ text, prob }, i) => [i ? " and " : "", 
 function without(app) {
   const box = h("div", {});
   const off = () => app.b.value?.request.interventions.some((each) => each.type === "positions") ?? false;
-  async function change(/** @type {boolean} */ on) {
-    const trace = app.a.value;
-    if (!on) {
-      app.at.show.value = "a";
-      app.b.value = null;
-    } else if (trace && app.source) {
-      const request = { ...trace.request, step: app.request.value.step ?? null, interventions: [...trace.request.interventions, { type: "positions" }] };
-      try {
-        app.b.value = await app.source.ask("trace", request);
-        app.at.show.value = "b";
-      } catch (problem) {
-        app.problem.value = /** @type {Error} */ (problem).message;
-      }
-    }
+  function change(/** @type {boolean} */ on) {
+    app.whatIf?.change({ positions: on });
+    if (on || interventions(/** @type {NonNullable<App["whatIf"]>} */ (app.whatIf).changes.peek()).length) app.whatIf?.run();
+    else app.whatIf?.clear();
   }
   effect(() => {
     const b = app.b.value;
@@ -72,7 +63,7 @@ function without(app) {
 
 /** How much of the positions is left after each sublayer. @param {App} app */
 export function survives(app) {
-  const { answer, problem } = following(app.source, () => (app.trace.value ? { route: "survives", body: { request: app.trace.value.request } } : null));
+  const { answer, problem } = following(app.source, () => (app.trace.value ? { route: "survives", body: { request: asked(app.trace.value) } } : null));
   const why = h("p", {});
   const view = painted({
     name: () => "how much of the positions survives",

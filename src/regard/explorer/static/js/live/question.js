@@ -31,7 +31,7 @@ export function question(app, { title, why, inputs, button, ask, show, also = []
     const mine = (under = new AbortController());
     press.setAttribute("aria-busy", "true");
     try {
-      found.value = await app.source?.ask(route, body, mine.signal);
+      found.value = await app.source?.ask(route, { ...body, step: app.request.peek().step ?? null }, mine.signal);
     } catch (problem) {
       const { name, message } = /** @type {Error} */ (problem);
       if (name !== "AbortError") fill(answer, h("p", { class: "problem", role: "alert" }, message));

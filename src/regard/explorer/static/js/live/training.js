@@ -28,7 +28,14 @@ export function training(app) {
   const sentences = h("div", {});
   const drawn = computed(() => charts(histories.map((history) => history.value), /** @type {Axis} */ (at.axis.value)));
 
+  const problem = signal("");
+  const alert = h("p", { class: "problem", role: "alert" });
+
   effect(() => axis.refresh());
+  effect(() => {
+    alert.textContent = problem.value;
+    alert.hidden = !problem.value;
+  });
   effect(() => {
     const known = histories.map((history) => history.value);
     fill(now, known.map((history) => h("p", { class: "facts" }, known.length > 1 ? `${history.name}: ` : "", standing(history))));
@@ -38,12 +45,13 @@ export function training(app) {
     "div",
     { class: "page" },
     h("h1", {}, `Training of ${runs.map((run) => run.name).join(", ")}`),
+    alert,
     now,
     h("div", { class: "bar" }, h("span", { class: "faint" }, "over"), axis),
     h("div", { class: "grid charts" }, NAMES.map((name) => chartView(() => drawn.value.find((chart) => chart.name === name)))),
     sentences,
   );
-  requestAnimationFrame(() => runs.forEach((run, i) => follow(app, page, run.id, histories[i])));
+  requestAnimationFrame(() => runs.forEach((run, i) => follow(app, page, run.id, histories[i], problem)));
   return page;
 }
 
@@ -53,8 +61,9 @@ export function training(app) {
  * @param {HTMLElement} page
  * @param {string} id
  * @param {import("regard/signals.js").Signal<History>} history
+ * @param {import("regard/signals.js").Signal<string>} problem
  */
-async function follow(app, page, id, history) {
+async function follow(app, page, id, history, problem) {
   for (let next = 0; page.isConnected; await new Promise((go) => setTimeout(go, EVERY))) {
     if (document.hidden) continue;
     try {
@@ -62,9 +71,9 @@ async function follow(app, page, id, history) {
       const before = answer.from < next ? begun(history.peek().name) : history.peek();
       if (answer.rows.length || answer.data) history.value = { ...added(before, answer.rows), data: answer.data ?? before.data };
       next = answer.next;
-      app.problem.value = "";
-    } catch (problem) {
-      app.problem.value = /** @type {Error} */ (problem).message;
+      problem.value = "";
+    } catch (error) {
+      problem.value = /** @type {Error} */ (error).message;
     }
   }
 }

@@ -1,9 +1,9 @@
 // Where every head looks: all of them small, one of them large.
 
-import { kindName, layers, looks } from "regard/app.js";
-import { choices, fill, h, pick, tick } from "regard/dom.js";
+import { kindName, layers, looks, measuredHere } from "regard/app.js";
+import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
 import { computed, effect } from "regard/signals.js";
-import { gathered, labels, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
+import { attention as weights, gathered, hiddenCells, labels, mean, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
 import { linesView } from "regard/parts/lines.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { overview } from "regard/parts/overview.js";
@@ -48,7 +48,7 @@ export function attention(app) {
       const locked = drawn.value?.locked ?? [];
       if (it && locked.length) return together(it.matrix, locked, it.rows, it.columns);
       if (it?.signed && it.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head became another";
-      return it && !it.signed ? summary(it.matrix, it.columns) : "what became more is one colour, what became less the other";
+      return it && !it.signed ? summary(it.matrix, it.columns, it.hidden) : "what became more is one colour, what became less the other";
     },
     tell: (row, column) => {
       const it = /** @type {NonNullable<ReturnType<typeof shown>>} */ (now.value);
@@ -56,7 +56,7 @@ export function attention(app) {
       const masked = it.hidden?.(row, column);
       return `${masked ? "masked" : value.toFixed(3)}  “${it.rows[row].text}” looks at “${it.columns[column].text}”`;
     },
-    lock: (rows) => (at.rows.value = rows),
+    lock: (rows) => (at.rows.value = rows.map((row) => now.value?.rows[row].tokens[0] ?? row)),
   });
   const lines = linesView({ app, shown: () => now.value });
   effect(() => fill(large, at.view.value === "lines" ? lines : matrix));
@@ -65,16 +65,18 @@ export function attention(app) {
     views.refresh();
     title.textContent = `${kindName(at.kind.value)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
   });
+  const depth = computed(() => (app.trace.value ? layers(app.trace.value, at.kind.value) : 0));
+  const width = computed(() => app.trace.value?.model.heads ?? 0);
+  const numbers = (/** @type {number} */ last) => Array.from({ length: last }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
   effect(() => {
-    const trace = app.trace.value;
-    if (!trace) return;
-    const heads = Array.from({ length: trace.model.heads }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
-    const deep = Array.from({ length: layers(trace, at.kind.value) }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
     fill(
       head,
-      pick("layer", deep, String(at.layer.value), (v) => (at.layer.value = Number(v))),
-      pick("head", [["0", "mean"], ...heads], String(at.head.value), (v) => (at.head.value = Number(v))),
+      follow(pick("layer", numbers(depth.value), "", (v) => (at.layer.value = Number(v))), () => at.layer.value),
+      " ",
+      follow(pick("head", [["0", "mean"], ...numbers(width.value)], "", (v) => (at.head.value = Number(v))), () => at.head.value),
     );
+  });
+  effect(() => {
     facts.textContent = headFacts(app);
     hint.textContent = at.show.value === "difference" && !looks(app, at.kind.value, at.layer.value, at.head.value)
       ? "A and B have different words here, so their weights cannot be subtracted; show A or B."
@@ -118,26 +120,25 @@ export function attention(app) {
 /** @param {App} app */
 function options(app) {
   const { at } = app;
-  const box = h("span", { class: "bar" });
   const flag = (/** @type {string} */ label, /** @type {"words"|"plain"|"norms"|"read"|"stretch"} */ name) =>
-    tick(label, at[name].value === "1", (on) => (at[name].value = on ? "1" : ""));
+    follow(tick(label, false, (on) => (at[name].value = on ? "1" : "")), () => at[name].value === "1");
+  const share = /** @type {HTMLInputElement} */ (h("input", { type: "range", min: 30, max: 100, step: 5, oninput: () => (at.mass.value = Number(share.value)) }));
+  const text = h("output", {});
+  const read = flag("label rows by the word read", "read");
   effect(() => {
-    const share = h("input", {
-      type: "range", min: 30, max: 100, step: 5, value: at.mass.value,
-      oninput: () => (at.mass.value = Number(/** @type {HTMLInputElement} */ (share).value)),
-    });
-    const text = h("output", {}, `${at.mass.value}%`);
-    fill(
-      box,
-      flag("whole words", "words"),
-      flag("hide marks and punctuation", "plain"),
-      flag("× ‖value‖", "norms"),
-      flag("stretch the scale", "stretch"),
-      at.kind.value === "encoder" ? null : flag("label rows by the word read", "read"),
-      h("label", { class: "tick" }, "show top ", share, text),
-    );
+    text.textContent = `${at.mass.value}%`;
+    read.hidden = at.kind.value === "encoder";
   });
-  return box;
+  return h(
+    "span",
+    { class: "bar" },
+    flag("whole words", "words"),
+    flag("hide marks and punctuation", "plain"),
+    flag("× ‖value‖", "norms"),
+    flag("stretch the scale", "stretch"),
+    read,
+    follow(h("label", { class: "tick" }, "show top ", share, text), () => at.mass.value),
+  );
 }
 
 /**
@@ -151,28 +152,30 @@ export function shown(app) {
   if (!trace || !now) return null;
   const kind = at.kind.value;
   let { matrix } = now;
-  if (at.norms.value && !now.signed) matrix = weighed(matrix, valueNorms(app, matrix.columns));
+  if (at.norms.value && !now.signed) matrix = byNorms(trace, kind, at.layer.value, at.head.value);
   const how = { words: Boolean(at.words.value), plain: Boolean(at.plain.value), read: Boolean(at.read.value) };
   const { rows, columns } = labels(trace, kind, how);
   if (how.words || how.plain) matrix = gathered(matrix, rows, columns);
   if (how.plain && !now.signed) matrix = normal(matrix);
   if (at.mass.value < 100 && !now.signed) matrix = topMass(matrix, at.mass.value / 100);
-  const hidden = kind === "decoder"
-    ? (/** @type {number} */ r, /** @type {number} */ c) => columns[c].tokens[0] > Math.max(...rows[r].tokens)
-    : undefined;
-  return { matrix, rows, columns, hidden, signed: now.signed };
+  return { matrix, rows, columns, hidden: hiddenCells(trace, kind, rows, columns), signed: now.signed };
 }
 
-/** @param {App} app @param {number} columns */
-function valueNorms(app, columns) {
-  const { at } = app;
-  const { data, shape } = unpack(/** @type {NonNullable<typeof app.trace.value>} */ (app.trace.value).value_norm[at.kind.value]);
-  const heads = shape[1];
-  const of = (/** @type {number} */ head) => data.subarray(((at.layer.value - 1) * heads + head) * columns, ((at.layer.value - 1) * heads + head + 1) * columns);
-  if (at.head.value) return of(at.head.value - 1);
-  const sum = new Float32Array(columns);
-  for (let head = 0; head < heads; head++) of(head).forEach((value, i) => (sum[i] += value / heads));
-  return sum;
+/**
+ * Each head's weights times the norms of its own values; of all heads (0) the mean of that.
+ * @param {import("regard/types").Trace} trace
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ */
+function byNorms(trace, kind, layer, head) {
+  const { data, shape } = unpack(trace.value_norm[kind]);
+  const [, heads, columns] = shape;
+  const one = (/** @type {number} */ each) => {
+    const first = ((layer - 1) * heads + each - 1) * columns;
+    return weighed(weights(trace, kind, layer, each), data.subarray(first, first + columns));
+  };
+  return head ? one(head) : mean(Array.from({ length: heads }, (_, i) => one(i + 1)));
 }
 
 /** @param {number} head */
@@ -184,7 +187,7 @@ function headFacts(app) {
   const trace = app.trace.value;
   const facts = at.head.value ? trace?.heads[at.kind.value]?.[at.layer.value - 1]?.[at.head.value - 1] : null;
   if (!facts) return "";
-  const matters = app.matters.value.get(`${at.kind.value} ${at.layer.value} ${at.head.value}`) ?? facts.matters;
+  const matters = measuredHere(app).get(`${at.kind.value} ${at.layer.value} ${at.head.value}`) ?? facts.matters;
   return [
     `head ${at.layer.value}.${at.head.value}`,
     `peaked ${facts.peak.toFixed(2)}`,

@@ -7,7 +7,7 @@ import { svgSurface } from "regard/draw/surface.js";
 import { decidedIn, probability, signed } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { theme } from "regard/theme.js";
-import { labels, shown, summary } from "regard/trace.js";
+import { hiddenCells, labels, shown, summary } from "regard/trace.js";
 import { quoted } from "regard/units.js";
 import { beamView } from "regard/parts/beam.js";
 import { candidates, name } from "regard/parts/candidates.js";
@@ -167,7 +167,7 @@ function rows(app, kind) {
       from,
       rows: names.rows.slice(from, to),
       columns: names.columns.map((label, c) => (kind === "decoder" && !training && c > stepOf(app) ? { ...label, text: "…" } : label)),
-      hidden: kind === "decoder" ? (/** @type {number} */ r, /** @type {number} */ c) => c > r : undefined,
+      hidden: hiddenCells(trace, kind, names.rows.slice(from, to), names.columns),
     };
   };
   return matrixView({
@@ -186,7 +186,7 @@ function rows(app, kind) {
     name: title,
     summary() {
       const found = now();
-      return found && !found.signed ? summary(found.matrix, found.columns) : "";
+      return found && !found.signed ? summary(found.matrix, found.columns, found.hidden) : "";
     },
     tell(row, column) {
       const found = /** @type {NonNullable<ReturnType<typeof now>>} */ (now());

@@ -6,6 +6,7 @@ import { paint, place, pointAt, sub } from "regard/draw/board.js";
 import { paint as paintStrips, place as placeStrips } from "regard/draw/strips.js";
 import { fixed } from "regard/numbers.js";
 import { computed, effect, signal } from "regard/signals.js";
+import { asked as requested } from "regard/source.js";
 import { following } from "regard/parts/following.js";
 import { matrixView } from "regard/parts/matrix.js";
 import { fromExample, fromFile, fromServer } from "regard/parts/numbers.js";
@@ -31,7 +32,7 @@ export function steps(app) {
   const asked = following(app.source, () => {
     const trace = app.trace.value;
     if (!trace || at.example.value || !at.layer.value) return null;
-    return { route: "steps", body: { request: trace.request, kind: at.kind.value, layer: at.layer.value, head: headOf(app), position: positionOf(app) } };
+    return { route: "steps", body: { request: requested(trace), kind: at.kind.value, layer: at.layer.value, head: headOf(app), position: positionOf(app) } };
   });
   const numbers = computed(() => shownNumbers(app, asked.answer.value));
   const missing = h("p", { class: "problem", role: "alert" });
@@ -374,9 +375,10 @@ function told(app, now, step, hard) {
 /** What is said of the division. @param {Shown} now @param {number} dk @param {boolean} example @param {number[]} plain the weights without it */
 function divided(now, dk, example, plain) {
   const usual = `√${dk} = ${fixed(Math.sqrt(dk))}`;
+  const seen = now.masked.filter((score) => score !== null).length;
   const why = `sums of ${dk} products grow with √${dk}, and the softmax of large numbers puts all on one word and then hardly learns`;
-  const here = `Here: spread of the weights ${fixed(spread(now.weights))} with the division, ${fixed(spread(plain))} without (0 all on one, 1 all alike).`;
+  const here = `Here: spread of the weights ${fixed(spread(now.weights, seen))} with the division, ${fixed(spread(plain, seen))} without (0 all on one, 1 all alike).`;
   if (Math.abs(now.divisor - Math.sqrt(dk)) < 1e-3) return `Divide by ${usual}: ${why}. ${here}`;
-  if (example) return `This example leaves the division out: the scores stay as they are. Tick “divide by √dₖ” to see what it changes: without it the weights are spread ${fixed(spread(now.weights))} (0 all on one word, 1 all alike).`;
+  if (example) return `This example leaves the division out: the scores stay as they are. Tick “divide by √dₖ” to see what it changes: without it the weights are spread ${fixed(spread(now.weights, seen))} (0 all on one word, 1 all alike).`;
   return `This model divides by ${fixed(now.divisor)}; usual is ${usual}, because ${why}. ${here}`;
 }

@@ -2,6 +2,7 @@
 
 import { fill, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
+import { asked } from "regard/source.js";
 import { download } from "regard/parts/take.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -41,8 +42,7 @@ async function page(app) {
   const trace = app.trace.value;
   if (!trace || !app.source) return;
   try {
-    const request = { ...trace.request, step: app.request.peek().step ?? null };
-    const text = await app.source.text("export", { request, view: location.hash });
+    const text = await app.source.text("export", { request: asked(trace), view: location.hash });
     download(`${named(trace)}.html`, "text/html", text);
   } catch (problem) {
     app.problem.value = /** @type {Error} */ (problem).message;

@@ -1,10 +1,10 @@
 // The same weights as lines from the words that look to the words that are looked at.
 
 import { looks } from "regard/app.js";
-import { h, tick } from "regard/dom.js";
+import { follow, h, tick } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
 import { clip } from "regard/draw/matrix.js";
-import { effect, signal } from "regard/signals.js";
+import { computed, effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { gathered } from "regard/trace.js";
 import { takeAway } from "regard/parts/take.js";
@@ -41,19 +41,17 @@ export function linesView({ app, shown }) {
   const whole = h("div", { class: "matrix-view" }, ticks, box, said, take);
   new ResizeObserver(() => (room.value = Math.floor(whole.clientWidth))).observe(whole);
 
+  const heads = computed(() => app.trace.value?.model.heads ?? 0);
   effect(() => {
-    const heads = app.trace.value?.model.heads ?? 0;
-    const chosen = ticked.value;
-    ticks.replaceChildren(
-      ...Array.from({ length: heads }, (_, i) => {
-        const box = tick(String(i + 1), chosen.includes(i + 1), (on) => {
-          ticked.value = on ? [...chosen, i + 1].sort((a, b) => a - b) : chosen.filter((each) => each !== i + 1);
-        });
-        box.style.setProperty("--tone", theme.value.heads[i % theme.value.heads.length]);
-        box.classList.add("toned");
-        return box;
-      }),
-    );
+    ticks.replaceChildren(...Array.from({ length: heads.value }, (_, i) => {
+      const box = tick(String(i + 1), false, (on) => {
+        const others = ticked.peek().filter((each) => each !== i + 1);
+        ticked.value = on ? [...others, i + 1].sort((a, b) => a - b) : others;
+      });
+      box.classList.add("toned");
+      effect(() => box.style.setProperty("--tone", theme.value.heads[i % theme.value.heads.length]));
+      return follow(box, () => ticked.value.includes(i + 1));
+    }));
   });
   effect(() => {
     const now = shown();

@@ -2,6 +2,7 @@
 
 import { h } from "regard/dom.js";
 import { effect, signal } from "regard/signals.js";
+import { asked } from "regard/source.js";
 
 /** @typedef {import("regard/app.js").App} App */
 
@@ -33,7 +34,8 @@ export function measure(app) {
     const all = (trace.model.encoder_layers + 2 * trace.model.decoder_layers) * trace.model.heads;
     const found = new Map();
     try {
-      await source.stream("heads", { request: trace.request }, (row) => {
+      await source.stream("heads", { request: asked(trace) }, (row) => {
+        if (app.a.peek() !== trace) return mine.abort();
         found.set(`${row.kind} ${row.layer} ${row.head}`, row.matters);
         app.matters.value = new Map(found);
         bar.setAttribute("value", String(found.size / all));

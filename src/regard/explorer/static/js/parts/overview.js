@@ -1,6 +1,6 @@
 // All heads of one kind as small pictures; one tab stop, arrows go from head to head.
 
-import { looks } from "regard/app.js";
+import { looks, measuredHere } from "regard/app.js";
 import { choices, fill, h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
@@ -98,7 +98,7 @@ function button(app, { layer, head, peak, matters, label }) {
 function sorted(app) {
   const { at } = app;
   const kind = at.kind.value;
-  const measured = app.matters.value;
+  const measured = measuredHere(app);
   const entries = (app.trace.value?.heads[kind] ?? []).flatMap((heads, l) =>
     heads.map((head, i) => ({
       ...head,

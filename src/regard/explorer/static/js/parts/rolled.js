@@ -1,6 +1,6 @@
 // What has met what, layer by layer: attention multiplied through the encoder.
 
-import { h, pick } from "regard/dom.js";
+import { fill, h, pick } from "regard/dom.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { rollout } from "regard/rollout.js";
 import { attention, labels, summary } from "regard/trace.js";
@@ -19,7 +19,7 @@ export function rolled(app) {
   const here = () => Math.min(layer.value || found.value.length, found.value.length);
   const names = () => (app.trace.value ? labels(app.trace.value, "encoder").rows : []);
   const bar = h("div", { class: "bar" });
-  effect(() => bar.replaceChildren(pick("after encoder layer", found.value.map((_, i) => [String(i + 1), String(i + 1)]), String(here()), (v) => (layer.value = Number(v)))));
+  effect(() => fill(bar, pick("after encoder layer", found.value.map((_, i) => [String(i + 1), String(i + 1)]), String(here()), (v) => (layer.value = Number(v)))));
   const view = matrixView({
     picture: () => {
       const matrix = found.value[here() - 1];
