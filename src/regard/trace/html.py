@@ -40,7 +40,9 @@ START = """<script>
   map.textContent = await new Response(stream).text();
   document.head.append(map);
   await import("{first}");
-}})().catch((problem) => (document.body.textContent = `This page needs a newer browser (${{problem.message}}).`));
+}})().catch((problem) => {{
+  document.body.textContent = `This page needs a newer browser (${{problem.message}}).`;
+}});
 </script>"""
 """Modules travel compressed, as an import map of data: URLs: a notebook keeps every page that it shows."""
 

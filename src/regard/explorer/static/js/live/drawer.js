@@ -1,7 +1,7 @@
 // The drawer where something is changed: heads, sublayers, source words, positions, the translation itself.
 
 import { choices, fill, h, tick } from "regard/dom.js";
-import { effect } from "regard/signals.js";
+import { effect, scope } from "regard/signals.js";
 import { shown } from "regard/trace.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -48,12 +48,16 @@ export function whatIfDrawer(app) {
     button.setAttribute("aria-expanded", String(whatIf.open.value));
   });
   let shape = "";
+  let leave = () => {};
   effect(() => {
     const model = app.a.value?.model;
     const now = model ? [model.encoder_layers, model.decoder_layers, model.heads].join() : "";
     if (now === shape) return;
     shape = now;
-    fill(body, model ? form(app, whatIf, model) : h("p", { class: "faint" }, "Translate a sentence first."));
+    leave();
+    const [made, end] = scope(() => (model ? form(app, whatIf, model) : h("p", { class: "faint" }, "Translate a sentence first.")));
+    leave = end; // the form outlives this effect: another sentence leaves it as it is
+    fill(body, made);
   });
   return { button, drawer };
 }
