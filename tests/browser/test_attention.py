@@ -23,12 +23,12 @@ def table(page):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_shown_is_the_tensor(page, translator, kind):
     trace = translator.trace(SENTENCE)
-    heads = trace.attention[kind].shape[1]
+    heads, drawn = trace.attention[kind].shape[1], random.Random(0)
     for layer, head in [(1, 1), (2, heads)]:
         open_page(page, f"#/attention?kind={kind}&layer={layer}&head={head}")
         _, _, shown = table(page)
         for _ in range(20):
-            row, column = (random.Random(head).randrange(size) for size in shown.shape)
+            row, column = (drawn.randrange(size) for size in shown.shape)
             expected = trace.attention[kind][layer - 1, head - 1, row, column]
             if kind == "decoder" and column > row:
                 assert shown[row, column] == "masked"
