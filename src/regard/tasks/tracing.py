@@ -233,16 +233,17 @@ class Tracer:
             _refuse_long("the translation", len(request.target) + 1, longest)
             return [*request.target, EOS], None
         _refuse_long("the beginning", len(request.prefix) + 1, longest)
-        limit = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), longest - 1)
+        wanted = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), self._model.longest)
         best, beam = search(
             model,
             self._row(source),
             visible_source(request.interventions, len(source)).to(model.device),
-            limit,
+            min(wanted, longest),  # one more than may be traced: longer ones are refused, not cut
             request.prefix,
             SearchConfig(request.beam, request.alpha),
             self._names,
         )
+        _refuse_long("the translation", len(best.tokens) + 1, longest)
         return [*best.tokens, EOS], beam
 
     def _captured(

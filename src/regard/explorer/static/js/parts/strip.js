@@ -14,8 +14,8 @@ import { editing } from "regard/parts/editing.js";
  * @returns {HTMLElement}
  */
 export function strip(app) {
-  const source = h("div", { class: "tokens", role: "group", "aria-label": "source tokens; arrow keys move", onkeydown: move });
-  const target = h("div", { class: "tokens", role: "group", "aria-label": "target tokens; arrow keys move", onkeydown: move });
+  const source = h("div", { class: "tokens", role: "group", "aria-label": "source tokens", "aria-description": "arrow keys move", onkeydown: move });
+  const target = h("div", { class: "tokens", role: "group", "aria-label": "target tokens", "aria-description": "arrow keys move", onkeydown: move });
   effect(() => {
     const trace = app.trace.value;
     fill(source, row(trace?.source.tokens ?? [], "s", trace?.model.source_lang ?? null));
