@@ -9,6 +9,7 @@ import pytest
 
 from commands import failure
 from explorer.conftest import save_random
+from regard.cli.main import main
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,12 @@ def test_the_address_is_said_answered_and_left_quietly(model):
 )
 def test_a_mistake_is_one_line(model, flags, said):
     assert said in failure("explore", model, *flags)
+
+
+def test_what_must_be_given_is_named_and_nothing_else(capsys):
+    with pytest.raises(SystemExit):
+        main(["explore"])
+    assert capsys.readouterr().err.endswith("required: MODEL_OR_RUN\n")
 
 
 def test_a_folder_without_a_model_is_one_line(tmp_path):

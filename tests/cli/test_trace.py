@@ -110,7 +110,10 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
         (["-o", "t.json", "--remove", "cross:2:9"], "head = 9 cannot work; this model has heads 1 to 4"),
         (["-o", "t.json", "--hide", "0"], "--hide 0 cannot be read; give numbers from 1 up: --hide 1,2"),
         (["-o", "t.json", "--hide", "9"], "source token 9 cannot be hidden; there are"),
-        (["-o", "t.json", "--max-trace-tokens", "2"], "tokens, and at most 2 can be traced"),
+        (
+            ["-o", "t.json", "--max-trace-tokens", "2"],
+            "at most 2 can be traced; shorten it, or raise --max-trace-tokens",
+        ),
         (["-o", "t.json", "--max-trace-tokens", "0"], "--max-trace-tokens = 0 cannot work"),
         (["-o", "t.json", "--beam", "0"], "beam = 0 cannot work"),
         (["-o", "t.svg", "--head", "all"], "--head all cannot be read; give a number from 1 up, or mean"),

@@ -38,9 +38,9 @@ def write_metrics(run, *rows):
     (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def desk_of(path, text="the cat"):
+def desk_of(path, text="the cat", limit=LIMIT):
     run = run_of(path)
-    return Desk(Models(path, run, "cpu"), run, Offer(text, PAPER, LIMIT))
+    return Desk(Models(path, run, "cpu"), run, Offer(text, PAPER, limit))
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from regard.explorer.reply import Request
 from regard.explorer.routes import routes
 from regard.explorer.run import example, run_of
 from regard.search.config import SearchConfig
+from regard.tasks.translator import Translator
 from regard.trace.interventions import Head
 from regard.trace.pack import unpack
 from regard.trace.trace import Trace
@@ -32,10 +33,24 @@ def test_info_says_what_there_is_to_look_into(served, translator):
     assert info["limits"] == {"max_trace_tokens": LIMIT}
     assert info["search"] == {"beam": 4, "alpha": 0.6}
     assert info["run"]["checkpoints"] == [
-        {"step": 100, "best": False},
-        {"step": 200, "best": True},
-        {"step": 300, "best": False},
+        {"step": 100, "best": False, "model": False},
+        {"step": 200, "best": True, "model": True},
+        {"step": 300, "best": False, "model": False},
     ]
+    assert not info["run"]["mean"]
+
+
+def test_a_model_that_is_the_mean_of_checkpoints_is_none_of_them(run_folder, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(run_folder, run)
+    for name in ("mean", "model"):
+        shutil.rmtree(run / name, ignore_errors=True)
+        save_random(run / name, 7)
+    with serving(routes(desk_of(run))) as ask:
+        assert ask("/api/info").json["run"]["mean"]
+        assert not any(each["model"] for each in ask("/api/info").json["run"]["checkpoints"])
+        (run / "mean" / "manifest.json").write_text("{")
+        assert not ask("/api/info").json["run"]["mean"]
 
 
 def test_blocks_are_in_the_order_of_figure_1(served):
@@ -125,6 +140,18 @@ def test_what_is_too_long_to_trace_is_translated_all_the_same(served, translator
     assert line["target"]["text"] == translator.detailed([long], SearchConfig(n_best=4))[0].text
     refused = served("/api/trace", {"text": long})
     assert (refused.status, refused.code, refused.json["error"]["limit"]) == (413, "too_long", LIMIT)
+    said = refused.json["error"]["message"]
+    assert said.endswith("shorten it, or raise --max-trace-tokens of `regard explore`")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("permuted", {"text": "the " * 12}), ("contexts", {"texts": ["the " * 12] * 2, "word": "the"})],
+)
+def test_every_page_has_the_limit_that_was_given(run_folder, path, body):
+    with serving(routes(desk_of(run_folder, limit=8))) as ask:
+        refused = ask(f"/api/{path}", body)
+    assert (refused.code, refused.json["error"]["limit"]) == ("too_long", 8)
 
 
 def test_a_translation_goes_on_from_where_it_is_told(served):
@@ -274,7 +301,7 @@ def test_two_models_stay_loaded_and_a_deleted_checkpoint_is_said(run_folder, tmp
     shutil.rmtree(run / "step-000100")
     with pytest.raises(regard.RegardError, match="no checkpoint of step 100 any more"):
         models.model(100)
-    assert [each["step"] for each in desk.run.checkpoints] == [200, 300]
+    assert [each["step"] for each in desk.run.stops(first.id)["checkpoints"]] == [200, 300]
 
 
 def test_the_last_traces_are_kept_and_no_more(run_folder):
@@ -362,6 +389,20 @@ def test_an_export_holds_the_trace_and_the_view(served, translator):
     assert '<script type="text/plain" id="regard-view">#/steps?layer=2</script>' in page
     said = page.split('id="regard-trace">')[1].split("</script>")[0]
     assert Trace.from_json(json.loads(said)).target == translator.trace(TEXT).target
+
+
+def test_an_export_searches_for_nothing_again(run_folder, monkeypatch):
+    expected = Translator.load(run_folder / "step-000100", "cpu", "torch").trace(TEXT).to_json()["qkv"]
+    with serving(routes(desk_of(run_folder))) as ask:
+        traced = ask("/api/trace", {**REQUEST, "step": 100}).json
+        monkeypatch.setattr("regard.tasks.tracing.search", None)
+        answer = ask("/api/export", {"request": {**traced["request"], "step": 100}})
+    assert answer.status == 200
+    said = json.loads(answer.body.decode().split('id="regard-trace">')[1].split("</script>")[0])
+    assert {**said, "qkv": None} == {**traced, "qkv": None}
+    for kind, every in expected.items():
+        for name in "qkv":
+            assert unpack(said["qkv"][kind][name]) == pytest.approx(unpack(every[name]), abs=1e-3)
 
 
 def test_the_first_sentence_is_one_that_the_model_knows(run_folder, tmp_path):

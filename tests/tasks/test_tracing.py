@@ -96,10 +96,11 @@ def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
 
 def test_what_cannot_be_traced_is_said_in_one_line(parts):
     translator = Translator.of(*parts)
-    with pytest.raises(LengthError, match="the text has 5 tokens, and at most 4 can be traced") as caught:
+    said = "the text has 5 tokens, and at most 4 can be traced; shorten it, or raise max_tokens$"
+    with pytest.raises(LengthError, match=said) as caught:
         translator.trace("the cat sees the", max_tokens=4)
     assert caught.value.limit == 4
-    with pytest.raises(LengthError, match="at most 20 can be traced"):
+    with pytest.raises(LengthError, match="at most 20 can be traced; .*: it is all that the model can read"):
         translator.trace("the cat sees the dog " * 9)
     with pytest.raises(LengthError, match="the translation has 11 tokens"):
         translator.trace("the", target="the " * 10, max_tokens=10)
@@ -126,6 +127,23 @@ def test_a_translation_that_is_longer_than_may_be_traced_is_refused_and_not_cut(
     assert len(translator.trace("the cat", max_tokens=length).target.tokens) == length
     with pytest.raises(LengthError, match="the translation has 6 tokens, and at most 5 can be traced"):
         translator.trace("the cat", max_tokens=5)
+
+
+def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):
+    translator = Translator.of(*parts)
+    expected = translator.trace("the cat", interventions=[Head("cross", 2, 3), Positions()])
+    given = expected.to_json()["request"]["interventions"]
+    found = translator.trace("the cat", interventions=given)
+    assert (found.request, found.target) == (expected.request, expected.target)
+    with pytest.raises(ConfigError, match="is no intervention; its type must be one of head,"):
+        translator.trace("the cat", interventions=[{"type": "tail"}])
+
+
+def test_steps_are_named_by_the_characters_that_bytes_spell(parts):
+    tracer = Translator.of(*parts).tracer
+    trace = tracer.trace(tracer.request("東", target="京"))
+    named = tracer.steps(trace, "cross", 1, 1, 1)["tokens"]
+    assert named == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicts": "京"}
 
 
 def test_a_folder_says_which_model_it_is(parts, folder):

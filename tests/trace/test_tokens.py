@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ def test_tokens_lie_in_order_and_cover_every_character_of_the_text(text):
     for token in found:
         assert 0 <= token.start <= token.end <= len(whole)
         covered.update(range(token.start, token.end))
-        if not token.text.startswith("<0x"):
+        if not token.piece.startswith("<0x") and token.piece != "▁":
             assert whole[token.start : token.end] == TOKENIZER.piece(token.id).removeprefix(" ") or (
                 whole[token.start : token.end].strip() == ""
             )
@@ -30,9 +31,34 @@ def test_tokens_lie_in_order_and_cover_every_character_of_the_text(text):
 
 def test_tokens_that_spell_one_character_have_its_place():
     found = tokens(TOKENIZER, TOKENIZER.tokenize(["a 東 b"])[0])
-    bytes_ = [token for token in found if token.text.startswith("<0x")]
+    bytes_ = [token for token in found if token.piece.startswith("<0x")]
     assert [(token.start, token.end, token.word) for token in bytes_] == [(2, 3, 1)] * 3
     assert [token.word for token in found if token.text in "ab"] == [0, 2]
+
+
+@pytest.mark.parametrize(("text", "read"), [("مصر", "م…ص…ر…"), ("東京", "東……京……"), ("a 😀", "a😀………")])
+def test_bytes_are_read_as_the_characters_that_they_spell(text, read):
+    found = tokens(TOKENIZER, TOKENIZER.tokenize([text])[0])
+    assert "".join(token.text for token in found if token.piece != "▁") == read
+    bytes_ = [token.piece for token in found if token.piece.startswith("<0x")]
+    assert bytes_ == [f"<0x{byte:02X}>" for byte in text.removeprefix("a ").encode()]
+
+
+def test_bytes_that_spell_nothing_that_can_be_seen_stay_bytes():
+    half = TOKENIZER.tokenize(["東"])[0][:-1]
+    assert [token.text for token in tokens(TOKENIZER, half)][-2:] == ["<0xE6>", "<0x9D>"]
+    found = tokens(TOKENIZER, TOKENIZER.tokenize(["\u200d"])[0])
+    assert [token.text for token in found][-3:] == ["<0xE2>", "<0x80>", "<0x8D>"]
+
+
+def test_a_space_alone_begins_the_word_after_it():
+    found = tokens(TOKENIZER, TOKENIZER.tokenize(["a 東 "])[0])
+    first, space, *_, last = found
+    assert (first.text, first.word) == ("a", 0)
+    assert (space.piece, space.text, space.start, space.end, space.word) == ("▁", "␣", 2, 3, 1)
+    assert (last.piece, last.text, last.start, last.end, last.word) == ("▁", "␣", 3, 4, None)
+    double = tokens(TOKENIZER, TOKENIZER.tokenize(["the  cat"])[0])
+    assert [(token.text, token.word) for token in double][1] == ("␣", None)
 
 
 def test_marks_have_no_place_and_pieces_show_their_space():
@@ -51,3 +77,4 @@ def test_whatever_a_model_writes_has_its_places_in_the_text(ids):
         if token.word is not None:
             assert shown.strip() in words[token.word]
             assert shown.strip() != ""
+            assert token.text.strip() != ""

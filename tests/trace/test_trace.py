@@ -37,6 +37,16 @@ def test_every_kind_of_trace_keeps_to_the_schema(tracer):
     assert valid(tracer.trace(tracer.request("the cat", target="a dog")))["target"]["forced"]
 
 
+def test_a_trace_is_named_in_one_line(tracer):
+    trace = tracer.trace(tracer.request("the cat", target="a dog"))
+    size = f"{len(trace.source.tokens)}×{len(trace.target.tokens)} tokens"
+    assert repr(trace) == f'Trace("the cat" → "a dog", 2+2 layers, 4 heads, {size})'
+    long = tracer.trace(tracer.request("the\ncat " + "sees " * 7, target="the " * 15))
+    assert repr(long).startswith('Trace("the cat sees')
+    assert "…" in repr(long)
+    assert len(repr(long)) < 150
+
+
 def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
     trace = tracer.trace(tracer.request("the cat sees a dog", interventions=[Head("cross", 1, 2)]), qkv=True)
     trace.save(tmp_path / "t.json")

@@ -46,6 +46,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         metavar="RUN",
         type=Path,
         nargs="*",
+        default=[],
         help="runs whose curves are laid over those of the first, a run, too",
     )
     parser.add_argument(

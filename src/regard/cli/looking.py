@@ -113,7 +113,7 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Tra
     require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator
-    from regard.trace.request import MAX_TRACE_TOKENS
+    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
 
     tracer = Translator.load(folder, options.device, "torch").tracer
     request = tracer.request(
@@ -125,7 +125,10 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Tra
         target=options.target,
         interventions=changes,
     )
-    return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
+    try:
+        return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
+    except LengthError as error:
+        raise error.naming("--max-trace-tokens") from None
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":

@@ -14,9 +14,9 @@ Indexes = Int64[np.ndarray, " chosen"]
 Lengths = Int64[np.ndarray, " chosen"]
 
 POOL = 2**16
-"""Pairs that are drawn together, to be sorted and cut into batches; the last pool has between half and half more.
+"""Pairs that are drawn together, to be sorted and cut into batches; half as many to half more in the last pool.
 
-So the first batch costs the same however many pools come after it.
+So the first batch costs the same, however many pools come after it.
 """
 
 

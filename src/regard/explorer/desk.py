@@ -17,7 +17,6 @@ from regard.explorer.reply import Request, RequestError
 from regard.explorer.run import Run
 from regard.explorer.turns import Turns
 from regard.search.config import SearchConfig
-from regard.trace.interventions import intervention_from_json
 from regard.trace.request import LengthError, trace_id
 from regard.trace.request import Request as Asked
 from regard.trace.trace import Trace
@@ -81,7 +80,7 @@ class Desk:
             top_k=min(fields.whole(body, "top_k", 10, 1, MOST_CANDIDATES), model.tokenizer.vocab_size),
             prefix=fields.text_or_ids(body, "prefix"),
             target=None if target is None else fields.text_or_ids(body, "target"),
-            interventions=[intervention_from_json(each) for each in fields.objects(body, "interventions")],
+            interventions=fields.objects(body, "interventions"),
         )
 
     def trace(self, model: Model, asked: Asked) -> Trace:
@@ -100,4 +99,5 @@ def _saying_too_long() -> Iterator[None]:
     try:
         yield
     except LengthError as error:
-        raise RequestError("too_long", str(error), HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.limit) from None
+        said = str(error.naming("--max-trace-tokens of `regard explore`"))
+        raise RequestError("too_long", said, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.limit) from None

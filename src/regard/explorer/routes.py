@@ -60,7 +60,7 @@ class Api:
             request, {}, lambda model: (model.tracer.facts(), blocks(model.config))
         )
         names = named(self._runs)
-        own = None if run is None else {**names[0], "checkpoints": run.checkpoints}
+        own = None if run is None else {**names[0], **run.stops(facts.id)}
         return reply(
             {
                 "regard": __version__,
@@ -145,16 +145,20 @@ class Api:
         body = request.body
         first, second = fields.texts(body, "texts", 2, LONGEST)
         word = fields.short_text(body, "word", LONGEST)
+        limit = self._desk.offer.max_trace_tokens
         return reply(
             self._desk.work(
-                request, body, lambda model: alike(word, model.tracer.in_two_contexts(word, first, second))
+                request,
+                body,
+                lambda model: alike(word, model.tracer.in_two_contexts(word, first, second, limit)),
             )
         )
 
     def permuted(self, request: Request) -> Reply:
         """The same words in another order, with positions and without."""
         text = fields.short_text(request.body, "text", LONGEST)
-        return reply(self._desk.work(request, request.body, lambda model: model.tracer.permuted(text)))
+        limit = self._desk.offer.max_trace_tokens
+        return reply(self._desk.work(request, request.body, lambda model: model.tracer.permuted(text, limit)))
 
     def mixers(self, request: Request) -> Reply:
         """One head beside weights that do not change with the input."""
@@ -184,9 +188,8 @@ class Api:
         """The self-contained page."""
         desk, body = self._desk, inner(request.body)
         view = fields.short_text({"view": "#/attention", **request.body}, "view", 2000)
-        limit = desk.offer.max_trace_tokens
         found = desk.work(
-            request, body, lambda model: model.tracer.trace(desk.asked(model, body), limit, qkv=True)
+            request, body, lambda model: model.tracer.with_qkv(desk.trace(model, desk.asked(model, body)))
         )
         headers = {"Content-Disposition": 'attachment; filename="translation.html"'}
         return Reply(document(found, view).encode(), HTML, headers=headers)

@@ -1,13 +1,15 @@
 """A run folder as the explorer sees it: its checkpoints, its metrics, a sentence to begin with."""
 
 import hashlib
+import json
 import re
 from html import unescape
 from pathlib import Path
 
-from regard.checkpoint import MANIFEST, checkpoints, find_model
+from regard.checkpoint import MANIFEST, WEIGHTS, checkpoints, find_model
 from regard.explorer.metrics import Metrics
 from regard.tasks.card import CARD
+from regard.train.loop import MEAN
 from regard.train.run import METRICS
 
 SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
@@ -22,12 +24,19 @@ class Run:
         self.id = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
         self.metrics = Metrics(folder / METRICS)
 
-    @property
-    def checkpoints(self) -> list[dict[str, object]]:
-        """Those that are there now, the earliest first."""
+    def stops(self, weights: str) -> dict[str, object]:
+        """The checkpoints that are there now, the earliest first, and what the model with these weights is.
+
+        It is one of them, or their mean, or what the run has deleted or not written.
+        """
         best = [row.get("step") for row in self.metrics.rows() if row.get("best") is True]
-        steps = [step_of(folder) for folder in checkpoints(self.folder) if (folder / MANIFEST).is_file()]
-        return [{"step": step, "best": best[-1:] == [step]} for step in steps]
+        found = [folder for folder in checkpoints(self.folder) if (folder / MANIFEST).is_file()]
+        stops = [
+            {"step": step, "best": best[-1:] == [step], "model": weights_of(folder) == weights}
+            for folder, step in zip(found, map(step_of, found), strict=True)
+        ]
+        is_mean = not any(stop["model"] for stop in stops) and weights_of(self.folder / MEAN) == weights
+        return {"checkpoints": stops, "mean": is_mean}
 
     @property
     def sample(self) -> str:
@@ -53,6 +62,14 @@ def example(path: Path, run: Run | None) -> str:
     card = find_model(path) / CARD
     found = SAMPLES.search(card.read_text("utf-8", "replace")) if card.is_file() else None
     return unescape(re.sub(r"\\(.)", r"\1", found[1])) if found else ""
+
+
+def weights_of(folder: Path) -> str | None:
+    """The SHA-256 that a folder gives its weights, as a model is known by; None: it cannot say."""
+    try:
+        return f"sha256:{json.loads((folder / MANIFEST).read_bytes())['files'][WEIGHTS]['sha256']}"
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return None
 
 
 def step_of(folder: Path) -> int:

@@ -1,6 +1,7 @@
 """Tracer: owns a model and its tokenizer, and looks into the translations it makes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
 from regard.trace.embeddings import InTwoContexts, Neighbour, in_two_contexts, neighbours
-from regard.trace.interventions import Intervention, Kind, Positions
+from regard.trace.interventions import Intervention, Kind, Positions, intervention_from_json
 from regard.trace.matters import Measured, measured_heads
 from regard.trace.parts import Beam, Guess, ModelFacts, Side, Step, Target, Timing, Token, Vocab
 from regard.trace.permuted import permuted, reversed_words
@@ -57,15 +58,21 @@ class Tracer:
         *,
         prefix: str | Sequence[int] = (),
         target: str | Sequence[int] | None = None,
-        interventions: Sequence[Intervention] = (),
+        interventions: Sequence[Intervention | Mapping[str, Any]] = (),
         **how: Any,
     ) -> Request:
-        """What is asked for, with texts as token ids; `how` is the rest of `Request`."""
+        """What is asked for, with texts as token ids; interventions may be as in a trace's JSON.
+
+        `how` is the rest of `Request`.
+        """
         return Request(
             text,
             prefix=self._ids(prefix, "prefix"),
             target=None if target is None else self._ids(target, "target"),
-            interventions=tuple(interventions),
+            interventions=tuple(
+                each if isinstance(each, Intervention) else intervention_from_json(each)
+                for each in interventions
+            ),
             **how,
         )
 
@@ -113,6 +120,13 @@ class Tracer:
             qkv=projections(captured) if qkv else None,
         )
 
+    def with_qkv(self, trace: Trace) -> Trace:
+        """The same trace with queries, keys and values: one pass reads it again, nothing is searched for."""
+        source, target = _ids_of(trace.source.tokens), _ids_of(trace.target.tokens)
+        changes = trace.request.interventions
+        captured = self._captured(changed(self._model, changes), changes, source, target)
+        return replace(trace, qkv=projections(captured))
+
     def steps(self, trace: Trace, kind: Kind, layer: int, head: int, position: int) -> dict[str, Any]:
         """How one head makes one word's new vector, as JSON; layer and head count from 1, the row from 0."""
         source, target = _ids_of(trace.source.tokens), _ids_of(trace.target.tokens)
@@ -122,13 +136,10 @@ class Tracer:
         scale = config.attention_scale or config.head_width**-0.5
         keep = visible_source(changes, len(source)).to(self._model.device)
         found = one_head(captured, config.norm, scale, keep, kind, layer, head, position)
-        read = source if kind == "encoder" else _read(target)
-        keys = read if kind == "decoder" else source
-        return found.to_json(
-            self._names.text(read[position]),
-            [self._names.text(id) for id in keys],
-            None if kind == "encoder" else self._names.text(target[position]),
-        )
+        source_texts, target_texts = _texts_of(trace.source.tokens), _texts_of(trace.target.tokens)
+        read = source_texts if kind == "encoder" else [MARKS[BOS], *target_texts[:-1]]
+        keys = read if kind == "decoder" else source_texts
+        return found.to_json(read[position], keys, None if kind == "encoder" else target_texts[position])
 
     def matters(self, trace: Trace) -> Iterator[Measured]:
         """One head after another, as measured; `with_matters` writes them into the trace."""
@@ -142,10 +153,12 @@ class Tracer:
         """The pieces that lie nearest to a word in the embedding of that side."""
         return neighbours(self._table(side), self._tokenizer, word, count)
 
-    def in_two_contexts(self, word: str, first: str, second: str) -> InTwoContexts:
+    def in_two_contexts(
+        self, word: str, first: str, second: str, max_tokens: int = MAX_TRACE_TOKENS
+    ) -> InTwoContexts:
         """One word in two sentences: the same row of the embedding, and what the encoder makes of it."""
         texts = (first, second)
-        rows = [self._source(Request(text), MAX_TRACE_TOKENS) for text in texts]
+        rows = [self._source(Request(text), max_tokens) for text in texts]
         model = changed(self._model, ())
         passes = [self._captured(model, (), row, [EOS]) for row in rows]
         return in_two_contexts(
@@ -164,9 +177,9 @@ class Tracer:
             "decoder": survival(decoder, captured.target_embedded, captured.decoder),
         }
 
-    def permuted(self, text: str) -> dict[str, Any]:
+    def permuted(self, text: str, max_tokens: int = MAX_TRACE_TOKENS) -> dict[str, Any]:
         """The words as given and in reverse, with positions and without, as JSON."""
-        source = self._source(Request(text), MAX_TRACE_TOKENS)
+        source = self._source(Request(text), max_tokens)
         row = tokens(self._tokenizer, source)
         order = reversed_words([token.word for token in row])
         models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
@@ -221,30 +234,34 @@ class Tracer:
         (ids,) = self._tokenizer.tokenize([request.text.strip()])
         if not ids:
             raise DataError("the text is blank; there is nothing to trace")
-        _refuse_long("the text", len(ids) + 1, min(max_tokens, self._model.longest + 1))
+        self._refuse_long("the text", len(ids) + 1, max_tokens)
         return [*ids, EOS]
 
     def _target(
         self, model: Transformer, request: Request, source: Sequence[int], max_tokens: int
     ) -> tuple[list[int], Beam | None]:
         """The ids that are written, the end mark among them, and how they were found unless given."""
-        longest = min(max_tokens, self._model.longest + 1)
         if request.target is not None:
-            _refuse_long("the translation", len(request.target) + 1, longest)
+            self._refuse_long("the translation", len(request.target) + 1, max_tokens)
             return [*request.target, EOS], None
-        _refuse_long("the beginning", len(request.prefix) + 1, longest)
+        self._refuse_long("the beginning", len(request.prefix) + 1, max_tokens)
         wanted = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), self._model.longest)
         best, beam = search(
             model,
             self._row(source),
             visible_source(request.interventions, len(source)).to(model.device),
-            min(wanted, longest),  # one more than may be traced: longer ones are refused, not cut
+            min(wanted, max_tokens),  # one more than may be traced: longer ones are refused, not cut
             request.prefix,
             SearchConfig(request.beam, request.alpha),
             self._names,
         )
-        _refuse_long("the translation", len(best.tokens) + 1, longest)
+        self._refuse_long("the translation", len(best.tokens) + 1, max_tokens)
         return [*best.tokens, EOS], beam
+
+    def _refuse_long(self, what: str, count: int, max_tokens: int) -> None:
+        own = self._model.longest + 1
+        if count > min(max_tokens, own):
+            raise LengthError(what, count, min(max_tokens, own), "max_tokens" if max_tokens < own else None)
 
     def _captured(
         self,
@@ -286,6 +303,10 @@ def _ids_of(row: Sequence[Token]) -> list[int]:
     return [token.id for token in row]
 
 
+def _texts_of(row: Sequence[Token]) -> list[str]:
+    return [token.text for token in row]
+
+
 def _named(
     target: Sequence[int], choices: Sequence[Step], guesses: Sequence[Sequence[Guess]], beam: Beam | None
 ) -> list[int]:
@@ -295,8 +316,3 @@ def _named(
     if beam is not None:
         named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
     return sorted(named)
-
-
-def _refuse_long(what: str, count: int, limit: int) -> None:
-    if count > limit:
-        raise LengthError(what, count, limit)

@@ -1,11 +1,11 @@
 """Translator: a model folder and text in, text out; no torch until an engine needs it."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -141,16 +141,16 @@ class Translator:
         top_k: int = 10,
         prefix: str | Sequence[int] = (),
         target: str | Sequence[int] | None = None,
-        interventions: "Sequence[Intervention]" = (),
+        interventions: "Sequence[Intervention | Mapping[str, Any]]" = (),
         max_tokens: int = MAX_TRACE_TOKENS,
         qkv: bool = True,
     ) -> "Trace":
         """One translation and all that produced it: attention, candidates, the beam; docs/trace.md.
 
-        It may be told how to begin (`prefix`), or be given whole (`target`), as text or as token ids,
-        and the model may be changed (`interventions`). Whatever the engine, the torch model is looked
-        into, in fp32. Without `qkv`, the queries, keys and values, it is smaller, and a page of it
-        cannot walk through the seven steps.
+        It may be told how to begin (`prefix`), or be given whole (`target`), as text or as token ids, and
+        the model may be changed (`interventions`, also as a trace's JSON has them). Whatever the engine,
+        the torch model is looked into, in fp32. Without `qkv`, the queries, keys and values, it is
+        smaller, and a page of it cannot walk through the seven steps.
         """
         _refuse_no_texts([text])
         tracer = self.tracer

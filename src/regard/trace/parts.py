@@ -16,12 +16,16 @@ class Token:
     piece: str
     """As the vocabulary has it, with ▁ for a space."""
     text: str
-    """As a person reads it, without the space before it; <0xE2> for a byte of a rare character."""
+    """As a person reads it, without the space before it; ␣ for mere space.
+
+    Of the bytes that spell a rare character, the first has the character and the others …; a byte that
+    spells nothing is <0xE2>.
+    """
     start: int | None
     """Its first character in the text, and the first after it; None for a mark."""
     end: int | None
     word: int | None
-    """The number of its word, from 0; None for a mark and for mere space."""
+    """The number of its word, from 0; None for a mark and for space that begins no word."""
     special: Special | None = None
     logprob: float | None = None
     """Of a target token, after all before it."""

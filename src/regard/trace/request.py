@@ -16,14 +16,20 @@ MAX_TRACE_TOKENS = 256
 
 
 class LengthError(DataError):
-    """A text with more tokens than may be traced; it can be translated all the same."""
+    """A text with more tokens than may be traced; it can be translated all the same.
 
-    def __init__(self, what: str, tokens: int, limit: int) -> None:
-        super().__init__(
-            f"{what} has {tokens} tokens, and at most {limit} can be traced; shorten it, or raise the limit "
-            "(max_tokens, --max-trace-tokens)"
-        )
+    `setting` is what raises the limit; None: the model can read no more.
+    """
+
+    def __init__(self, what: str, tokens: int, limit: int, setting: str | None) -> None:
+        higher = ": it is all that the model can read" if setting is None else f", or raise {setting}"
+        super().__init__(f"{what} has {tokens} tokens, and at most {limit} can be traced; shorten it{higher}")
         self.limit = limit
+        self._what, self._tokens, self._setting = what, tokens, setting
+
+    def naming(self, setting: str) -> "LengthError":
+        """The same for whoever raises the limit by another name."""
+        return LengthError(self._what, self._tokens, self.limit, self._setting and setting)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
+from regard.text.printable import printable
 from regard.trace.interventions import KINDS, Kind
 from regard.trace.pack import Dtype, pack, unpack
 from regard.trace.parts import (
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "regard.trace", 1
 FINE = 128
 """Tokens up to which weights are packed in 16 bits; above, in 8."""
+NAMED = 40
+"""Characters of each text that a trace is named by."""
 
 Value = TypeVar("Value")
 
@@ -100,6 +103,13 @@ class Trace:
     """Only where asked for: they are large."""
     omitted: tuple[str, ...] = field(default=())
     """What was left out because of its size."""
+
+    def __repr__(self) -> str:
+        """One line: the arrays would fill pages."""
+        source, target = (printable(side.text, NAMED) for side in (self.source, self.target))
+        model, size = self.model, f"{len(self.source.tokens)}×{len(self.target.tokens)}"
+        layers = f"{model.encoder_layers}+{model.decoder_layers} layers, {model.heads} heads"
+        return f'Trace("{source}" → "{target}", {layers}, {size} tokens)'
 
     def to_json(self) -> dict[str, Any]:
         """As trace.v1.schema.json says."""
