@@ -117,6 +117,14 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
         (["-o", "t.json", "--max-trace-tokens", "0"], "--max-trace-tokens = 0 cannot work"),
         (["-o", "t.json", "--beam", "0"], "beam = 0 cannot work"),
         (["-o", "t.svg", "--head", "all"], "--head all cannot be read; give a number from 1 up, or mean"),
+        (["-o", "t.html", "--layer", "7"], "layer = 7 cannot work; this model has layers 1 to 2"),
+        (["-o", "t.html", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
+        (
+            ["-o", "t.json", "--layer", "1"],
+            "--layer is for a figure (.svg) and a page (.html); JSON has every",
+        ),
+        (["-o", "-", "--head", "mean"], "--head is for a figure"),
+        (["-o", "t.json", "--kind", "cross"], "--kind is for a figure"),
         (["-o", "t.svg", "--layer", "7"], "layer = 7 cannot work; this model has layers 1 to 2"),
         (["-o", "t.svg", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
     ],
@@ -124,3 +132,23 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
 def test_a_mistake_is_one_line_and_leaves_nothing_behind(here, arguments, said):
     assert said in failure("trace", "model", "the cat sees", *arguments)
     assert sorted(path.name for path in here.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("cross", 2), ("encoder", 3), ("decoder", 3)])
+def test_the_layer_that_is_shown_unasked_is_the_one_that_the_page_opens_with(
+    tmp_path, micro, capsys, kind, layer
+):
+    tokenizer = learn_tokenizer(["the cat sees the dog."] * 3, 300)
+    layers = {"encoder_layers": 3, "decoder_layers": 3}
+    config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size, **layers})
+    save_model(tmp_path / "m", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    main(["look", str(tmp_path / "m"), "the cat", "--target", "a dog", "--kind", kind])
+    assert f"layer {layer}, mean of all heads" in capsys.readouterr().out
+
+
+def test_a_text_that_was_read_wrongly_is_said_in_one_line(here):
+    assert "the text has half a character in it" in failure("trace", "model", "\udcff", "-o", "-")
+    assert "the prefix has half a character in it" in failure(
+        "look", "model", "the cat", "--prefix", "\udcff"
+    )
+    assert here.exists()

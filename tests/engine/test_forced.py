@@ -5,7 +5,8 @@ import torch
 
 from oracles import log_probabilities
 from regard.engine.eager import EagerEngine
-from regard.engine.forced import ForcedEngine, alignment_layer
+from regard.engine.forced import ForcedEngine
+from regard.engine.reading import alignment_layer
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import BOS, EOS

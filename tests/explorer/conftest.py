@@ -21,7 +21,7 @@ from regard.tasks.translator import Translator
 from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
-LIMIT = 12
+LIMIT = 14
 
 
 def save_random(folder, seed, **config):

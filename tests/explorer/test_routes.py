@@ -9,6 +9,7 @@ import torch
 import regard
 from explorer.asking import serving
 from explorer.conftest import LIMIT, TEXTS, desk_of, save_random, write_metrics
+from regard.explorer.reply import Request
 from regard.explorer.routes import routes
 from regard.explorer.run import example, run_of
 from regard.search.config import SearchConfig
@@ -139,18 +140,24 @@ def test_what_is_too_long_to_trace_is_translated_all_the_same(served, translator
     assert line["target"]["text"] == translator.detailed([long], SearchConfig(n_best=4))[0].text
     refused = served("/api/trace", {"text": long})
     assert (refused.status, refused.code, refused.json["error"]["limit"]) == (413, "too_long", LIMIT)
-    said = refused.json["error"]["message"]
-    assert said.endswith("shorten it, or raise --max-trace-tokens of `regard explore`")
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("permuted", {"text": "the " * 12}), ("contexts", {"texts": ["the " * 12] * 2, "word": "the"})],
+    [
+        ("trace", {"text": "the " * 12}),
+        ("permuted", {"text": "the " * 12}),
+        ("contexts", {"texts": ["the " * 12] * 2, "word": "the"}),
+    ],
 )
 def test_every_page_has_the_limit_that_was_given(run_folder, path, body):
     with serving(routes(desk_of(run_folder, limit=8))) as ask:
         refused = ask(f"/api/{path}", body)
     assert (refused.code, refused.json["error"]["limit"]) == ("too_long", 8)
+    said = refused.json["error"]["message"]
+    assert said.endswith(
+        "at most 8 can be traced; shorten it, or raise --max-trace-tokens of `regard explore`"
+    )
 
 
 def test_a_translation_goes_on_from_where_it_is_told(served):
@@ -181,6 +188,7 @@ def test_a_translation_goes_on_from_where_it_is_told(served):
         ("trace", {**REQUEST, "prefix": "a", "target": "b"}, 422, "cannot both be given"),
         ("trace", {**REQUEST, "interventions": "none"}, 400, "interventions must be a list of objects"),
         ("trace", {**REQUEST, "interventions": [{"type": "x"}]}, 422, "is no intervention"),
+        ("trace", {**REQUEST, "interventions": [{"type": ["a"]}]}, 422, "is no intervention"),
         (
             "trace",
             {**REQUEST, "interventions": [{"type": "head", "kind": "cross", "layer": 9, "head": 1}]},
@@ -252,6 +260,22 @@ def test_others_have_their_turn_while_heads_are_measured(served):
         traces = [pool.submit(served, "/api/trace", {"text": text}) for text in TEXTS[:3]]
         assert [answer.result().status for answer in heads + traces] == [200] * 6
         assert all(len(answer.result().body.splitlines()) == 24 for answer in heads)
+
+
+def test_the_model_whose_heads_are_measured_is_loaded_once(run_folder, monkeypatch):
+    desk = desk_of(run_folder)
+    models, loaded = desk._models, []
+    load = models._load
+    monkeypatch.setattr(models, "_load", lambda folder: loaded.append(folder.name) or load(folder))
+    asked = {**REQUEST, "step": 100}
+    found = desk.works(
+        Request(), asked, lambda model: model.tracer.matters(desk.trace(model, desk.asked(model, asked)))
+    )
+    next(found)
+    for step in (200, 300):  # the other two push it out
+        desk.work(Request(), {"step": step}, lambda model: model.id)
+    assert len(list(found)) == 23
+    assert loaded == ["step-000100", "step-000200", "step-000300"]
 
 
 def test_many_at_once_get_their_own_answers(served):
@@ -347,12 +371,11 @@ def test_positions_are_the_tables_of_the_paper_and_of_others(served):
         assert served(f"/api/positions?{query}").code == "bad_value"
 
 
-def test_positions_fade_and_attention_is_rolled_out(served):
+def test_positions_fade_point_by_point(served):
     found = served("/api/survives", {"request": REQUEST}).json
     assert found["encoder"]["points"][:2] == ["embed", "1.self"]
     assert len(found["decoder"]["mean"]) == len(found["decoder"]["points"]) == 1 + 2 * 3
-    rolled = unpack(found["rollout"]["encoder"])
-    assert rolled.sum(axis=-1) == pytest.approx(1, abs=1e-3)
+    assert set(found) == {"encoder", "decoder"}
 
 
 def test_the_metrics_of_the_run_can_be_followed(served):

@@ -195,6 +195,16 @@ def test_a_large_body_is_refused_and_the_limit_is_said(ask):
     assert ask("/api/echo", b'{"a":"' + b"x" * (MOST_BYTES - 8) + b'"}').status == 200
 
 
+def test_a_length_of_thousands_of_digits_is_too_large(ask, capfd):
+    head = f"POST /api/echo HTTP/1.1\r\nHost: 127.0.0.1:{ask.port}\r\nContent-Type: application/json\r\n"
+    assert b" 413 " in ask.raw(head.encode() + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n{}")
+    assert b" 200 " in ask.raw(head.encode() + b"Content-Length: " + b"0" * 5000 + b"2\r\n\r\n{}")
+    assert b" 404 " in ask.raw(
+        head.replace("echo", "no").encode() + b"Content-Length: %s\r\n\r\n" % (b"9" * 5000)
+    )
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "length",
     [
@@ -343,20 +353,6 @@ def test_requests_compute_one_at_a_time_in_the_order_they_came(slow):
     assert slow.most == 1
 
 
-def test_a_newer_request_for_the_same_makes_a_waiting_one_give_up(slow):
-    first = slow.ask(0, Regard_Slot="a")
-    slow.until(waiting=1)
-    stale = slow.ask(1, Regard_Slot="a")
-    slow.until(waiting=2)
-    other, newest = slow.ask(2, Regard_Slot="b"), slow.ask(3, Regard_Slot="a")
-    refusal = stale.result(10)
-    assert (refusal.status, refusal.code) == (503, "superseded")
-    slow.let.set()
-    assert [each.result().status for each in (first, other, newest)] == [200, 200, 200]
-    assert 1 not in slow.served
-    assert slow.turns._newest == {}
-
-
 def test_nothing_is_computed_for_somebody_who_hung_up(slow):
     first = slow.ask(0)
     slow.until(waiting=1)
@@ -373,8 +369,8 @@ def test_nothing_is_computed_for_somebody_who_hung_up(slow):
     assert slow.served == [0]
 
 
-def test_a_browser_that_leaves_in_the_middle_leaves_no_trace(capfd):
-    started, left = Event(), Event()
+def test_a_browser_that_leaves_in_the_middle_leaves_no_trace(capfd, monkeypatch):
+    started, left, over = Event(), Event(), Event()
 
     def pieces():
         started.set()
@@ -383,11 +379,13 @@ def test_a_browser_that_leaves_in_the_middle_leaves_no_trace(capfd):
             yield b"x" * 65536
 
     with serving({"/api/lines": {"POST": lambda _: Reply(pieces(), LINES)}}) as ask:
+        close = ask.server.shutdown_request  # the last that happens to a connection, after all complaints
+        monkeypatch.setattr(ask.server, "shutdown_request", lambda request: (close(request), over.set()))
         thread = Thread(target=leave, args=(ask, started, left))
         thread.start()
         thread.join()
+        assert over.wait(10)
         assert ask("/nowhere").status == 404
-        time.sleep(0.1)
     assert capfd.readouterr().err == ""
 
 

@@ -87,6 +87,7 @@ def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
     uniform = trace.attention["cross"][1, 0]
     assert uniform[:, 1] == pytest.approx(0.0)
     assert np.delete(uniform, 1, axis=1) == pytest.approx(1 / (length - 1), abs=1e-5)
+    assert trace.heads["cross"][1][0].entropy == pytest.approx(1.0, abs=1e-5)
     winner = trace.beam.nodes[trace.beam.finished[0].node]
     assert winner.sum == pytest.approx(trace.target.logprob, abs=1e-4)
     again = translator.trace("the cat sees a dog")
@@ -99,7 +100,7 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
     with pytest.raises(LengthError, match=said) as caught:
         translator.trace("the cat sees the", max_tokens=4)
     assert caught.value.limit == 4
-    with pytest.raises(LengthError, match="at most 20 can be traced; .*: it is all that the model can read"):
+    with pytest.raises(LengthError, match="tokens, and this model reads at most 20; shorten it$"):
         translator.trace("the cat sees the dog " * 9)
     with pytest.raises(LengthError, match="the translation has 11 tokens"):
         translator.trace("the", target="the " * 10, max_tokens=10)
@@ -111,6 +112,21 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
         translator.trace("the", target=[5, 2])
     with pytest.raises(DataError, match="half a character"):
         translator.trace("a \ud83d b")
+    with pytest.raises(DataError, match="the prefix has half a character"):
+        translator.trace("a", prefix="\udcff")
+    with pytest.raises(DataError, match="the target has half a character"):
+        translator.trace("a", target="\udcff")
+    with pytest.raises(DataError, match="the text has half a character"):
+        translator.tracer.trace(translator.tracer.request("\udcff"))
+
+
+def test_a_translation_that_is_searched_for_is_no_longer_than_may_be_traced(parts):
+    translator = Translator.of(*parts)
+    assert len(translator.trace("the cat").target.tokens) > 5
+    short = translator.trace("the cat", max_tokens=5)
+    assert len(short.target.tokens) == 5
+    assert max(node.t for node in short.beam.nodes) < 5
+    assert len(translator.trace("the cat", prefix="a bird sees the", max_tokens=5).target.tokens) == 5
 
 
 def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):

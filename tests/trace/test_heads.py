@@ -57,6 +57,17 @@ def test_entropy_is_nothing_for_one_key_and_one_for_all_alike():
     assert found.peak == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
 
 
+def test_entropy_is_measured_by_the_keys_that_can_be_seen():
+    two_of_eleven = np.zeros((3, 11))
+    two_of_eleven[:, [2, 5]] = 0.5
+    assert facts("cross", two_of_eleven, hidden=9).entropy == pytest.approx(1.0)
+    assert facts("encoder", two_of_eleven).entropy == pytest.approx(np.log(2) / np.log(11))
+    masked = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
+    assert facts("decoder", masked, hidden=2) == facts("decoder", masked)
+    one_left = facts("cross", looking_at([4, 4, 4], keys=11), hidden=10)
+    assert (one_left.entropy, one_left.peak, one_left.label) == (0.0, 1.0, None)
+
+
 @given(st.sampled_from(["encoder", "decoder", "cross"]), st.integers(1, 6), st.integers(0, 99))
 def test_facts_stay_between_0_and_1(kind, length, seed):
     raw = np.random.default_rng(seed).random((length, length)) ** 8

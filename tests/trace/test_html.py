@@ -5,7 +5,11 @@ from dataclasses import replace
 import pytest
 
 from regard.errors import ConfigError, RegardError
+from regard.model.transformer import Transformer
+from regard.tasks.identity import identity_in_memory
+from regard.tasks.tracing import Tracer
 from regard.trace.html import PAGES, document, front_end, opening
+from regard.trace.interventions import KINDS
 from regard.trace.trace import Trace
 
 HOSTILE = "</script><script>alert(1)</script><!-- <script> ]]> \u2028 &lt;"
@@ -57,6 +61,34 @@ def test_what_does_not_fit_is_left_out_and_said(trace, tracer):
     assert json.loads(held(document(trace), "regard-trace"))["omitted"] == []
 
 
+@pytest.mark.parametrize(
+    ("view", "layers"),
+    [
+        ("", 2),
+        ("?kind=cross", 2),
+        ("?kind=encoder", 3),
+        ("?head=1&kind=decoder", 3),
+        ("?kind=encoder&layer=1", 1),
+    ],
+)
+def test_the_layer_that_is_kept_is_the_one_that_the_page_opens_with(micro, tokenizer, view, layers):
+    config = replace(micro, vocab_size=tokenizer.vocab_size, encoder_layers=3, decoder_layers=3)
+    model = Transformer(config).eval()
+    tracer = Tracer(model, tokenizer, identity_in_memory(model))
+    trace = tracer.trace(tracer.request("the cat", target="a dog"), qkv=True)
+    small = json.loads(held(document(trace, f"#/steps{view}", most=1), "regard-trace"))
+    assert {kind: each["layers"] for kind, each in small["qkv"].items()} == {kind: [layers] for kind in KINDS}
+
+
+def test_a_place_that_the_model_does_not_have_is_not_opened(trace):
+    with pytest.raises(ConfigError, match="layer = 3 cannot work; this model has layers 1 to 2"):
+        trace.show(layer=3)
+    with pytest.raises(ConfigError, match="head = 0 cannot work; this model has heads 1 to 4"):
+        trace.show(head=0)
+    with pytest.raises(ConfigError, match="kind = across cannot work"):
+        opening(trace, "attention", "across", None, None)
+
+
 def test_a_notebook_gets_a_frame_that_nothing_leaks_out_of(trace):
     shown = trace.show("steps", kind="cross", layer=2, head=3, height=400)._repr_html_()
     assert shown.startswith("<iframe ")
@@ -66,12 +98,12 @@ def test_a_notebook_gets_a_frame_that_nothing_leaks_out_of(trace):
     assert "<" not in shown[len("<iframe ") : -len("></iframe>")]
 
 
-def test_a_page_that_is_none_is_refused():
-    assert opening("attention", None, None, None) == "#/attention"
+def test_a_page_that_is_none_is_refused(trace):
+    assert opening(trace, "attention", None, None, None) == "#/attention"
     with pytest.raises(
         ConfigError, match="page = inside cannot work; it must be one of translate, attention"
     ):
-        opening("inside", None, None, None)
+        opening(trace, "inside", None, None, None)
 
 
 def test_the_pages_are_those_of_the_front_end():

@@ -76,6 +76,8 @@ def test_what_a_model_does_not_have_cannot_be_changed(micro, intervention, said)
     [
         ({"type": "heat"}, "is no intervention; its type must be one of head, sublayer"),
         ([], "is no intervention"),
+        ({"type": ["head"]}, "is no intervention"),
+        ({"type": "hide_source", "positions": [True]}, "must be a list of whole numbers"),
         ({"type": "head", "kind": "across"}, "kind = across cannot work; it must be one of encoder, decoder"),
         ({"type": "head", "mode": "off"}, "mode = off cannot work"),
         ({"type": "sublayer", "which": ["ffn"]}, "cannot work"),

@@ -1,13 +1,9 @@
-import math
-
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from regard.trace.interventions import Positions
-from regard.trace.positions import dot_products, tables, wavelengths
+from regard.trace.positions import tables
 
 
 def test_all_layouts_are_there_and_differ():
@@ -16,28 +12,6 @@ def test_all_layouts_are_there_and_differ():
     assert {table.shape for table in found.values()} == {(20, 512)}
     assert np.allclose(found["paper"][:, 0::2], found["halves"][:, :256], atol=1e-6)
     assert not np.allclose(found["tensor2tensor"], found["halves"], atol=1e-3)
-
-
-@given(st.sampled_from(["paper", "tensor2tensor", "halves"]), st.integers(2, 9))
-def test_each_column_begins_again_after_its_wavelength(name, d_model):
-    table, waves = tables(40, d_model)[name], wavelengths(name, d_model)
-    assert len(waves) == d_model
-    position = np.arange(40)
-    for column, wave in zip(table.T, waves, strict=True):
-        if wave == math.inf:
-            assert (column == 0).all()
-            continue
-        angle = 2 * math.pi * position / wave
-        expected = np.sin(angle) if column[0] == 0 else np.cos(angle)
-        assert column == pytest.approx(expected, abs=1e-4)
-
-
-def test_dot_products_depend_on_the_distance_alone():
-    products = dot_products(tables(12, 64)["paper"])
-    for distance in range(12):
-        diagonal = np.diagonal(products, distance)
-        assert diagonal == pytest.approx(np.full(12 - distance, diagonal[0]), abs=1e-3)
-    assert products[0, 0] == pytest.approx(32)
 
 
 def test_how_much_is_left_is_told_point_by_point(tracer):

@@ -3,17 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.trace.rollout import rollout, through_encoder
+from regard.trace.rollout import rollout
 
 
-def weights(seed, layers, queries, keys):
-    raw = np.random.default_rng(seed).random((layers, 2, queries, keys)).astype(np.float32)
+def weights(seed, layers, length):
+    raw = np.random.default_rng(seed).random((layers, 2, length, length)).astype(np.float32)
     return raw / raw.sum(axis=-1, keepdims=True)
 
 
 @given(st.integers(0, 50), st.integers(1, 4), st.integers(1, 6))
 def test_rows_still_sum_to_one(seed, layers, length):
-    found = rollout(weights(seed, layers, length, length))
+    found = rollout(weights(seed, layers, length))
     assert found.shape == (layers, length, length)
     assert found.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)
 
@@ -28,12 +28,6 @@ def test_each_layer_sees_one_neighbour_further():
 
 
 def test_nothing_kept_is_the_plain_product():
-    given_ = weights(1, 2, 4, 4)
+    given_ = weights(1, 2, 4)
     one, two = given_.mean(axis=1)
     assert rollout(given_, kept=0.0)[1] == pytest.approx(two @ one, abs=1e-6)
-
-
-def test_cross_attention_is_carried_on_to_the_words():
-    found = through_encoder(weights(2, 3, 2, 5), weights(3, 2, 5, 5))
-    assert found.shape == (3, 2, 5)
-    assert found.sum(axis=-1) == pytest.approx(1.0, abs=1e-5)

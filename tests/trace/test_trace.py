@@ -73,6 +73,8 @@ def test_what_a_later_version_adds_is_ignored_and_what_it_changes_is_refused(tra
         Trace.from_json({**said, "version": 2})
     with pytest.raises(DataError, match="no trace"):
         Trace.from_json({})
+    with pytest.raises(DataError, match="incomplete or damaged: .*'x'"):
+        Trace.from_json({**said, "pieces": {"x": "the"}})
     del added["steps"]
     with pytest.raises(DataError, match="incomplete or damaged: 'steps'"):
         Trace.from_json(added)

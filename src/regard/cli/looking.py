@@ -76,30 +76,33 @@ def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
     group.add_argument(
         "--kind",
         choices=("encoder", "decoder", "cross"),
-        default="cross",
         help="among source words, among target words so far, or from target to source (default: cross)",
     )
     group.add_argument(
-        "--layer", metavar="N", type=int, help="default: the one that aligns words best, the last but one"
+        "--layer",
+        metavar="N",
+        type=int,
+        help="default: of cross-attention the one that aligns words best, the last but one; else the last",
     )
-    group.add_argument("--head", metavar="N", default="mean", help="a number, or mean (default: mean)")
+    group.add_argument("--head", metavar="N", help="a number, or mean (default: mean)")
 
 
 def shown_matrix(trace: "Trace", options: argparse.Namespace) -> "Matrix":
     """The one that the flags of `add_matrix` ask for."""
-    from regard.engine.forced import alignment_layer
     from regard.explorer.figure import matrix
+    from regard.trace.html import first_layer
 
-    layers = len(trace.attention[options.kind])
-    layer = alignment_layer(layers) + 1 if options.layer is None else options.layer
-    return matrix(trace, options.kind, layer, head_number(options))
+    kind = options.kind or "cross"
+    layer = first_layer(trace, kind) if options.layer is None else options.layer
+    return matrix(trace, kind, layer, head_number(options))
 
 
 def head_number(options: argparse.Namespace) -> int | None:
     """None: the mean of all."""
-    if options.head != "mean" and not re.fullmatch(r"[1-9]\d*", options.head):
-        raise RegardError(f"--head {options.head} cannot be read; give a number from 1 up, or mean")
-    return None if options.head == "mean" else int(options.head)
+    said = options.head or "mean"
+    if said != "mean" and not re.fullmatch(r"[1-9]\d{0,8}", said):
+        raise RegardError(f"--head {said} cannot be read; give a number from 1 up, or mean")
+    return None if said == "mean" else int(said)
 
 
 def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.looking import add_looking, add_matrix, head_number, shown_matrix, traced
 from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def run_trace(options: argparse.Namespace) -> None:
     if options.output != "-":
         refuse_unwritable(Path(options.output))
     head_number(options)
+    if ending == ".json":
+        why = "is for a figure (.svg) and a page (.html); JSON has every head of every layer"
+        refuse_unused(options, ("kind", "layer", "head"), why)
     _, trace = traced(options, qkv=ending == ".html")
     content = _written(trace, ending, options).encode("utf-8")
     if options.output == "-":
@@ -76,7 +80,9 @@ def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
         case ".html":
             from regard.trace.html import document, opening
 
-            return document(trace, opening("attention", options.kind, options.layer, head_number(options)))
+            return document(
+                trace, opening(trace, "attention", options.kind, options.layer, head_number(options))
+            )
         case _:
             from regard.explorer.figure import draw
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.data.batch import pad
-from regard.engine.reading import Reading
+from regard.engine.reading import Reading, alignment_layer
 from regard.model.layers import DecoderLayer, Past
 from regard.model.transformer import Transformer, positions
 from regard.model.visible import CAUSAL, Visible, padded
@@ -68,14 +68,6 @@ class ForcedEngine:
         logits = model.output(model.decoder.norm(x)).flatten(0, 1)
         chosen = logits.gather(1, target_out.reshape(-1, 1))[:, 0].float()
         return (chosen - log_norm(logits)).view(target_out.shape), looks.float()
-
-
-def alignment_layer(layers: int) -> int:
-    """The layer whose heads together look most clearly at the word that is being translated.
-
-    The next to last of three or more, else the last: docs/search.md has the measurements.
-    """
-    return layers - 2 if layers > 2 else layers - 1
 
 
 def _cross_attention(

@@ -36,6 +36,14 @@ class Reading:
         return tuple(self.attention.argmax(axis=1).tolist())
 
 
+def alignment_layer(layers: int) -> int:
+    """The layer whose heads together look most clearly at the word that is being translated.
+
+    The next to last of three or more, else the last: docs/search.md has the measurements.
+    """
+    return layers - 2 if layers > 2 else layers - 1
+
+
 def alignment(reading: Reading, source: Words, target: Words) -> tuple[tuple[int, int], ...]:
     """The source word that each target word was written from, as pairs (source, target).
 

@@ -1,1 +1,1 @@
-"""Show it: the curves of a training, as SVG and as a page."""
+"""Show it: the curves of a training, one translation in the terminal, and the page that looks inside."""

@@ -6,9 +6,7 @@ from regard.explorer.models import Model
 from regard.trace.embeddings import InTwoContexts
 from regard.trace.pack import pack
 from regard.trace.positions import Survival, tables
-from regard.trace.rollout import rollout, through_encoder
 from regard.trace.tokens import Names
-from regard.trace.trace import Trace
 
 SAME = 1 - 1e-5
 """A cosine from which on two vectors are one, but for rounding."""
@@ -52,16 +50,6 @@ def survived(found: dict[str, Survival]) -> dict[str, Any]:
             "projection": each.projection.tolist(),
         }
         for stack, each in found.items()
-    }
-
-
-def rolled_out(trace: Trace) -> dict[str, Any]:
-    """How much of each token is in each other after each layer."""
-    weights = trace.attention
-    return {
-        "encoder": pack(rollout(weights["encoder"]).clip(0, 1), "u16"),
-        "decoder": pack(rollout(weights["decoder"]).clip(0, 1), "u16"),
-        "cross": pack(through_encoder(weights["cross"], weights["encoder"]).clip(0, 1), "u16"),
     }
 
 

@@ -48,18 +48,25 @@ class Desk:
     def work(self, request: Request, body: Body, do: Callable[[Model], Found]) -> Found:
         """What `do` finds with the model that the body names, when it is its turn."""
         step = None if body.get("step") is None else fields.whole(body, "step", None, 0, 10**12)
-        with self._turns.turn(request), torch.inference_mode(), _saying_too_long():
-            return do(self._models.model(step))
+        return self._in_turn(request, lambda: do(self._models.model(step)))
 
     def works(self, request: Request, body: Body, do: Callable[[Model], Iterator[Found]]) -> Iterator[Found]:
         """The same for what is found one by one: the first at once; between two, others have their turn."""
-        found = self.work(request, body, do)
-        first = self.work(request, body, lambda _: list(islice(found, 1)))
-        return chain(first, self._rest(request, body, found))
 
-    def _rest(self, request: Request, body: Body, found: Iterator[Found]) -> Iterator[Found]:
-        while each := self.work(request, body, lambda _: list(islice(found, 1))):
+        def begin(model: Model) -> tuple[list[Found], Iterator[Found]]:
+            found = do(model)
+            return list(islice(found, 1)), found
+
+        first, rest = self.work(request, body, begin)
+        return chain(first, self._rest(request, rest))
+
+    def _rest(self, request: Request, found: Iterator[Found]) -> Iterator[Found]:
+        while each := self._in_turn(request, lambda: list(islice(found, 1))):
             yield from each
+
+    def _in_turn(self, request: Request, do: Callable[[], Found]) -> Found:
+        with self._turns.turn(request), torch.inference_mode(), _saying_too_long():
+            return do()
 
     def asked(self, model: Model, body: Body) -> Asked:
         """The request of a trace, as the page sends it."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from regard.errors import require
 from regard.explorer.look import picture
 from regard.explorer.svg import clip, length, tag, text
-from regard.trace.interventions import HideSource, Kind
+from regard.trace.interventions import HideSource, Kind, refuse_uncounted
 from regard.trace.parts import Token
 from regard.trace.trace import Trace
 
@@ -67,10 +66,10 @@ class Matrix:
 def matrix(trace: Trace, kind: Kind, layer: int, head: int | None) -> Matrix:
     """Layer and head are counted from 1; None is the mean of all heads."""
     layers = trace.attention[kind]
-    require(1 <= layer <= len(layers), "layer", layer, f"this model has layers 1 to {len(layers)}")
+    refuse_uncounted("layer", layer, len(layers))
     heads = layers[layer - 1]
     if head is not None:
-        require(1 <= head <= len(heads), "head", head, f"this model has heads 1 to {len(heads)}")
+        refuse_uncounted("head", head, len(heads))
     which = "mean of all heads" if head is None else f"head {head}"
     source, target = _texts(trace.source.tokens), _texts(trace.target.tokens)
     read = ("<s>", *target[:-1])

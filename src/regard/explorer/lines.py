@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.engine.reading import alignment_layer
 from regard.explorer.desk import Desk
 from regard.explorer.fields import Body
 from regard.explorer.models import Model
@@ -46,10 +47,10 @@ def translated(desk: Desk, model: Model, body: Body, text: str, n_best: int) -> 
 def alignment(trace: Trace) -> np.ndarray:
     """Which source tokens each target token was written from: rows that sum to 1, marks left out.
 
-    The heads of the last decoder layer but one, on average; of a shallow decoder, those of the last.
+    The heads of the layer that aligns words best, on average.
     """
     layers = trace.attention["cross"]
-    weights = layers[-2 if len(layers) > 2 else -1].mean(axis=0)
+    weights = layers[alignment_layer(len(layers))].mean(axis=0)
     words = np.array([token.special is None for token in trace.source.tokens])
     weights = weights * words
     sums = weights.sum(axis=1, keepdims=True)

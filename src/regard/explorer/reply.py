@@ -19,8 +19,6 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     known: str | None = None
     """The ETag of what the browser has already."""
-    slot: str | None = None
-    """What it is for: a newer request for the same makes this one needless while it waits."""
     gone: Callable[[], bool] = lambda: False
     """Whether whoever asked has hung up."""
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from regard import __version__
 from regard.explorer import fields
-from regard.explorer.answers import alike, near, positions, rolled_out, survived
+from regard.explorer.answers import alike, near, positions, survived
 from regard.explorer.blocks import blocks
 from regard.explorer.desk import LONGEST, MOST_CANDIDATES, WIDEST, Desk
 from regard.explorer.fields import Body
@@ -123,12 +123,12 @@ class Api:
         return Reply((written(each._asdict()) + b"\n" for each in found), LINES)
 
     def survives(self, request: Request) -> Reply:
-        """How much of the positions is left after each sublayer, and attention through several layers."""
+        """How much of the positions is left after each sublayer."""
         desk, body = self._desk, inner(request.body)
 
         def work(model: Model) -> dict[str, Any]:
             trace = desk.trace(model, desk.asked(model, body))
-            return survived(model.tracer.survival(trace)) | {"rollout": rolled_out(trace)}
+            return survived(model.tracer.survival(trace))
 
         return reply(desk.work(request, body, work))
 

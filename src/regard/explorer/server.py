@@ -15,12 +15,14 @@ from urllib.parse import parse_qsl
 
 from regard.errors import RegardError
 from regard.explorer.guard import HEADERS, Guard
-from regard.explorer.reply import JSON, LINES, Reply, Request, RequestError, Routes, error_line, refused
+from regard.explorer.reply import JSON, Reply, Request, RequestError, Routes, error_line, refused
 
 MOST_BYTES = 1_000_000
 """In the body of a request."""
 DISCARDED = 16 * MOST_BYTES
 """Of a body that is too large so much is read, so that whoever sends it hears why it is refused."""
+DIGITS = 30
+"""Of a length: more are as much too large."""
 SMALL = 1000
 """Bytes that are not worth compressing."""
 PATIENCE = 30.0
@@ -95,8 +97,8 @@ class Handler(BaseHTTPRequestHandler):
             if method not in found:
                 return self._wrong_method(found)
             body = self._body() if method == "POST" else {}
-            known, slot = self.headers.get("If-None-Match"), self.headers.get("Regard-Slot")
-            return found[method](Request(body, _query(query), known, slot, self._gone))
+            known = self.headers.get("If-None-Match")
+            return found[method](Request(body, _query(query), known, self._gone))
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
@@ -113,20 +115,24 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != JSON or "Content-Type" not in self.headers:
             message = f"send Content-Type: {JSON}"
             raise RequestError("content_type", message, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdecimal()) or "Transfer-Encoding" in self.headers:
+        length = self._announced()
+        if length is None or "Transfer-Encoding" in self.headers:
             raise RequestError("length", "send Content-Length, in bytes", HTTPStatus.LENGTH_REQUIRED)
-        if int(length) > MOST_BYTES:
-            message = f"{int(length):,} bytes are more than are read, {MOST_BYTES:,}"
+        if length > MOST_BYTES:
+            message = f"the body is larger than what is read, {MOST_BYTES:,} bytes"
             raise RequestError("too_large", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, MOST_BYTES)
-        content = self.rfile.read(int(length))
+        content = self.rfile.read(length)
         del self.headers["Content-Length"]  # nothing is left to be read
         return _parsed(content)
 
+    def _announced(self) -> int | None:
+        """Bytes of the body, as its sender says; Python reads no number of thousands of digits."""
+        said = self.headers.get("Content-Length", "")
+        return int(said.lstrip("0")[:DIGITS] or 0) if said.isascii() and said.isdecimal() else None
+
     def _leave_body(self) -> None:
         """What was not read must not be taken for the next request."""
-        length = self.headers.get("Content-Length", "0")
-        left = int(length) if length.isascii() and length.isdecimal() else 0
+        left = self._announced() or 0
         if left or "Transfer-Encoding" in self.headers:
             self.close_connection = True
         left = min(left, DISCARDED)
@@ -143,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
             return True
 
     def _send(self, answer: Reply) -> None:
-        """Complete, or piece by piece."""
+        """Complete, or line by line."""
         self.send_response(answer.status)
         for name, value in (HEADERS | {"Cache-Control": "no-store"} | dict(answer.headers)).items():
             self.send_header(name, value)
@@ -152,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(answer.body, bytes):
             self._send_whole(answer.body)
         else:
-            self._send_pieces(answer.body, lines=answer.kind == LINES)
+            self._send_lines(answer.body)
 
     def _send_whole(self, body: bytes) -> None:
         self.send_header("Vary", "Accept-Encoding")
@@ -166,13 +172,13 @@ class Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _send_pieces(self, pieces: Iterator[bytes], lines: bool) -> None:
+    def _send_lines(self, lines: Iterator[bytes]) -> None:
         chunked = self.request_version == "HTTP/1.1"
         self.close_connection |= not chunked
         self.send_header(*(("Transfer-Encoding", "chunked") if chunked else ("Connection", "close")))
         self.end_headers()
-        for piece in _to_the_end(pieces, lines):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+        for line in _to_the_end(lines):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if chunked else line)
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
 
@@ -186,16 +192,14 @@ class Handler(BaseHTTPRequestHandler):
         return cast(Server, self.server)
 
 
-def _to_the_end(pieces: Iterator[bytes], lines: bool) -> Iterator[bytes]:
+def _to_the_end(lines: Iterator[bytes]) -> Iterator[bytes]:
     """What goes wrong on the way becomes the last line."""
     try:
-        yield from pieces
+        yield from lines
     except (ConnectionError, TimeoutError):
         raise
     except Exception as error:
-        refusal = _refusal(error)
-        if lines:
-            yield error_line(refusal) + b"\n"
+        yield error_line(_refusal(error)) + b"\n"
 
 
 def _refusal(error: Exception) -> RequestError:

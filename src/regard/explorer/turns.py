@@ -18,13 +18,13 @@ class Turns:
     def __init__(self) -> None:
         self._changed = Condition()
         self._queue: deque[Request] = deque()
-        self._newest: dict[str, Request] = {}
 
     @contextmanager
     def turn(self, request: Request) -> Iterator[None]:
-        """Waits for it; gives up if a newer request came for the same slot, or nobody listens."""
+        """Waits for it; gives up if nobody listens any more."""
         with self._changed:
-            self._come(request)
+            self._queue.append(request)
+            self._changed.notify_all()
             try:
                 self._wait(request)
             except BaseException:
@@ -36,27 +36,18 @@ class Turns:
             with self._changed:
                 self._leave(request)
 
-    def _come(self, request: Request) -> None:
-        if request.slot is not None:
-            self._newest[request.slot] = request
-        self._queue.append(request)
-        self._changed.notify_all()
-
     def _wait(self, request: Request) -> None:
         while self._queue[0] is not request:
             self._changed.wait(GLANCE)
-            self._refuse_needless(request)
-        self._refuse_needless(request)
-
-    def _refuse_needless(self, request: Request) -> None:
-        newer = request.slot is not None and self._newest.get(request.slot) is not request
-        if newer or request.gone():
-            raise RequestError(
-                "superseded", "a newer request took the place of this one", HTTPStatus.SERVICE_UNAVAILABLE
-            )
+            _refuse_needless(request)
+        _refuse_needless(request)
 
     def _leave(self, request: Request) -> None:
         self._queue = deque(other for other in self._queue if other is not request)
-        if request.slot is not None and self._newest.get(request.slot) is request:
-            del self._newest[request.slot]
         self._changed.notify_all()
+
+
+def _refuse_needless(request: Request) -> None:
+    """The answer reaches nobody; it ends the request."""
+    if request.gone():
+        raise RequestError("gone", "whoever asked has hung up", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -17,6 +17,7 @@ from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.search.hypothesis import length_penalty
 from regard.tasks.identity import Identity
+from regard.text.halves import refuse_halves
 from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
 from regard.trace.capture import Captured, capture
@@ -91,6 +92,7 @@ class Tracer:
         choices, logprobs = steps(captured.logits, target, request.top_k, self._names)
         guesses = lens(model, captured, target, self._names)
         weights = attention(captured)
+        hidden = int((~visible_source(request.interventions, len(source))).sum())
         ended = perf_counter()
         logprob = sum(logprobs)
         return Trace(
@@ -111,7 +113,7 @@ class Tracer:
             residual=residual(captured),
             steps=tuple(choices),
             lens=guesses,
-            heads=head_facts(weights),
+            heads=head_facts(weights, hidden),
             beam=beam,
             timing=Timing(1000 * (decoded - began), 1000 * (ended - decoded)),
             pieces={id: self._names.piece(id) for id in _named(target, choices, guesses, beam)},
@@ -145,9 +147,7 @@ class Tracer:
         changes = trace.request.interventions
         keep = visible_source(changes, len(source)).to(self._model.device)
         model = changed(self._model, changes)
-        yield from measured_heads(
-            model, self._row(source), keep, self._row([BOS, *target[:-1]]), self._row(target)
-        )
+        yield from measured_heads(model, self._row(source), keep, self._row(_read(target)), self._row(target))
 
     def neighbours(self, word: str, count: int = 10, side: Which = "source") -> list[Neighbour]:
         """The pieces that lie nearest to a word in the embedding of that side."""
@@ -230,6 +230,7 @@ class Tracer:
 
     def _source(self, request: Request, max_tokens: int) -> list[int]:
         """The ids that the encoder reads, the end mark among them."""
+        refuse_halves("the text", request.text)
         (ids,) = self._tokenizer.tokenize([request.text.strip()])
         if not ids:
             raise DataError("the text is blank; there is nothing to trace")
@@ -270,7 +271,7 @@ class Tracer:
         target: Sequence[int],
     ) -> Captured:
         keep = visible_source(interventions, len(source)).to(model.device)
-        return capture(model, self._row(source), keep, self._row([BOS, *target[:-1]]))
+        return capture(model, self._row(source), keep, self._row(_read(target)))
 
     def _embeddings(self) -> tuple[Embedding, Embedding]:
         return self._model.source_embedding, self._model.target_embedding
@@ -283,6 +284,7 @@ class Tracer:
 
     def _ids(self, given: str | Sequence[int], name: str) -> tuple[int, ...]:
         if isinstance(given, str):
+            refuse_halves(f"the {name}", given)
             return tuple(self._tokenizer.tokenize([given.strip()])[0])
         for id in given:
             if not (isinstance(id, int) and len(MARKS) <= id < self._tokenizer.vocab_size):
@@ -290,6 +292,11 @@ class Tracer:
                     f"{name} has a token {id}; ids run from {len(MARKS)} to {self._tokenizer.vocab_size - 1}"
                 )
         return tuple(given)
+
+
+def _read(target: Sequence[int]) -> list[int]:
+    """What the decoder reads to write these tokens: each sees those before it."""
+    return [BOS, *target[:-1]]
 
 
 def _ids_of(row: Sequence[Token]) -> list[int]:

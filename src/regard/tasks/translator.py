@@ -1,7 +1,6 @@
 """Translator: a model folder and text in, text out; no torch until an engine needs it."""
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -14,7 +13,7 @@ from regard.data.bucketing import by_length
 from regard.engine.choice import Choice, EngineName, Precision
 from regard.engine.engine import Engine
 from regard.engine.reading import alignment, confidences
-from regard.errors import ConfigError, DataError
+from regard.errors import ConfigError
 from regard.search.config import PAPER, SearchConfig
 from regard.search.hypothesis import Hypothesis
 from regard.tasks.answer import Translation, Word
@@ -22,6 +21,7 @@ from regard.tasks.asked import NOTHING_ASKED, Asked, refuse_together
 from regard.tasks.engines import BATCH_TOKENS, EXACT, Device, How, Reader, Spare, plain, ready, say
 from regard.tasks.portions import Portion, portions
 from regard.tasks.wishes import Wishes
+from regard.text.halves import refuse_halves
 from regard.text.sentences import join
 from regard.text.tokenizer import Tokenizer
 from regard.text.word_pieces import word_of_each
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from regard.tasks.tracing import Tracer
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
-
-HALF = re.compile("[\ud800-\udfff]")
-"""What is no character, though Python lets a text have it."""
 
 
 class Translator:
@@ -253,10 +250,7 @@ def _refuse_no_texts(texts: Sequence[str]) -> None:
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError("it takes a list of texts; for one text, give [text]")
     for number, text in enumerate(texts, start=1):
-        if not text.isascii() and HALF.search(text):
-            raise DataError(
-                f"text {number} has half a character in it (U+D800 to U+DFFF): it was read wrongly"
-            )
+        refuse_halves(f"text {number}", text)
 
 
 def _joined(portion: Portion, parts: Sequence[Translation], asked: Asked) -> Translation:

@@ -4,7 +4,7 @@ The causal mask makes this pass equal to writing token by token, so the search p
 The model is asked, not watched: nothing is left behind in it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -104,11 +104,6 @@ def capture(
         encoded[0],
         model.output(model.decoder.norm(x))[0],
     )
-
-
-def target_rows(target: Sequence[int], bos: int, device: torch.device) -> Int[Tensor, "1 target"]:
-    """What the decoder reads to write these tokens: each sees those before it."""
-    return torch.tensor([[bos, *target[:-1]]], device=device)
 
 
 def _encoder_layer(

@@ -12,10 +12,13 @@ NO_COLUMN_OVER = 0.3
 """A head that aligns looks at many places; one that always looks at the same does not."""
 
 
-def facts(kind: Kind, weights: Float[np.ndarray, "query key"]) -> HeadFacts:
-    """Of one head over one sentence; rows that may see one key only have no choice, and are not asked."""
+def facts(kind: Kind, weights: Float[np.ndarray, "query key"], hidden: int = 0) -> HeadFacts:
+    """Of one head over one sentence, so many of whose source tokens are hidden.
+
+    Rows that may see one key only have no choice, and are not asked.
+    """
     queries, keys = weights.shape
-    seen = np.minimum(np.arange(queries) + 1, keys) if kind == "decoder" else np.full(queries, keys)
+    seen = np.minimum(np.arange(queries) + 1, keys) if kind == "decoder" else np.full(queries, keys - hidden)
     asked = weights[seen > 1].astype(np.float64)
     if not len(asked):
         return HeadFacts(0.0, 1.0, None)

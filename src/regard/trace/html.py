@@ -15,8 +15,10 @@ from importlib.resources.abc import Traversable
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from regard.engine.reading import alignment_layer
 from regard.errors import require
 from regard.trace.fitting import MOST, fitted
+from regard.trace.interventions import KINDS, refuse_uncounted
 from regard.trace.trace import Trace
 
 PAGES = ("translate", "attention", "steps", "search", "model", "positions", "training")
@@ -77,19 +79,30 @@ def frame(trace: Trace, view: str, height: int) -> Frame:
     return Frame(document(trace, view, MOST_IN_NOTEBOOK), f"Inside “{trace.source.text}”", height)
 
 
-def opening(page: str, kind: str | None, layer: int | None, head: int | None) -> str:
-    """The view of a page at a place, as it stands in an address."""
+def opening(trace: Trace, page: str, kind: str | None, layer: int | None, head: int | None) -> str:
+    """The view of a page at a place that the model has, as it stands in an address."""
     require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
+    require(kind is None or kind in KINDS, "kind", kind, f"it must be one of {', '.join(KINDS)}")
+    if layer is not None:
+        refuse_uncounted("layer", layer, len(trace.attention[kind or "cross"]))
+    if head is not None:
+        refuse_uncounted("head", head, trace.model.heads)
     given = {"kind": kind, "layer": layer, "head": head}
     query = urlencode({name: value for name, value in given.items() if value is not None})
     return f"#/{page}?{query}" if query else f"#/{page}"
 
 
+def first_layer(trace: Trace, kind: str) -> int:
+    """The layer that is shown first, counted from 1: the one that aligns words, else the last."""
+    layers = len(trace.attention[kind])
+    return alignment_layer(layers) + 1 if kind == "cross" else layers
+
+
 def _layer(trace: Trace, view: str) -> int:
-    """The one that a view opens with; the page's own choice is the last but one."""
-    last = trace.model.decoder_layers
-    given = re.search(r"[?&]layer=(\d{1,4})", view)
-    return int(given[1]) if given else last - 1 if last > 2 else last
+    """The one that a view opens with: the page's own choice, unless it is told."""
+    given = re.search(r"[?&]layer=(\d{1,4})(?!\d)", view)
+    kinds = [kind for kind in KINDS if re.search(rf"[?&]kind={kind}(?![a-z])", view)]
+    return int(given[1]) if given else first_layer(trace, kinds[0] if kinds else "cross")
 
 
 PLACE = "<!-- what the page shows -->"

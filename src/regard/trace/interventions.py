@@ -30,8 +30,8 @@ class Head:
     def check(self, config: ModelConfig, source: int) -> None:
         del source
         _refuse_unknown(vars(self))
-        _counted("layer", self.layer, layers_of(config, self.kind))
-        _counted("head", self.head, config.heads)
+        refuse_uncounted("layer", self.layer, layers_of(config, self.kind))
+        refuse_uncounted("head", self.head, config.heads)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Sublayer:
         _refuse_unknown(vars(self))
         there = self.stack == "decoder" or self.which != "cross"
         require(there, "which", self.which, "the encoder has self and ffn")
-        _counted("layer", self.layer, layers_of(config, self.stack))
+        refuse_uncounted("layer", self.layer, layers_of(config, self.stack))
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,11 @@ def layers_of(config: ModelConfig, kind: Kind) -> int:
     return config.encoder_layers if kind == "encoder" else config.decoder_layers
 
 
+def refuse_uncounted(name: str, value: int, last: int) -> None:
+    """A layer or a head that the model does not have."""
+    require(1 <= value <= last, name, value, f"this model has {name}s 1 to {last}")
+
+
 def intervention_to_json(intervention: Intervention) -> dict[str, Any]:
     said = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(intervention).items()}
     return {"type": intervention.type, **said}
@@ -95,14 +100,14 @@ def intervention_to_json(intervention: Intervention) -> dict[str, Any]:
 def intervention_from_json(said: object) -> Intervention:
     """Refuses what is none, in one line; `check` says later whether the model has such a place."""
     type_ = said.get("type") if isinstance(said, Mapping) else None
-    if not isinstance(said, Mapping) or type_ not in _TYPES:
+    if not isinstance(said, Mapping) or not isinstance(type_, str) or type_ not in _TYPES:
         raise ConfigError(f"{said} is no intervention; its type must be one of {', '.join(_TYPES)}")
     known = {field.name: said[field.name] for field in fields(_TYPES[type_]) if field.name in said}
     _refuse_unknown(known)
     if "positions" in known:
         known["positions"] = _positions(known["positions"])
     for name in ("layer", "head"):
-        if name in known and (not isinstance(known[name], int) or isinstance(known[name], bool)):
+        if name in known and not _whole(known[name]):
             raise ConfigError(f"{name} = {known[name]} cannot work; it must be a whole number")
     try:
         return _TYPES[type_](**known)
@@ -112,9 +117,13 @@ def intervention_from_json(said: object) -> Intervention:
 
 
 def _positions(given: object) -> tuple[int, ...]:
-    if not isinstance(given, (list, tuple)) or not all(isinstance(each, int) for each in given):
+    if not isinstance(given, (list, tuple)) or not all(map(_whole, given)):
         raise ConfigError(f"positions = {given} cannot work; it must be a list of whole numbers")
     return tuple(given)
+
+
+def _whole(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _refuse_unknown(said: Mapping[str, Any]) -> None:
@@ -122,7 +131,3 @@ def _refuse_unknown(said: Mapping[str, Any]) -> None:
     for name, words in _WORDS.items():
         if name in said:
             require(said[name] in words, name, said[name], f"it must be one of {', '.join(words)}")
-
-
-def _counted(name: str, value: int, last: int) -> None:
-    require(1 <= value <= last, name, value, f"this model has {name}s 1 to {last}")

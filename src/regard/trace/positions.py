@@ -1,6 +1,5 @@
-"""Positions to be looked at: the tables in use, how they compare, and how long they are remembered."""
+"""Positions to be looked at: the tables in use, and how long they are remembered."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,23 +18,6 @@ def tables(length: int, d_model: int) -> dict[str, Float[np.ndarray, "length d_m
         "tensor2tensor": get_timing_signal_1d(length, d_model)[0].numpy(),
         "halves": halves(length, d_model).numpy(),
     }
-
-
-def wavelengths(name: str, d_model: int) -> list[float]:
-    """Positions after which each column of a table begins again; none for a column that is all zero."""
-    pairs = d_model // 2
-    if name == "tensor2tensor":
-        each = [2 * math.pi * 10_000 ** (i / max(pairs - 1, 1)) for i in range(pairs)]
-        return each + each + [math.inf] * (d_model % 2)
-    each = [2 * math.pi * 10_000 ** (2 * i / d_model) for i in range(pairs + d_model % 2)]
-    if name == "halves":
-        return each + each[:pairs]
-    return [wave for wave in each for _ in range(2)][:d_model]
-
-
-def dot_products(table: Float[np.ndarray, "length d_model"]) -> Float[np.ndarray, "length length"]:
-    """Of every position with every other: for sinusoids it depends on their distance alone."""
-    return table @ table.T
 
 
 class Survival(NamedTuple):

@@ -72,11 +72,12 @@ def residual(captured: Captured) -> dict[str, Residual]:
 
 
 def head_facts(
-    attention: dict[str, Float[np.ndarray, "layers heads query key"]],
+    attention: dict[str, Float[np.ndarray, "layers heads query key"]], hidden: int
 ) -> dict[str, tuple[tuple[HeadFacts, ...], ...]]:
-    """Of every head, by kind and layer."""
+    """Of every head, by kind and layer; so many source tokens are hidden."""
     return {
-        kind: tuple(tuple(facts(kind, head) for head in layer) for layer in attention[kind]) for kind in KINDS
+        kind: tuple(tuple(facts(kind, head, hidden) for head in layer) for layer in attention[kind])
+        for kind in KINDS
     }
 
 

@@ -18,11 +18,3 @@ def rollout(
         so_far = (kept * np.eye(len(layer), dtype=weights.dtype) + (1 - kept) * layer) @ so_far
         found.append(so_far)
     return np.stack(found)
-
-
-def through_encoder(
-    cross: Float[np.ndarray, "layers heads target source"],
-    encoder: Float[np.ndarray, "encoder_layers heads source source"],
-) -> Float[np.ndarray, "layers target source"]:
-    """Cross-attention carried on to the source words themselves, not to what the encoder made of them."""
-    return cross.mean(axis=1) @ rollout(encoder)[-1]

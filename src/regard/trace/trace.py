@@ -156,7 +156,7 @@ class Trace:
             )
         try:
             return _trace(said)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"the trace is incomplete or damaged: {error}") from None
 
     def save(self, path: str | Path) -> None:
@@ -184,7 +184,7 @@ class Trace:
         """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
         from regard.trace.html import frame, opening
 
-        return frame(self, opening(page, kind, layer, head), height)
+        return frame(self, opening(self, page, kind, layer, head), height)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
