@@ -140,18 +140,24 @@ def test_what_is_too_long_to_trace_is_translated_all_the_same(served, translator
     assert line["target"]["text"] == translator.detailed([long], SearchConfig(n_best=4))[0].text
     refused = served("/api/trace", {"text": long})
     assert (refused.status, refused.code, refused.json["error"]["limit"]) == (413, "too_long", LIMIT)
-    said = refused.json["error"]["message"]
-    assert said.endswith("shorten it, or raise --max-trace-tokens of `regard explore`")
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
-    [("permuted", {"text": "the " * 12}), ("contexts", {"texts": ["the " * 12] * 2, "word": "the"})],
+    [
+        ("trace", {"text": "the " * 12}),
+        ("permuted", {"text": "the " * 12}),
+        ("contexts", {"texts": ["the " * 12] * 2, "word": "the"}),
+    ],
 )
 def test_every_page_has_the_limit_that_was_given(run_folder, path, body):
     with serving(routes(desk_of(run_folder, limit=8))) as ask:
         refused = ask(f"/api/{path}", body)
     assert (refused.code, refused.json["error"]["limit"]) == ("too_long", 8)
+    said = refused.json["error"]["message"]
+    assert said.endswith(
+        "at most 8 can be traced; shorten it, or raise --max-trace-tokens of `regard explore`"
+    )
 
 
 def test_a_translation_goes_on_from_where_it_is_told(served):

@@ -14,7 +14,7 @@ Indexes = Int64[np.ndarray, " chosen"]
 Lengths = Int64[np.ndarray, " chosen"]
 
 POOL = 2**16
-"""Pairs that are drawn together, to be sorted and cut into batches; in the last pool half as many to half more.
+"""Pairs that are drawn together, sorted and cut into batches; the last pool has up to half more or less.
 
 So the first batch costs the same, however many pools come after it.
 """

@@ -22,8 +22,11 @@ class LengthError(DataError):
     """
 
     def __init__(self, what: str, tokens: int, limit: int, setting: str | None) -> None:
-        higher = ": it is all that the model can read" if setting is None else f", or raise {setting}"
-        super().__init__(f"{what} has {tokens} tokens, and at most {limit} can be traced; shorten it{higher}")
+        said = f"{what} has {tokens} tokens, and "
+        if setting is None:
+            super().__init__(f"{said}this model reads at most {limit}; shorten it")
+        else:
+            super().__init__(f"{said}at most {limit} can be traced; shorten it, or raise {setting}")
         self.limit = limit
         self._what, self._tokens, self._setting = what, tokens, setting
 
