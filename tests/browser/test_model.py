@@ -175,3 +175,26 @@ def test_a_file_says_how_the_model_can_be_asked(browser, translator, tmp_path):
     choose(page, token="0")
     page.locator("[data-path='decoder']").wait_for(state="attached")
     page.close()
+
+
+@pytest.mark.parametrize(("width", "drawer"), [(1280, True), (360, False)])
+def test_nothing_of_the_stack_is_cut_off_however_narrow_its_place(page, width, drawer):
+    page.set_viewport_size({"width": width, "height": 900})
+    open_page(page, "#/model")
+    if drawer:
+        page.keyboard.press("w")
+        page.get_by_role("complementary", name="what if").wait_for()
+    page.wait_for_function(
+        """() => {
+          const inside = (room, part) => {
+            const [a, b] = [room, part].map((each) => each.getBoundingClientRect());
+            return b.width > 0 && b.left >= a.left - 1 && b.right <= a.right + 1;
+          };
+          const tower = document.querySelector(".tower");
+          const sizes = document.querySelector("[data-sizes] .scroll");
+          const parts = [...tower.querySelectorAll("[data-block], [data-bar]")];
+          return parts.every((part) => inside(tower, part)) && inside(sizes, sizes.querySelector("table"));
+        }"""
+    )
+    letters = page.evaluate("() => document.querySelector('.tower text').getBoundingClientRect().height")
+    assert letters > 10

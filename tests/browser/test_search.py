@@ -19,6 +19,7 @@ def test_the_player_goes_from_step_to_step(page):
     page.locator("h1").click()
     page.keyboard.press("Space")
     page.keyboard.press("Space")
+    page.wait_for_function("() => !document.querySelector('[data-key=back]').disabled")
     page.keyboard.press("Shift+Space")
     assert chosen(page, "step") == 1
     page.get_by_role("button", name="last step").click()
@@ -141,6 +142,11 @@ def test_a_hypothesis_is_looked_into_and_continued(page):
     page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
     trace = shown_trace(page)
     assert trace["request"]["prefix"] == ids == [token["id"] for token in trace["target"]["tokens"][:2]]
+    winner = trace["beam"]["finished"][0]["node"]
+    other = next(each for each in trace["beam"]["nodes"] if each["state"] == "kept" and each["id"] != winner)
+    page.get_by_text("This one is the translation").wait_for()
+    assert page.get_by_role("button", name="Look inside this hypothesis").count() == 0
+    choose(page, node=other["id"] + 1)
     page.get_by_role("button", name="Look inside this hypothesis").click()
     page.wait_for_function("() => regard.app.a.value.target.forced && !regard.app.busy.value")
     assert "there is no beam" in page.locator("[aria-label=beam]").inner_text()
@@ -165,3 +171,44 @@ def test_greedy_search_is_drawn_where_it_leaves_the_winner(page):
         }"""
     )
     assert found == {"aside": ["a", "e"], "above": True}
+
+
+def test_a_single_row_is_one_and_its_scale_can_be_stretched(page):
+    open_page(page, "#/search?step=1&layer=1&head=1")
+    source = page.locator("[aria-label='cross-attention']")
+    assert "this row looks" in source.locator(".told").inner_text()
+    assert source.locator(".scale").inner_text().split()[-1] == "1"
+    page.get_by_label("stretch the scale").check()
+    trace = shown_trace(page)
+    weights = page.evaluate(
+        """async () => {
+          const { attention } = await import("regard/trace.js");
+          return Array.from(attention(regard.app.trace.value, "cross", 1, 1).values);
+        }"""
+    )
+    width = len(trace["source"]["tokens"])
+    top = source.locator(".scale").inner_text().split()[-1]
+    assert float(top) == pytest.approx(max(weights[width : 2 * width]), abs=0.0051)
+
+
+def test_other_words_are_not_subtracted_and_each_card_says_what_it_shows(page):
+    open_page(page, "#/search")
+    page.evaluate("() => { regard.app.whatIf.change({ target: 'ul ab' }); regard.app.whatIf.run() }")
+    page.wait_for_function("() => regard.app.b.value && !regard.app.whatIf.running.value")
+    page.get_by_role("radio", name="B − A").click()
+    for card in ("masked self-attention", "cross-attention"):
+        page.locator(f"[aria-label='{card}']").get_by_text("cannot be subtracted").wait_for()
+    page.locator("[aria-label='next word']").get_by_text("After the same words A took").wait_for()
+    a, b = page.evaluate("() => [regard.app.a.value, regard.app.b.value]")
+    pairs = zip(a["target"]["tokens"], b["target"]["tokens"], strict=False)
+    parted = next(t for t, (then, now) in enumerate(pairs) if then["id"] != now["id"])
+    choose(page, step=parted + 1)
+    page.locator("[aria-label='next word']").get_by_text("A has written other words").wait_for()
+    page.get_by_role("link", name="Model").click()
+    cells = [row.locator("td").all_inner_texts() for row in page.locator("[data-lens] tbody tr").all()]
+    lens = list(reversed(b["lens"]))
+    alone = [[number(cell.split()[-1]) for cell in row] for row in cells[parted + 1 :]]
+    assert alone == [
+        pytest.approx([layer[t]["prob"] for layer in lens], abs=0.0051) for t in range(parted + 1, len(cells))
+    ]
+    page.locator("[aria-label='layer by layer']").get_by_text("A and B have different words from").wait_for()

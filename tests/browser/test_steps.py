@@ -56,6 +56,19 @@ def test_later_words_are_minus_infinity_in_the_decoder_s_own_attention(page):
     rows = board(page)
     assert np.isinf(rows[:, 2]).tolist() == [False] * 3 + [True] * (len(rows) - 3)
     assert (rows[3:, 3] == 0).all()
+    measured = page.locator("section[aria-label='three measures'] tbody tr").all()
+    weights = [row.locator("td").nth(2).inner_text() for row in measured]
+    assert [weight == "masked" for weight in weights] == [False] * 3 + [True] * (len(rows) - 3)
+
+
+def test_a_narrow_board_asks_to_point_at_q_only_where_q_is_drawn(page):
+    page.set_viewport_size({"width": 360, "height": 900})
+    opened(page, "cross", 1, 1, 0)
+    said = page.locator("section[aria-label='the seven steps'] p.told").last
+    choose(page, walk=3)
+    said.get_by_text("Point at a dimension of q").wait_for()
+    choose(page, walk=6)
+    said.get_by_text("Point at a dimension of q").wait_for(state="detached")
 
 
 def test_products_of_all_dimensions_add_up_to_the_score(page):

@@ -36,3 +36,26 @@ def test_the_menu_hands_out_a_page_that_opens_where_this_one_is(page, browser, t
     assert seen.errors == []
     assert seen.strangers() == [path.as_uri()]
     other.close()
+
+
+def test_a_large_table_shows_its_beginning_and_the_csv_has_all(page, tmp_path):
+    open_page(page)
+    page.evaluate(
+        """async () => {
+          const { takeAway } = await import("regard/parts/take.js");
+          const names = (n) => Array.from({ length: n }, (_, i) => String(i));
+          const table = () => ({ rows: names(127), columns: names(177), values: (r, c) => `${r}.${c}` });
+          const taken = takeAway({ name: () => "large", table, svg: () => "" });
+          document.querySelector("main").replaceChildren(taken);
+        }"""
+    )
+    page.get_by_role("button", name="Table").click()
+    page.get_by_text("The first 66 of 127 rows and 60 of 177 columns; CSV has them all.").wait_for()
+    assert page.locator("main tbody tr").count() == 66
+    assert page.locator("main tbody td").last.inner_text() == "65.59"
+    with page.expect_download() as found:
+        page.get_by_role("button", name="CSV").click()
+    found.value.save_as(tmp_path / "large.csv")
+    lines = (tmp_path / "large.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 128
+    assert lines[-1].endswith(",126.176")

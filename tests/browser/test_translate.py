@@ -133,6 +133,17 @@ def test_the_n_best_stand_below_with_what_they_are_behind(page):
     ]
     behind = other["score"] - best["score"]
     assert shown == pytest.approx([best["score"], other["score"], behind], abs=1e-3)
+    page.get_by_text("only 2 ended").wait_for()
+    boxes = [each.bounding_box() for each in second.locator("div > *").all()]
+    assert max(box["y"] for box in boxes) < min(box["y"] + box["height"] for box in boxes)
+
+
+def test_the_shortest_words_are_wide_enough_for_a_finger(page):
+    open_page(page, "#/translate")
+    typed(page, "i ba lu")
+    page.get_by_role("button", name="i", exact=True).first.wait_for()
+    widths = page.locator(".word").evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")
+    assert min(widths) >= 24
 
 
 def test_text_is_cut_into_words_and_where_there_are_none_into_tokens(page):

@@ -78,6 +78,14 @@ export function decidedIn(trace, t) {
   return layer === trace.lens.length ? 0 : layer + 1;
 }
 
+/**
+ * Whether two translations have written the same tokens before a step: only then is what they do there comparable.
+ * @param {Trace} a
+ * @param {Trace} b
+ * @param {number} t
+ */
+export const agreeBefore = (a, b, t) => b.target.tokens.slice(0, t).every(({ id }, i) => id === a.target.tokens[i]?.id);
+
 /** @param {number} value @returns {string} with a minus that is as wide as a plus */
 export const signed = (value, digits = 3) => `${value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
 

@@ -20,14 +20,22 @@ import { fixed } from "regard/numbers.js";
 
 const [LEFT, RIGHT, TOP, FOOT] = [48, 12, 24, 34];
 
+/** @param {Line} line */
+const wide = ({ name }) => (name ? name.length * 7 + 14 : 0);
+
+/** Whether the names of the lines find room beside what y is. @param {Graph} graph @param {number} width */
+const beside = ({ lines, up }, width) => up.length * 6 + lines.reduce((sum, line) => sum + wide(line), 0) < width - RIGHT;
+
 /** @param {Graph} graph @param {number} room */
 export const place = (graph, room) => ({ width: room, height: graph.height ?? 210 });
 
 /** @param {Surface} surface @param {Graph} graph @param {{ width: number, height: number }} at @param {Theme} theme */
 export function paint(surface, graph, at, theme) {
   const { x, y } = graph;
+  const names = beside(graph, at.width) ? 9 : 25;
+  const top = TOP + names - 9;
   const across = (/** @type {number} */ value) => LEFT + ((value - x[0]) / (x[1] - x[0] || 1)) * (at.width - LEFT - RIGHT);
-  const up = (/** @type {number} */ value) => at.height - FOOT - ((value - y[0]) / (y[1] - y[0] || 1)) * (at.height - TOP - FOOT);
+  const up = (/** @type {number} */ value) => at.height - FOOT - ((value - y[0]) / (y[1] - y[0] || 1)) * (at.height - top - FOOT);
   const digits = y[1] - y[0] >= 20 ? 0 : y[1] - y[0] >= 2 ? 1 : 2;
   for (let i = 0; i <= 4; i++) {
     const value = y[0] + ((y[1] - y[0]) * i) / 4;
@@ -47,8 +55,8 @@ export function paint(surface, graph, at, theme) {
     if (line.width !== 0 && points.length > 1) surface.line(points, { stroke: line.colour, width: line.width ?? 2, dash: line.dash });
     if (line.dots) for (const [a, b] of points) surface.dot(a, b, 3, { fill: line.colour });
     if (line.name) {
-      surface.text(named, 9, line.name, { anchor: "end", size: 12, bold: true, fill: line.colour });
-      named -= line.name.length * 7 + 14;
+      surface.text(named, names, line.name, { anchor: "end", size: 12, bold: true, fill: line.colour });
+      named -= wide(line);
     }
   }
 }

@@ -14,6 +14,9 @@ function aWord(app) {
   return words[1] ?? words[0] ?? "";
 }
 
+/** A piece with a dot where a space stands before it. @param {string} text */
+const piece = (text) => (text.startsWith("▁") ? [h("span", { class: "space", "aria-hidden": "true" }, "·"), text.slice(1)] : [text]);
+
 /** @param {App} app */
 export function neighbours(app) {
   return question(app, {
@@ -23,9 +26,9 @@ export function neighbours(app) {
     button: "Find",
     ask: ([text]) => ({ route: "neighbours", body: { text, count: 12, side: "source" } }),
     show: (answer) => [
-      h("p", {}, "Nearest to ", h("bdi", {}, `${quoted(answer.piece)}`), ", by cosine:"),
+      h("p", {}, "Nearest to ", h("bdi", {}, "“", ...piece(answer.piece), "”"), ", by cosine:"),
       h("ol", { class: "near" }, answer.neighbours.map((/** @type {{ text: string, cosine: number }} */ each) =>
-        h("li", {}, h("bdi", {}, each.text), h("meter", { min: 0, max: 1, value: Math.max(0, each.cosine), "aria-hidden": "true" }), h("span", { class: "facts" }, fixed(each.cosine, 3))))),
+        h("li", {}, h("div", {}, h("bdi", {}, ...piece(each.text)), h("meter", { min: 0, max: 1, value: Math.max(0, each.cosine), "aria-hidden": "true" }), h("span", { class: "facts" }, fixed(each.cosine, 3)))))),
     ],
   });
 }

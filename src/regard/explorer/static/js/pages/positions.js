@@ -62,7 +62,7 @@ export function positions(app) {
     controls(app, own, layout, () => learned.value !== null, () => model.value?.d_model ?? null), problem,
     heat(shown, column, pair),
     h("div", { class: "grid" }, waves(shown, column), distances(shown, pair)),
-    h("div", { class: "grid" }, dotMatrix(shown, pair), turns(shown), small()));
+    h("div", { class: "grid pairs" }, dotMatrix(shown, pair), h("div", { class: "pile" }, turns(shown), small())));
 }
 
 /**

@@ -1,10 +1,10 @@
 // How the translation was written: first word, next words, and the beam of those that it was chosen from.
 
 import { again, looks } from "regard/app.js";
-import { choices, fill, h, pick } from "regard/dom.js";
+import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
 import { barsSize, paintBars } from "regard/draw/bars.js";
 import { svgSurface } from "regard/draw/surface.js";
-import { decidedIn, probability, signed } from "regard/hypothesis.js";
+import { agreeBefore, decidedIn, probability, signed } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { hiddenCells, labels, shown, summary } from "regard/trace.js";
@@ -38,7 +38,7 @@ export function search(app) {
     "div",
     { class: "page" },
     h("h1", {}, "Search"),
-    h("div", { class: "bar" }, player(app), modes, place(app)),
+    h("div", { class: "bar" }, player(app), modes, place(app), follow(tick("stretch the scale", Boolean(at.stretch.peek()), (on) => (at.stretch.value = on ? "1" : "")), () => Boolean(at.stretch.value))),
     soFar(app),
     h(
       "div",
@@ -170,7 +170,9 @@ function rows(app, kind) {
       hidden: hiddenCells(trace, kind, names.rows.slice(from, to), names.columns),
     };
   };
-  return matrixView({
+  const apart = h("p", { class: "faint" }, "A and B have different words here, so their weights cannot be subtracted. Choose A or B above to see those of one.");
+  effect(() => (apart.hidden = !app.trace.value || Boolean(now())));
+  const view = matrixView({
     picture() {
       const found = now();
       return found && {
@@ -179,6 +181,7 @@ function rows(app, kind) {
         columns: found.columns.map(({ text }) => text),
         hidden: found.hidden,
         signed: found.signed,
+        top: at.stretch.value ? found.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
         axes: /** @type {[string, string]} */ (["attends (query)", "is attended to (key)"]),
         locked: [stepOf(app) - found.from],
       };
@@ -186,7 +189,9 @@ function rows(app, kind) {
     name: title,
     summary() {
       const found = now();
-      return found && !found.signed ? summary(found.matrix, found.columns, found.hidden) : "";
+      if (!found || found.signed) return "";
+      const said = summary(found.matrix, found.columns, found.hidden);
+      return found.matrix.rows > 1 ? said : said.replace(/^(each row looks|rows look)/, "this row looks").replace("mean entropy", "entropy");
     },
     tell(row, column) {
       const found = /** @type {NonNullable<ReturnType<typeof now>>} */ (now());
@@ -198,6 +203,20 @@ function rows(app, kind) {
       if (row !== undefined && found) at.step.value = found.from + row;
     },
   });
+  return h("div", {}, apart, view);
+}
+
+/**
+ * Said where B − A is chosen, of what is not subtracted.
+ * @param {App} app
+ * @param {number} t
+ */
+function ofB(app, t) {
+  const [a, b] = [app.a.value, app.b.value];
+  if (app.at.show.value !== "difference" || !a || !b) return null;
+  const token = a.target.tokens[t];
+  const same = token && agreeBefore(a, b, t);
+  return h("p", { class: "faint" }, same ? ["These are B’s. After the same words A took ", name(a, token.id, token.text), ` ${probability(token.logprob ?? 0)}.`] : "These are B’s: A has written other words before this step.");
 }
 
 /** @param {App} app */
@@ -232,6 +251,7 @@ function nextWord(app) {
     fill(
       box,
       h("h2", {}, "Next word ", h("span", { class: "faint" }, `softmax over ${trace.model.vocab.target.toLocaleString("en")} tokens`)),
+      ofB(app, t),
       candidates(app, trace, t),
       h("p", { class: "facts" }, "chosen ▸ ", name(trace, taken.id, taken.text), ` ${probability(taken.logprob ?? 0)} · rank ${step.rank} · entropy ${step.entropy.toFixed(2)} nats`),
     );
@@ -258,6 +278,7 @@ function layerByLayer(app) {
     fill(
       box,
       h("p", { class: "faint" }, "What each decoder layer would write if it were the last: the output projection applied to it."),
+      ofB(app, t),
       h("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "guesses of the layers" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}), columns)), h("tbody", {}, body))),
       h("p", { class: "facts" }, decided
         ? `${quoted(shown(taken))} is decided in layer ${decided}.`

@@ -193,7 +193,7 @@ function board(numbers, step, hard) {
   });
   effect(() => {
     const now = state();
-    said.textContent = !now ? "" : now.cursor ? tell(now.numbers, now.cursor) : step() > 1 ? "Point at a dimension of q, or go through them with the arrow keys: it lights up in every key, with its product." : "";
+    said.textContent = !now ? "" : now.cursor ? tell(now.numbers, now.cursor) : place(now, view.room()).columns.k ? "Point at a dimension of q, or go through them with the arrow keys: it lights up in every key, with its product." : "";
   });
 
   /** @param {PointerEvent} event */
@@ -239,8 +239,8 @@ function measures(numbers) {
   effect(() => {
     const now = numbers.value;
     if (!now) return;
-    const cells = [now.dot, now.scaled, now.cosine, now.k.map(norm), now.weights];
-    const table = { rows: now.keys, columns: ["q · k", `÷ ${fixed(now.divisor)}`, "cos(q, k)", "‖k‖", "weight"], corner: "key", values: (/** @type {number} */ r, /** @type {number} */ c) => fixed(cells[c][r], c === 2 || c === 4 ? 3 : 2) };
+    const cells = [now.dot, now.scaled, now.weights, now.cosine, now.k.map(norm)];
+    const table = { rows: now.keys, columns: ["q · k", `÷ ${fixed(now.divisor)}`, "weight", "cos(q, k)", "‖k‖"], corner: "key", values: (/** @type {number} */ r, /** @type {number} */ c) => (c === 2 && now.masked[r] === null ? "masked" : fixed(cells[c][r], c === 2 || c === 3 ? 3 : 2)) };
     fill(room, asTable(table, `‖q‖ = ${fixed(norm(now.q))}`));
   });
   return h("section", { "aria-label": "three measures" }, h("h2", {}, "Dot product, scaled, and cosine"),
@@ -326,7 +326,7 @@ function afterwards(app, numbers) {
     fill(whole, worked ? example(app) : null);
     note.textContent = worked ? "Every number is computed in this page, by the functions that walk through a sentence."
       : numbers.value?.after.length
-      ? "Each strip is one vector of this word, scaled to its own largest number; on the right its length."
+      ? "Each strip is one vector of this word, scaled to its own largest number; ‖·‖ is its length."
       : "After z: the heads are joined, multiplied by Wᴼ, added to what came in, normed, and passed through the feed-forward layer. Those vectors come from the model: regard explore shows them.";
   });
   return h("section", { class: "gap", "aria-label": "what becomes of z" }, title, note, view, whole);

@@ -123,7 +123,7 @@ function nBest(app) {
     const trace = app.trace.value;
     const beam = trace?.beam;
     const found = beam?.finished.slice(0, app.at.best.value).map(({ node }) => beam.nodes[node]) ?? [];
-    box.hidden = found.length < 2;
+    box.hidden = app.at.best.value < 2 || !found.length;
     if (!trace || !beam || box.hidden) return;
     const rows = found.map((node, i) =>
       h("li", {}, h("div", {},
@@ -132,7 +132,7 @@ function nBest(app) {
         h("span", { class: "number" }, i ? signed(node.score - found[0].score) : ""),
         app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => again(app, trace, { target: idsOf(beam, node) }) }, "Look inside"))),
     );
-    fill(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, "score, and how far behind the first")), h("ol", { class: "n-best" }, rows));
+    fill(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, `score, and how far behind the first${found.length < app.at.best.value ? `; only ${found.length} ended` : ""}`)), h("ol", { class: "n-best" }, rows));
   });
   return box;
 }

@@ -218,6 +218,7 @@ function actions(app, trace, beam, node) {
   const ids = idsOf(beam, node);
   const ask = (/** @type {{ prefix?: number[], target?: number[] }} */ how) => () => again(app, trace, how);
   const ended = node.text === "</s>";
+  if (node === winner(beam)) return h("span", { class: "faint" }, "This one is the translation, which every page looks into.");
   return [
     h("button", { type: "button", onclick: ask({ target: ids }) }, "Look inside this hypothesis"),
     !ended && h("button", { type: "button", onclick: ask({ prefix: ids }) }, "Continue from here"),

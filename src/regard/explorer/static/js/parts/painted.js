@@ -43,7 +43,7 @@ export function painted({ name, draw, table, box = {} }) {
     return surface.toString();
   }
   return Object.assign(whole, {
-    room: () => room.peek(),
+    room: () => room.value,
     at: (/** @type {PointerEvent} */ event) => {
       const edge = canvas.getBoundingClientRect();
       return /** @type {[number, number]} */ ([event.clientX - edge.left, event.clientY - edge.top]);

@@ -19,6 +19,7 @@ import { change, css } from "regard/theme.js";
  * @property {Block[]} blocks
  * @property {Trace | null} trace
  * @property {Trace | null} before what to subtract, or nothing
+ * @property {boolean} narrow whether the decoder stands above the encoder, not beside it
  * @property {string} token as the choices have it: s3, 2, or none
  * @property {string} chosen the block's id
  * @property {(id: string) => void} choose
@@ -30,7 +31,26 @@ const BARS = 110;
 const LEFT = BARS + 30;
 const BUS = 90;
 const RIGHT = LEFT + WIDE + BUS;
-const WIDTH = RIGHT + WIDE + BARS + 30;
+const FOOT = 34;
+
+/**
+ * Where a stack stands: its blocks, its numbers, and how its heights, counted upwards, become the picture's.
+ * @typedef {{ x: number, wide: number, bars: number, numbersLeft: boolean, down: (y: number) => number }} Spot
+ */
+/** @typedef {{ width: number, height: number, bus: number, encoder: Spot, decoder: Spot }} Plan */
+
+/** Side by side as in the paper, or one above the other where there is no room. @param {boolean} narrow @param {number} encoder @param {number} decoder heights @returns {Plan} */
+function plan(narrow, encoder, decoder) {
+  const high = narrow ? encoder + FOOT + decoder : Math.max(encoder, decoder);
+  const size = { height: high + FOOT };
+  if (!narrow) {
+    const down = (/** @type {number} */ y) => high - y;
+    const spot = { wide: WIDE, down };
+    return { ...size, width: RIGHT + WIDE + BARS + 30, bus: LEFT + WIDE + BUS / 2, encoder: { ...spot, x: LEFT, bars: 20, numbersLeft: true }, decoder: { ...spot, x: RIGHT, bars: RIGHT + WIDE + 22, numbersLeft: false } };
+  }
+  const spot = { x: BARS + 14, wide: 200, bars: 0, numbersLeft: true };
+  return { ...size, width: spot.x + spot.wide + 34, bus: spot.x + spot.wide + 26, encoder: { ...spot, down: (y) => high - y }, decoder: { ...spot, down: (y) => decoder - y } };
+}
 
 /** @param {Asked} asked @returns {SVGElement} */
 export function stack(asked) {
@@ -41,53 +61,53 @@ export function stack(asked) {
     return own.map((block, i) => ({ block, i })).sort((a, b) => rank(a.block) - rank(b.block) || a.i - b.i).map(({ block }) => block);
   };
   const [encoder, decoder] = [column(order("encoder"), model.norm), column(order("decoder"), model.norm)];
-  const high = Math.max(encoder.top, decoder.top);
-  const down = (/** @type {number} */ y) => high - y;
-  return s("svg", { viewBox: `0 0 ${WIDTH} ${high + 34}`, width: WIDTH, height: high + 34, role: "group", "aria-label": "the model, drawn", "font-family": "system-ui, sans-serif", "font-size": 12 },
-    memory(asked, encoder, decoder, down),
-    drawn(asked, "encoder", encoder, LEFT, down),
-    drawn(asked, "decoder", decoder, RIGHT, down),
-    s("text", { x: LEFT + WIDE / 2, y: high + 26, "text-anchor": "middle", fill: theme.faint }, "source words"),
-    s("text", { x: RIGHT + WIDE / 2, y: high + 26, "text-anchor": "middle", fill: theme.faint }, "target words so far"));
+  const at = plan(asked.narrow, encoder.top, decoder.top);
+  const words = (/** @type {Spot} */ { x, wide, down }, /** @type {string} */ text) => s("text", { x: x + wide / 2, y: down(0) + 26, "text-anchor": "middle", fill: theme.faint }, text);
+  return s("svg", { viewBox: `0 0 ${at.width} ${at.height}`, width: at.width, height: at.height, role: "group", "aria-label": "the model, drawn", "font-family": "system-ui, sans-serif", "font-size": 12 },
+    memory(asked, encoder, decoder, at),
+    drawn(asked, "encoder", encoder, at.encoder),
+    drawn(asked, "decoder", decoder, at.decoder),
+    words(at.encoder, "source words"),
+    words(at.decoder, "target words so far"));
 }
 
 /** @param {string} token @param {Stack} stack */
 const lit = (token, stack) => token !== "" && token.startsWith("s") === (stack === "encoder");
 
-/** The encoder's output goes to every decoder layer. @param {Asked} asked @param {Column} encoder @param {Column} decoder @param {(y: number) => number} down */
-function memory({ token, theme }, encoder, decoder, down) {
+/** The encoder's output goes to every decoder layer. @param {Asked} asked @param {Column} encoder @param {Column} decoder @param {Plan} at */
+function memory({ token, theme, narrow }, encoder, decoder, at) {
   const crosses = decoder.items.filter((item) => item.block.which === "cross" && item.part === "block");
   const on = token !== "";
   const paint = { stroke: on ? theme.accent : theme.cross, "stroke-width": on ? 3 : 1.5, fill: "none" };
-  const [x, bus, top] = [LEFT + WIDE / 2, LEFT + WIDE + BUS / 2, down(encoder.top - 6)];
-  const heights = [top, ...crosses.map(({ y, height }) => down(y + height / 2))];
+  const { bus } = at;
+  const [x, top] = [at.encoder.x + at.encoder.wide / 2, at.encoder.down(encoder.top - 6)];
+  const heights = [top, ...crosses.map(({ y, height }) => at.decoder.down(y + height / 2))];
+  const [tip, back] = narrow ? [at.decoder.x + at.decoder.wide + 2, 7] : [at.decoder.x - 2, -7];
   return s("g", { "data-memory": crosses.length },
     s("path", { d: `M${x} ${top}H${bus}M${bus} ${Math.min(...heights)}V${Math.max(...heights)}`, ...paint }),
-    crosses.map(({ y, height }) => {
-      const at = down(y + height / 2);
-      return s("path", { "data-arrow": "", d: `M${bus} ${at}H${RIGHT - 3}M${RIGHT - 9} ${at - 5}L${RIGHT - 2} ${at}L${RIGHT - 9} ${at + 5}`, ...paint });
-    }));
+    heights.slice(1).map((y) => s("path", { "data-arrow": "", d: `M${bus} ${y}H${tip}M${tip + back} ${y - 5}L${tip} ${y}L${tip + back} ${y + 5}`, ...paint })));
 }
 
-/** @param {Asked} asked @param {Stack} name @param {Column} column @param {number} x @param {(y: number) => number} down */
-function drawn(asked, name, column, x, down) {
+/** @param {Asked} asked @param {Stack} name @param {Column} column @param {Spot} spot */
+function drawn(asked, name, column, { x, wide, bars: beside, numbersLeft, down }) {
   const { theme, token, trace, chosen } = asked;
   const on = lit(token, name);
   const line = { stroke: on ? theme.accent : theme.faint, "stroke-width": on ? 3.5 : 1.2, fill: "none" };
-  const middle = x + WIDE / 2;
+  const middle = x + wide / 2;
+  const label = numbersLeft ? x - 20 : x + wide + 20;
   const one = on ? Number(token.replace("s", "")) : null;
   const most = Math.max(1e-9, ...asked.blocks.map((block) => block.stack === name && measured(asked, block, one)).flatMap((found) => (found ? [found.enters, found.adds].map(Math.abs) : [])));
   return s("g", {},
     s("path", { d: `M${middle} ${down(-14)}V${down(column.top - 6)}`, ...line, "data-path": on ? name : null }),
     column.frames.map(({ layer, y, height }) => s("g", {},
-      s("rect", { x: x - 14, y: down(y + height), width: WIDE + 28, height, rx: 8, fill: "none", stroke: theme.line }),
-      s("text", { x: name === "encoder" ? x - 20 : x + WIDE + 20, y: down(y + height) + 12, "text-anchor": name === "encoder" ? "end" : "start", fill: theme[name], "font-weight": 600 }, `layer ${layer}`),
-      guess(asked, name, layer, x + WIDE + 20, down(y + height) + 27))),
+      s("rect", { x: x - 14, y: down(y + height), width: wide + 28, height, rx: 8, fill: "none", stroke: theme.line }),
+      s("text", { x: label, y: down(y + height) + 12, "text-anchor": numbersLeft ? "end" : "start", fill: theme[name], "font-weight": 600 }, `layer ${layer}`),
+      guess(asked, name, layer, numbersLeft ? beside : label, down(y + height) + 27))),
     column.skips.map(({ from, to }) => s("path", { d: `M${middle} ${down(from)}H${x - 7}V${down(to)}H${x + 30}`, ...line, "stroke-width": on ? 2.5 : 1 })),
-    column.items.map((item) => item.part === "block" ? box(asked, item.block, x, down(item.y + item.height), item.height, chosen === item.block.id)
-      : s("g", {}, s("rect", { x: x + 30, y: down(item.y + item.height), width: WIDE - 60, height: item.height, rx: 4, fill: theme.paper, stroke: theme.line }),
+    column.items.map((item) => item.part === "block" ? box(asked, item.block, x, wide, down(item.y + item.height), item.height, chosen === item.block.id)
+      : s("g", {}, s("rect", { x: x + 30, y: down(item.y + item.height), width: wide - 60, height: item.height, rx: 4, fill: theme.paper, stroke: theme.line }),
           s("text", { x: middle, y: down(item.y + item.height / 2) + 4, "text-anchor": "middle", "font-size": 11, fill: theme.faint }, item.part))),
-    trace && column.items.filter((item) => item.part === "block").map((item) => bars(asked, name, item, name === "encoder" ? 20 : x + WIDE + 22, down(item.y + item.height), most, one)).flat());
+    trace && column.items.filter((item) => item.part === "block").map((item) => bars(asked, name, item, beside, down(item.y + item.height), most, one)).flat());
 }
 
 /** What a decoder layer would say for the chosen token. @param {Asked} asked @param {Stack} name @param {number} layer @param {number} x @param {number} y */
@@ -96,8 +116,8 @@ function guess({ trace, token, theme }, name, layer, x, y) {
   return found ? s("text", { x, y, "font-size": 11, fill: theme.ink }, `says ${clip(found.text.trim() || "␣", 12)} ${fixed(found.prob)}`) : null;
 }
 
-/** @param {Asked} asked @param {Block} block @param {number} x @param {number} y @param {number} height @param {boolean} chosen */
-function box({ model, theme, choose }, block, x, y, height, chosen) {
+/** @param {Asked} asked @param {Block} block @param {number} x @param {number} wide @param {number} y @param {number} height @param {boolean} chosen */
+function box({ model, theme, choose }, block, x, wide, y, height, chosen) {
   const tone = block.which === "cross" ? theme.cross : block.stack === "encoder" ? theme.encoder : theme.decoder;
   const size = block.parameters ? short(block.parameters) : "shared";
   const name = blockName(block);
@@ -108,11 +128,11 @@ function box({ model, theme, choose }, block, x, y, height, chosen) {
     choose(block.id);
   };
   return s("g", { role: "button", tabindex: 0, class: "block", "data-block": block.id, "aria-pressed": String(chosen), "aria-label": `${block.stack} ${block.layer ? `layer ${block.layer} ` : ""}${name}, ${shapeOf(block, model)}, ${size} parameters`, onclick: () => choose(block.id), onkeydown: press },
-    s("rect", { x, y, width: WIDE, height, rx: 6, fill: theme.paper, stroke: chosen ? theme.accent : tone, "stroke-width": chosen ? 3 : 1.5 }),
+    s("rect", { x, y, width: wide, height, rx: 6, fill: theme.paper, stroke: chosen ? theme.accent : tone, "stroke-width": chosen ? 3 : 1.5 }),
     s("rect", { x, y, width: 6, height, rx: 3, fill: tone }),
     s("text", { x: x + 14, y: y + 16, fill: theme.ink, "font-weight": 600 }, name),
     s("text", { x: x + 14, y: y + 31, fill: theme.faint, "font-size": 11 }, shapeOf(block, model)),
-    s("text", { x: x + WIDE - 8, y: y + 31, "text-anchor": "end", fill: theme.faint, "font-size": 11 }, size));
+    s("text", { x: x + wide - 8, y: y + 31, "text-anchor": "end", fill: theme.faint, "font-size": 11 }, size));
 }
 
 /** @param {Asked} asked @param {Block} block @param {number | null} one a difference, where there is something to subtract */

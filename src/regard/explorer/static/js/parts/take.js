@@ -37,6 +37,24 @@ export function asTable({ rows, columns, values, corner = "" }, caption) {
   return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, table);
 }
 
+/** Cells above which a table takes long to open and is read by nobody. */
+const MANY = 4000;
+const WIDE = 60;
+
+/**
+ * As a table that can be read: of a large one the beginning, and a line that says so.
+ * @param {Table} table
+ * @param {string} caption
+ */
+function readable(table, caption) {
+  const { rows, columns } = table;
+  if (rows.length * columns.length <= MANY) return [asTable(table, caption)];
+  const some = { ...table, columns: columns.slice(0, WIDE) };
+  some.rows = rows.slice(0, Math.floor(MANY / some.columns.length));
+  const said = `The first ${some.rows.length} of ${rows.length} rows and ${some.columns.length} of ${columns.length} columns; CSV has them all.`;
+  return [h("p", { class: "faint" }, said), asTable(some, caption)];
+}
+
 /**
  * The buttons Table, SVG and CSV below a picture, and the table itself when it is asked for.
  * @param {{ name: () => string, table: () => Table, svg: () => string }} what
@@ -47,10 +65,10 @@ export function takeAway({ name, table, svg }) {
   function toggle() {
     const open = button.getAttribute("aria-expanded") === "false";
     button.setAttribute("aria-expanded", String(open));
-    room.replaceChildren(...(open ? [asTable(table(), name())] : []));
+    room.replaceChildren(...(open ? readable(table(), name()) : []));
   }
   const refresh = () => {
-    if (button.getAttribute("aria-expanded") === "true") room.replaceChildren(asTable(table(), name()));
+    if (button.getAttribute("aria-expanded") === "true") room.replaceChildren(...readable(table(), name()));
   };
   const file = () => name().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").toLowerCase();
   const bar = h(

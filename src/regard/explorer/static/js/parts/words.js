@@ -9,6 +9,9 @@ import { places, units } from "regard/units.js";
 
 const FAINTEST = 0.05;
 
+/** Words of one or two letters reach into the spaces around them, to be wide enough for a finger. */
+const SHORT = ["", " one-letter", " two-letters"];
+
 /**
  * @param {{ name: string, point: (unit: number | null) => void, press: (unit: number, element: HTMLElement) => void }} asked
  * @returns {Words}
@@ -39,7 +42,7 @@ export function words({ name, point, press }) {
     const element = h(
       "span",
       {
-        class: "word", role: "button", tabindex: i ? -1 : 0,
+        class: `word${SHORT[[...text.slice(unit.start, unit.end)].length] ?? ""}`, role: "button", tabindex: i ? -1 : 0,
         onpointerenter: () => point(i),
         onpointerleave: () => point(null),
         onfocus: () => point(i),
