@@ -23,12 +23,12 @@ def table(page):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_shown_is_the_tensor(page, translator, kind):
     trace = translator.trace(SENTENCE)
-    heads = trace.attention[kind].shape[1]
+    heads, drawn = trace.attention[kind].shape[1], random.Random(0)
     for layer, head in [(1, 1), (2, heads)]:
         open_page(page, f"#/attention?kind={kind}&layer={layer}&head={head}")
         _, _, shown = table(page)
         for _ in range(20):
-            row, column = (random.Random(head).randrange(size) for size in shown.shape)
+            row, column = (drawn.randrange(size) for size in shown.shape)
             expected = trace.attention[kind][layer - 1, head - 1, row, column]
             if kind == "decoder" and column > row:
                 assert shown[row, column] == "masked"
@@ -161,3 +161,43 @@ def test_turning_pages_leaves_nothing_behind(page):
 
     counts = [tour() for _ in range(6)]
     assert counts[-1] <= counts[1] * 1.2
+
+
+def test_a_token_chosen_in_the_sentence_is_marked_in_the_matrix(page):
+    open_page(page, "#/attention?kind=cross&layer=1&head=1")
+    accent = page.evaluate(
+        "() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()"
+    )
+    for token, label in [("2", "→"), ("s1", "lu")]:
+        page.locator(f"[data-token='{token}']").click()
+        with page.expect_download() as download:
+            page.locator("section[data-kind] .take button", has_text="SVG").click()
+        figure = download.value.path().read_text(encoding="utf-8")
+        marked = [text for text in figure.split("<text ")[1:] if f'fill="{accent}"' in text]
+        assert len(marked) == 1
+        assert label in marked[0]
+
+
+def test_escape_closes_the_list_of_keys_and_no_key_works_behind_it(page):
+    open_page(page, "#/attention?kind=cross")
+    page.keyboard.press("?")
+    page.locator("dialog[open]").wait_for()
+    page.keyboard.press("k")
+    page.keyboard.press("Escape")
+    page.locator("dialog[open]").wait_for(state="detached")
+    assert page.evaluate("() => regard.app.at.kind.value") == "cross"
+
+
+def test_the_sentence_is_one_tab_stop_a_side(page):
+    open_page(page)
+    assert page.locator(".strip .tokens button[tabindex='0']").count() == 2
+    page.locator(".strip .tokens button[tabindex='0']").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("() => document.activeElement.dataset.token") == "s1"
+
+
+def test_a_link_has_the_sentence_and_a_blank_field_shows_nothing_old(page):
+    open_page(page, "#/translate?text=mi+so")
+    assert page.evaluate("() => regard.app.a.value.source.text") == "mi so"
+    page.locator("textarea").fill("")
+    page.wait_for_function("() => regard.app.a.value === null")

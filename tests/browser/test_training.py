@@ -62,11 +62,13 @@ def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run
 
 def test_the_chart_says_what_lies_under_the_needle(page, run):
     open_page(page, "#/training?axis=tokens")
+    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    tokens = sum(row.get("target_tokens", 0) for row in rows)
+    last = max(row["step"] for row in rows if row.get("kind") == "train")
+    page.get_by_text(f"step {last}").first.wait_for()
     chart = page.locator(".chart").first
     chart.focus()
     chart.press("End")
-    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
-    tokens = sum(row.get("target_tokens", 0) for row in rows)
     page.get_by_text(f"target tokens seen {tokens:,}: ").wait_for()
 
 

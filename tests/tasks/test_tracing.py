@@ -120,13 +120,13 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
         translator.tracer.trace(translator.tracer.request("\udcff"))
 
 
-def test_a_translation_that_is_searched_for_is_no_longer_than_may_be_traced(parts):
+def test_a_translation_that_is_longer_than_may_be_traced_is_refused_and_not_cut(parts):
     translator = Translator.of(*parts)
-    assert len(translator.trace("the cat").target.tokens) > 5
-    short = translator.trace("the cat", max_tokens=5)
-    assert len(short.target.tokens) == 5
-    assert max(node.t for node in short.beam.nodes) < 5
-    assert len(translator.trace("the cat", prefix="a bird sees the", max_tokens=5).target.tokens) == 5
+    length = len(translator.trace("the cat").target.tokens)
+    assert length > 5
+    assert len(translator.trace("the cat", max_tokens=length).target.tokens) == length
+    with pytest.raises(LengthError, match="the translation has 6 tokens, and at most 5 can be traced"):
+        translator.trace("the cat", max_tokens=5)
 
 
 def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):

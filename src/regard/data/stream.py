@@ -14,7 +14,10 @@ Indexes = Int64[np.ndarray, " chosen"]
 Lengths = Int64[np.ndarray, " chosen"]
 
 POOL = 2**16
-"""Pairs that are drawn together, to be sorted and cut into batches."""
+"""Pairs that are drawn together, to be sorted and cut into batches; in the last pool half as many to half more.
+
+So the first batch costs the same, however many pools come after it.
+"""
 
 
 @runtime_checkable
@@ -60,7 +63,7 @@ def stream(
 
     Which pairs share a batch, and the order of batches, depend on seed and epoch alone.
     """
-    pools = -(-pairs.turns // POOL)
+    pools = _pools(pairs.turns)
     while True:
         batches = pool_batches(pairs, plan, seed, start.epoch, start.pool)
         for number in range(start.batch, len(batches) - 1):
@@ -86,8 +89,8 @@ def share(
 
 def pool_batches(pairs: Shown, plan: BatchPlan, seed: int, epoch: int, pool: int) -> list[Indexes]:
     """The batches of one pool in random order; together they hold its pairs once each."""
-    pools = -(-pairs.turns // POOL)
-    first, end = (place * pairs.turns // pools for place in (pool, pool + 1))
+    first = pool * POOL
+    end = pairs.turns if pool + 1 == _pools(pairs.turns) else first + POOL
     turns = permuted(np.arange(first, end), pairs.turns, seed, epoch)
     indexes = pairs.at(epoch, turns)
     source, target = pairs.lengths_of(indexes)
@@ -123,3 +126,7 @@ def _cut(source: Lengths, target: Lengths, plan: BatchPlan) -> list[int]:
         place = reach[place]
         found.append(place)
     return found
+
+
+def _pools(turns: int) -> int:
+    return max(1, (turns + POOL // 2) // POOL)

@@ -241,21 +241,21 @@ class Tracer:
         self, model: Transformer, request: Request, source: Sequence[int], max_tokens: int
     ) -> tuple[list[int], Beam | None]:
         """The ids that are written, the end mark among them, and how they were found unless given."""
-        longest = min(max_tokens, self._model.longest + 1)
         if request.target is not None:
             self._refuse_long("the translation", len(request.target) + 1, max_tokens)
             return [*request.target, EOS], None
         self._refuse_long("the beginning", len(request.prefix) + 1, max_tokens)
-        limit = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), longest - 1)
+        wanted = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), self._model.longest)
         best, beam = search(
             model,
             self._row(source),
             visible_source(request.interventions, len(source)).to(model.device),
-            limit,
+            min(wanted, max_tokens),  # one more than may be traced: longer ones are refused, not cut
             request.prefix,
             SearchConfig(request.beam, request.alpha),
             self._names,
         )
+        self._refuse_long("the translation", len(best.tokens) + 1, max_tokens)
         return [*best.tokens, EOS], beam
 
     def _refuse_long(self, what: str, count: int, max_tokens: int) -> None:

@@ -24,7 +24,10 @@ export const PLAIN = { beam: 4, alpha: 0.6, top_k: 10, prefix: [], target: null,
  */
 export function makeApp(source, info, trace, view) {
   const at = choices(view);
-  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, ...info?.search, text: info?.example ?? "" }));
+  const linked = { text: at.text.peek() || (info?.example ?? ""), prefix: at.text.peek() ? at.prefix.peek() : [] };
+  const request = signal(/** @type {Request} */ (trace?.request ?? { ...PLAIN, ...info?.search, ...linked }));
+  const answered = signal("");
+  const listing = signal(false);
   const a = signal(trace);
   const b = signal(/** @type {Trace | null} */ (null));
   const app = {
@@ -49,13 +52,21 @@ export function makeApp(source, info, trace, view) {
     lines: signal(/** @type {{ texts: string[], lines: import("regard/types").Line[], ms: number } | null} */ (null)),
     /** That the text is too long to look into, in words; it is translated all the same. */
     tooLong: signal(""),
-    busy: signal(false),
+    /** The request that was answered last, as JSON. */
+    answered,
+    /** Whether a list is being translated. */
+    listing,
+    busy: computed(() => listing.value || (source !== null && answered.value !== JSON.stringify(request.value))),
     /** What went wrong, in words. */
     problem: signal(""),
     /** What is said to those who hear the page. */
     said: signal(""),
   };
-  if (source) follow(app, source);
+  at.show.value = "a"; // a link cannot say what B was
+  if (source) {
+    addressed(app);
+    follow(app, source);
+  }
   effect(() => settle(app));
   return app;
 }
@@ -67,16 +78,13 @@ export function makeApp(source, info, trace, view) {
  */
 function follow(app, source) {
   let under = new AbortController();
-  let had = "";
   effect(() => {
     const request = app.request.value;
     const key = JSON.stringify(request);
-    if (key === had || !request.text.trim()) return;
-    had = key;
+    if (key === app.answered.peek()) return;
     under.abort();
-    under = new AbortController();
-    const mine = under;
-    app.busy.value = true;
+    const mine = (under = new AbortController());
+    if (!request.text.trim()) return forget(app, key);
     traced(source, request, mine.signal)
       .then((trace) => {
         if (app.a.peek()) app.at.node.value = 0;
@@ -90,11 +98,38 @@ function follow(app, source) {
         if (problem.name === "AbortError") return;
         app.problem.value = problem.message;
         app.tooLong.value = problem.code === "too_long" ? problem.message : "";
-        had = "";
       })
       .finally(() => {
-        if (mine === under) app.busy.value = false;
+        if (mine === under) app.answered.value = key;
       });
+  });
+}
+
+/** @param {App} app nothing is translated @param {string} key */
+function forget(app, key) {
+  app.a.value = null;
+  app.b.value = null;
+  app.problem.value = "";
+  app.tooLong.value = "";
+  app.answered.value = key;
+}
+
+/**
+ * The sentence and how its translation begins are in the address, too, so that a link shows them.
+ * @param {App} app
+ */
+function addressed(app) {
+  const { at, request } = app;
+  const beginning = () => (Array.isArray(request.peek().prefix) ? request.peek().prefix : []);
+  effect(() => {
+    const { text } = request.value;
+    at.text.value = text;
+    if (String(at.prefix.peek()) !== String(beginning())) at.prefix.value = /** @type {number[]} */ (beginning());
+  });
+  effect(() => {
+    const [text, prefix] = [at.text.value, at.prefix.value];
+    const same = text === request.peek().text && String(prefix) === String(beginning());
+    if (text && !same) request.value = { ...request.peek(), text, prefix, target: null };
   });
 }
 
@@ -156,3 +191,10 @@ export const kindName = (kind) =>
 
 /** What heads matter was measured with A, and says nothing of B. @param {App} app @returns {Map<string, number>} */
 export const measuredHere = (app) => (app.trace.value === app.a.value ? app.matters.value : new Map());
+
+/** What B does to a head, in words, where B is what is shown. @param {App} app @param {Kind} kind @param {number} layer @param {number} head */
+export function switchedOff(app, kind, layer, head) {
+  const shown = app.trace.value === app.b.value ? app.b.value?.request.interventions ?? [] : [];
+  const found = shown.find((each) => each.type === "head" && each.kind === kind && each.layer === layer && each.head === head);
+  return found?.type === "head" ? (found.mode === "zero" ? " (off)" : " (uniform)") : "";
+}

@@ -25,7 +25,7 @@ export function keys(app) {
   fill(help, h("h2", {}, "Keys"), h("dl", {}, LIST.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)]).flat()), h("form", { method: "dialog" }, h("button", {}, "Close")));
   document.body.append(help);
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || writing(event.target)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || help.open || writing(event.target)) return;
     const done = act(app, event, help);
     if (done) event.preventDefault();
   });

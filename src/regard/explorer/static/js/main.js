@@ -97,6 +97,10 @@ function problems(app) {
     const besideTheField = app.at.page.value === "translate" && app.problem.value === app.tooLong.value;
     box.hidden = !app.problem.value || besideTheField;
   });
-  effect(() => document.body.classList.toggle("busy", app.busy.value));
-  return box;
+  const waiting = h("p", { class: "waiting", role: "status" });
+  effect(() => {
+    document.body.classList.toggle("busy", app.busy.value);
+    waiting.textContent = app.busy.value ? "Translating …" : app.tooLong.value && app.a.value ? "What is shown below is the sentence before." : "";
+  });
+  return h("div", {}, box, waiting);
 }

@@ -13,6 +13,8 @@ import { effect, signal } from "regard/signals.js";
 const oneOf = (names) => (text) => (names.includes(text) ? text : undefined);
 /** @param {string} text */
 const count = (text) => (/^\d{1,6}$/.test(text) ? Number(text) : undefined);
+/** @param {string} text numbers with points between them */
+const list = (text) => (/^\d+(\.\d+)*$/.test(text) ? text.split(".").map(Number) : undefined);
 const flag = oneOf(["1"]);
 
 export const PAGES = /** @type {const} */ ([
@@ -34,12 +36,11 @@ const FIELDS = {
   /** From 1; 0 is the mean of all. */
   head: { first: 0, read: count },
   /** The rows that are locked, from 0. */
-  rows: {
-    first: /** @type {number[]} */ ([]),
-    read: (/** @type {string} */ text) =>
-      /^\d+(\.\d+)*$/.test(text) ? text.split(".").map(Number) : undefined,
-    write: (/** @type {number[]} */ rows) => rows.join("."),
-  },
+  rows: { first: /** @type {number[]} */ ([]), read: list, write: (/** @type {number[]} */ rows) => rows.join(".") },
+  /** The sentence. */
+  text: { first: "", read: (/** @type {string} */ text) => text },
+  /** The tokens that its translation begins with. */
+  prefix: { first: /** @type {number[]} */ ([]), read: list, write: (/** @type {number[]} */ ids) => ids.join(".") },
   /** Target tokens are chosen by their number, source tokens by it with an s before it. */
   token: {
     first: "",

@@ -303,5 +303,5 @@ export function together(matrix, rows, labels, columns) {
   const order = mass.map((_, c) => c).sort((a, b) => mass[b] - mass[a]).slice(0, 3);
   const who = rows.map((row) => `“${labels[row].text}”`).join(" and ");
   const where = order.filter((c) => mass[c] > 0).map((c) => `“${columns[c].text}” ${mass[c].toFixed(3)}`);
-  return `${who}${rows.length > 1 ? ", on average," : ""} looks at ${where.join(", ")}`;
+  return `${who} ${rows.length > 1 ? "look, on average," : "looks"} at ${where.join(", ")}`;
 }

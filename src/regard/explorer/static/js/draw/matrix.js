@@ -16,6 +16,7 @@ import { css, shaded } from "regard/theme.js";
  * @property {[string, string]} [axes] what the rows are and what the columns are
  * @property {number[]} [locked] rows
  * @property {[number, number] | null} [cursor] row and column
+ * @property {{ row?: number, column?: number }} [mark] the token that is chosen
  */
 /** @typedef {{ cell: number, left: number, top: number, width: number, height: number, small: boolean }} Place */
 
@@ -79,11 +80,11 @@ function clipRow(label, room) {
 export function paint(surface, picture, at, theme) {
   cells(surface, picture, at, theme);
   frame(surface, picture, at, theme);
-  const { rows, columns, locked = [], cursor } = picture;
+  const { rows, columns, locked = [], cursor, mark } = picture;
   const fits = Math.floor((at.left - 30) / LETTER);
   rows.forEach((label, row) => {
-    const chosen = locked.includes(row) || cursor?.[0] === row;
-    if (at.small && !chosen) return;
+    const chosen = locked.includes(row) || cursor?.[0] === row || mark?.row === row;
+    if (at.small && !chosen) return tick(surface, at.left - 6, at.top + (row + 0.5) * at.cell, row, "end", theme);
     surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clipRow(label, fits), {
       anchor: "end",
       fill: chosen ? theme.accent : theme.ink,
@@ -92,8 +93,9 @@ export function paint(surface, picture, at, theme) {
     });
   });
   columns.forEach((label, column) => {
-    const chosen = cursor?.[1] === column;
+    const chosen = cursor?.[1] === column || mark?.column === column;
     if (at.small) {
+      if (!chosen && !cursor) tick(surface, at.left + (column + 0.5) * at.cell, at.top - 8, column, "middle", theme);
       if (chosen) surface.text(at.left + (column + 0.5) * at.cell, at.top - 8, label, { anchor: "middle", fill: theme.accent, mono: true, bold: true });
       return;
     }
@@ -104,6 +106,19 @@ export function paint(surface, picture, at, theme) {
       bold: chosen,
     });
   });
+}
+
+/**
+ * Where words would not be read, every twentieth has its number.
+ * @param {Surface} surface
+ * @param {number} x
+ * @param {number} y
+ * @param {number} number
+ * @param {"end" | "middle"} anchor
+ * @param {Theme} theme
+ */
+function tick(surface, x, y, number, anchor, theme) {
+  if (number % 20 === 0) surface.text(x, y, String(number), { anchor, fill: theme.faint, size: 11 });
 }
 
 /**

@@ -43,8 +43,7 @@ export function sourceField(app) {
     if (lines.length > 1) return whole();
     app.lines.value = null;
     app.tooLong.value = "";
-    if (!lines.length) return;
-    typed = lines[0].trim();
+    typed = lines[0]?.trim() ?? "";
     app.request.value = { ...settings(app), text: typed };
   }
 
@@ -54,7 +53,7 @@ export function sourceField(app) {
     under = new AbortController();
     const { beam, alpha, top_k, step } = app.request.peek();
     const mine = under;
-    app.busy.value = true;
+    app.listing.value = true;
     try {
       const text = app.draft.peek();
       const answer = await ask("translate", { text, beam, alpha, top_k, step, n_best: beam }, mine.signal);
@@ -64,7 +63,7 @@ export function sourceField(app) {
       const { name, message } = /** @type {Error} */ (error);
       if (name !== "AbortError") app.problem.value = message;
     } finally {
-      if (mine === under) app.busy.value = false;
+      if (mine === under) app.listing.value = false;
     }
   }
 

@@ -1,6 +1,6 @@
 // Where every head looks: all of them small, one of them large.
 
-import { kindName, layers, looks, measuredHere } from "regard/app.js";
+import { kindName, layers, looks, measuredHere, switchedOff } from "regard/app.js";
 import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
 import { computed, effect } from "regard/signals.js";
 import { attention as weights, gathered, hiddenCells, labels, mean, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
@@ -94,6 +94,7 @@ export function attention(app) {
       signed: it.signed,
       top: at.stretch.value ? it.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
       axes: AXES,
+      mark: marked(app, it.rows, it.columns),
       locked: it.rows.flatMap((label, i) => (label.tokens.some((token) => at.rows.value.includes(token)) ? [i] : [])),
     };
   }
@@ -178,6 +179,26 @@ function byNorms(trace, kind, layer, head) {
   return head ? one(head) : mean(Array.from({ length: heads }, (_, i) => one(i + 1)));
 }
 
+/**
+ * The row and the column of the token that is chosen in the sentence.
+ * @param {App} app
+ * @param {import("regard/trace.js").Label[]} rows
+ * @param {import("regard/trace.js").Label[]} columns
+ */
+function marked({ at }, rows, columns) {
+  if (!at.token.value) return {};
+  const source = at.token.value.startsWith("s");
+  const token = Number(at.token.value.replace("s", ""));
+  const of = (/** @type {import("regard/trace.js").Label[]} */ labels, /** @type {number} */ place) => {
+    const found = labels.findIndex((label) => label.tokens.includes(place));
+    return found < 0 ? undefined : found;
+  };
+  const kind = at.kind.value;
+  const asks = source === (kind === "encoder");
+  const asked = kind === "decoder" ? !source : source;
+  return { row: asks ? of(rows, token) : undefined, column: asked ? of(columns, kind === "decoder" ? token + 1 : token) : undefined };
+}
+
 /** @param {number} head */
 const headName = (head) => (head ? `head ${head}` : "mean of the heads");
 
@@ -189,7 +210,7 @@ function headFacts(app) {
   if (!facts) return "";
   const matters = measuredHere(app).get(`${at.kind.value} ${at.layer.value} ${at.head.value}`) ?? facts.matters;
   return [
-    `head ${at.layer.value}.${at.head.value}`,
+    `head ${at.layer.value}.${at.head.value}${switchedOff(app, at.kind.value, at.layer.value, at.head.value)}`,
     `peaked ${facts.peak.toFixed(2)}`,
     `entropy ${facts.entropy.toFixed(2)}`,
     facts.label && `label “${facts.label}”`,

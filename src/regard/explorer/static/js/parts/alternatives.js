@@ -39,12 +39,12 @@ export function alternatives(app) {
     );
     box.hidden = false;
     box.onkeydown = (event) => {
-      if (event.key !== "Escape") return;
-      event.stopPropagation();
-      close(element);
+      event.stopPropagation(); // its keys are its own
+      if (event.key === "Escape") close(element);
     };
     below(element);
-    /** @type {HTMLElement | null} */ (box.querySelector("[tabindex='0'], button"))?.focus();
+    const first = ["[role=radio][tabindex='0']", "button.candidate", "button"].map((each) => box.querySelector(each)).find(Boolean);
+    /** @type {HTMLElement | undefined} */ (first)?.focus();
   }
 
   /** @param {HTMLElement} element */

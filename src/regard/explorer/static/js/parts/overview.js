@@ -1,6 +1,6 @@
 // All heads of one kind as small pictures; one tab stop, arrows go from head to head.
 
-import { looks, measuredHere } from "regard/app.js";
+import { looks, measuredHere, switchedOff } from "regard/app.js";
 import { choices, fill, h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
@@ -47,7 +47,7 @@ export function overview(app) {
       const [layer, head] = name.split(".").map(Number);
       const now = looks(app, at.kind.value, layer, head);
       const canvas = /** @type {HTMLCanvasElement} */ (element.firstElementChild);
-      canvas.hidden = !now;
+      canvas.classList.toggle("empty", !now);
       if (!now) continue;
       const { shades, ramp } = shaded(theme.value, now.matrix.values, now);
       pixels(canvas, now.matrix.columns, shades, ramp);
@@ -73,6 +73,8 @@ export function overview(app) {
 
 /** @param {App} app @param {Entry} entry */
 function button(app, { layer, head, peak, matters, label }) {
+  const off = switchedOff(app, app.at.kind.value, layer, head);
+  const figure = app.at.sort.value === "peaked" ? peak : app.at.sort.value === "matters" ? matters : null;
   const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `matters ${matters.toFixed(2)}`].filter(Boolean);
   return h(
     "button",
@@ -90,7 +92,8 @@ function button(app, { layer, head, peak, matters, label }) {
       },
     },
     h("canvas", { "aria-hidden": "true" }),
-    h("span", {}, `${layer}.${head}`),
+    h("span", {}, `${layer}.${head}${off}`),
+    figure === null ? null : h("span", { class: "faint" }, figure.toFixed(2)),
   );
 }
 

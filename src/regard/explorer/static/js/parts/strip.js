@@ -14,18 +14,34 @@ import { editing } from "regard/parts/editing.js";
  * @returns {HTMLElement}
  */
 export function strip(app) {
-  const source = h("div", { class: "tokens", role: "group", "aria-label": "source tokens" });
-  const target = h("div", { class: "tokens", role: "group", "aria-label": "target tokens" });
+  const source = h("div", { class: "tokens", role: "group", "aria-label": "source tokens", "aria-description": "arrow keys move", onkeydown: move });
+  const target = h("div", { class: "tokens", role: "group", "aria-label": "target tokens", "aria-description": "arrow keys move", onkeydown: move });
   effect(() => {
     const trace = app.trace.value;
     fill(source, row(trace?.source.tokens ?? [], "s", trace?.model.source_lang ?? null));
     fill(target, row(trace?.target.tokens ?? [], "", trace?.model.target_lang ?? null));
   });
   effect(() => {
-    for (const chip of [...source.children, ...target.children]) {
-      chip.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (chip).dataset.token === app.at.token.value));
+    app.trace.value;
+    for (const side of [source, target]) {
+      const chips = /** @type {HTMLElement[]} */ ([...side.children]);
+      for (const chip of chips) chip.setAttribute("aria-pressed", String(chip.dataset.token === app.at.token.value));
+      stop(chips, chips.find((chip) => chip.dataset.token === app.at.token.value) ?? chips[0]);
     }
   });
+
+  /** @param {KeyboardEvent} event one tab stop a side, however long the sentence */
+  function move(event) {
+    const chips = /** @type {HTMLElement[]} */ ([.../** @type {HTMLElement} */ (event.currentTarget).children]);
+    const here = chips.indexOf(/** @type {HTMLElement} */ (event.target));
+    const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: chips.length - 1 }[event.key];
+    if (next === undefined || here < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!chips[next]) return;
+    stop(chips, chips[next]);
+    chips[next].focus();
+  }
 
   /**
    * @param {Token[]} tokens
@@ -60,6 +76,11 @@ export function strip(app) {
     h("div", { class: "side" }, h("span", { class: "which" }, "source"), source, editing(app, "source", source)),
     h("div", { class: "side" }, h("span", { class: "which" }, "target"), target, editing(app, "target", target)),
   );
+}
+
+/** @param {HTMLElement[]} chips @param {HTMLElement | undefined} chosen the one that Tab reaches */
+function stop(chips, chosen) {
+  for (const chip of chips) chip.tabIndex = chip === chosen ? 0 : -1;
 }
 
 /** @param {Token} token whether a space stands before it */
