@@ -114,3 +114,12 @@ def test_a_table_as_csv_keeps_commas_quotes_and_lines(js):
     found = js("""const { csv } = await import("regard/parts/take.js");
         return csv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
     assert found == 'c,"x\ny"\r\n"a,""b""",1.5\r\n'
+
+
+def test_a_word_of_several_pieces_is_read_from_the_text(js):
+    found = js("""const { labels } = await import("regard/trace.js");
+        const token = (text, start, end, word) => ({ id: 9, piece: text, text, start, end, word });
+        const tokens = [token("م", 0, 1, 0), token("…", 0, 1, 0), token("ص", 1, 2, 0), token("b", 3, 4, 1)];
+        const trace = { source: { text: "مص b", tokens } };
+        return labels(trace, "encoder", { words: true }).rows.map((row) => row.text);""")
+    assert found == ["مص", "b"]

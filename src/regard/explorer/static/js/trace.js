@@ -221,10 +221,10 @@ export function unspoken(token) {
 export function labels(trace, kind, how = {}) {
   const group = how.words ? byWord : byToken;
   const kept = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
-  const source = kept(group(trace.source.tokens));
+  const source = kept(group(trace.source.tokens, trace.source.text));
   if (kind === "encoder") return { rows: source, columns: source };
-  const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)]);
-  const rows = group(trace.target.tokens).map((label) => {
+  const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)], trace.target.text);
+  const rows = group(trace.target.tokens, trace.target.text).map((label) => {
     const read = reads.find((each) => each.tokens.includes(label.tokens[0]))?.text;
     return { ...label, text: how.read ? `${read}` : `${read} → ${label.text}` };
   });
@@ -236,8 +236,9 @@ function byToken(tokens) {
   return tokens.map((token, i) => ({ text: shown(token), tokens: [i], special: unspoken(token) }));
 }
 
-/** @param {Token[]} tokens @returns {Label[]} */
-function byWord(tokens) {
+/** @param {Token[]} tokens @param {string} text that they stand in @returns {Label[]} */
+function byWord(tokens, text) {
+  const letters = Array.from(text);
   /** @type {Label[]} */
   const out = [];
   let last = /** @type {number | null | undefined} */ (undefined);
@@ -245,9 +246,9 @@ function byWord(tokens) {
     const joins = out.length && !token.special && token.word !== null && token.word === last;
     if (joins) {
       const label = out[out.length - 1];
-      label.text += token.text.trim();
       label.tokens.push(i);
       label.special &&= unspoken(token);
+      label.text = letters.slice(tokens[label.tokens[0]].start ?? 0, token.end ?? 0).join("").trim();
     } else out.push({ text: shown(token), tokens: [i], special: unspoken(token) });
     last = token.special ? undefined : token.word;
   });

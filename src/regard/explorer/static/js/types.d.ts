@@ -131,7 +131,7 @@ export interface Info {
   example: string;
   /** How a sentence is searched for when the page does not say. */
   search: { beam: number; alpha: number };
-  run: null | { id: string; name: string; checkpoints: { step: number; best: boolean }[] };
+  run: null | { id: string; name: string; mean: boolean; checkpoints: { step: number; best: boolean; model: boolean }[] };
   /** Other runs, to compare the curves with. */
   others?: { id: string; name: string }[];
   blocks: Block[];

@@ -34,11 +34,16 @@ export function checkpoints(app) {
   /** After the last checkpoint comes the model itself, which may be the mean of some. */
   function name() {
     const now = known[Number(slider.value)];
-    said.textContent = now ? `step ${now.step.toLocaleString("en")}${now.best ? ", the best" : ""}` : "the model";
+    said.textContent = now ? `step ${now.step.toLocaleString("en")}${now.best ? ", the best" : ""}` : `the model${whose()}`;
     slider.setAttribute("aria-valuetext", said.textContent);
     const place = known.findIndex((each) => each.best);
     best.hidden = place < 0;
     best.style.setProperty("--place", String(place / known.length));
+  }
+  /** Where the model's weights come from, as far as the run says. */
+  function whose() {
+    const same = known.find((each) => each.model);
+    return same ? ` (step ${same.step.toLocaleString("en")})` : run?.mean ? " (a mean of checkpoints)" : "";
   }
   function go() {
     const step = known[Number(slider.value)]?.step ?? null;
