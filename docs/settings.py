@@ -61,9 +61,11 @@ def _words(section: type, key: str) -> str:
 
 def _docstrings(section: type) -> dict[str, str]:
     """What stands under each field; Python itself keeps the words of classes and functions only."""
+    if section is object:
+        return {}
     [definition] = ast.parse(inspect.getsource(section)).body
     assert isinstance(definition, ast.ClassDef)
-    found = {}
+    found = _docstrings(section.__mro__[1])
     for field, below in zip(definition.body, definition.body[1:], strict=False):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):

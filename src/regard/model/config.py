@@ -1,4 +1,4 @@
-"""ModelConfig: every number that shapes the model, and the presets, two of them Table 3's."""
+"""Every number that shapes a model: its layers, the Transformer, and presets, two of them Table 3's."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,18 +13,14 @@ Tied = Literal["all", "target", "none"]
 
 
 @dataclass(frozen=True)
-class ModelConfig:
-    """The sizes and choices of one Transformer; `ModelConfig()` is the paper's base model."""
+class CoreConfig:
+    """What every layer is made from, whatever the model is for: translating, classifying, forecasting."""
 
-    vocab_size: int = 37_000
-    """Shared pieces; the tokenizer learns up to this many."""
     d_model: int = 512
     heads: int = 8
     d_k: int | None = None
     """Width of one head; none is d_model / heads."""
     d_ff: int = 2048
-    encoder_layers: int = 6
-    decoder_layers: int = 6
     dropout: float = 0.1
     """On embeddings and on every sublayer's output (section 5.4)."""
     attention_dropout: float = 0.0
@@ -37,17 +33,11 @@ class ModelConfig:
     activation: Activation = "relu"
     position: Position = "paper"
     """Which position table is added to the embeddings: see position.py."""
-    tied: Tied = "all"
-    """Which embeddings share one matrix. all: source, target and output. target: target and output."""
     attention_scale: float | None = None
     """What scores are multiplied by; none is 1 / sqrt(d_k)."""
-    max_length: int = 512
-    """Longest sequence in pieces, end mark included."""
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"):
-            require(getattr(self, name) >= 1, f"model.{name}", getattr(self, name), "it must be at least 1")
-        require(self.max_length >= 2, "model.max_length", self.max_length, "it must be at least 2")
+        at_least(self, 1, "d_model", "heads", "d_ff")
         require(self.d_k is None or self.d_k >= 1, "model.d_k", self.d_k, "it must be at least 1, or none")
         if self.d_k is None and self.d_model % self.heads:
             raise ConfigError(
@@ -71,6 +61,32 @@ class ModelConfig:
     def drops(self) -> bool:
         """Whether there is any dropout."""
         return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
+
+
+@dataclass(frozen=True)
+class ModelConfig(CoreConfig):
+    """The sizes and choices of one Transformer; `ModelConfig()` is the paper's base model."""
+
+    vocab_size: int = 37_000
+    """Shared pieces; the tokenizer learns up to this many."""
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    tied: Tied = "all"
+    """Which embeddings share one matrix. all: source, target and output. target: target and output."""
+    max_length: int = 512
+    """Longest sequence in pieces, end mark included."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "vocab_size", "encoder_layers", "decoder_layers")
+        at_least(self, 2, "max_length")
+
+
+def at_least(config: CoreConfig, least: int, *names: str) -> None:
+    """Refuses a size that no model can have."""
+    for name in names:
+        value = getattr(config, name)
+        require(value >= least, f"model.{name}", value, f"it must be at least {least}")
 
 
 def _nearest_multiple(number: int, of: int) -> int:

@@ -6,7 +6,7 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.model.config import ModelConfig
+from regard.model.config import CoreConfig
 from regard.model.layers import DecoderLayer, Past, final_norm
 from regard.model.visible import Visible
 
@@ -14,9 +14,9 @@ from regard.model.visible import Visible
 class Decoder(nn.Module):
     """N layers; the output of the last encoder layer goes to every one of them."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig, layers: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(layers))
         self.norm = final_norm(config)
 
     def start(self, encoded: Float[Tensor, "batch source d_model"]) -> tuple[Past, ...]:

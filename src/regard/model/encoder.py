@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.model.config import ModelConfig
+from regard.model.config import CoreConfig
 from regard.model.layers import EncoderLayer, final_norm
 from regard.model.visible import Visible
 
@@ -11,9 +11,9 @@ from regard.model.visible import Visible
 class Encoder(nn.Module):
     """N layers, each reading the one below; the whole sentence at once, no loop over time."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig, layers: int) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(layers))
         self.norm = final_norm(config)
 
     def forward(

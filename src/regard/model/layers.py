@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.model.attention import Memory, MultiHeadAttention, cast_once
-from regard.model.config import ModelConfig, Norm
+from regard.model.config import CoreConfig, Norm
 from regard.model.dropout import Dropout
 from regard.model.visible import Visible
 
@@ -15,7 +15,7 @@ from regard.model.visible import Visible
 class FeedForward(nn.Module):
     """Equation 2: max(0, x W_1 + b_1) W_2 + b_2, at each position by itself."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig) -> None:
         super().__init__()
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.activation = nn.ReLU() if config.activation == "relu" else nn.GELU()
@@ -32,7 +32,7 @@ class Residual(nn.Module):
     Two other readings of the same words are offered by name; docs/decisions/0003 says when to use them.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig) -> None:
         super().__init__()
         self.place: Norm = config.norm
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
@@ -55,7 +55,7 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig) -> None:
         super().__init__()
         self.self_attention = multi_head(config)
         self.feed_forward = FeedForward(config)
@@ -95,7 +95,7 @@ class Past(NamedTuple):
 class DecoderLayer(nn.Module):
     """Masked self-attention, then attention over the encoder's output, then feed-forward."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: CoreConfig) -> None:
         super().__init__()
         self.self_attention = multi_head(config)
         self.cross_attention = multi_head(config)
@@ -131,7 +131,7 @@ class DecoderLayer(nn.Module):
         return self.around_feed_forward(x, self.feed_forward), Past(past.source, target)
 
 
-def multi_head(config: ModelConfig) -> MultiHeadAttention:
+def multi_head(config: CoreConfig) -> MultiHeadAttention:
     """The attention that `config` describes; all three kinds are this one."""
     return MultiHeadAttention(
         config.d_model,
@@ -142,7 +142,7 @@ def multi_head(config: ModelConfig) -> MultiHeadAttention:
     )
 
 
-def final_norm(config: ModelConfig) -> nn.Module:
+def final_norm(config: CoreConfig) -> nn.Module:
     """With pre-norm, what leaves the stack has passed no norm yet; the paper's has."""
     if config.norm == "pre":
         return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)

@@ -10,6 +10,7 @@ from regard.model.config import ModelConfig
 from regard.model.decoder import Decoder
 from regard.model.embedding import Embedding
 from regard.model.encoder import Encoder
+from regard.model.first_weights import first_weights
 from regard.model.layers import Past
 from regard.model.visible import CAUSAL, EVERYTHING, Segments, Visible, packed, padded
 
@@ -54,10 +55,11 @@ class Transformer(nn.Module):
         self.config = config
         self.source_embedding = _embedding(config)
         self.target_embedding = _embedding(config)
-        self.encoder = Encoder(config)
-        self.decoder = Decoder(config)
+        self.encoder = Encoder(config, config.encoder_layers)
+        self.decoder = Decoder(config, config.decoder_layers)
         self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self._initialise()
+        first_weights(self, config.d_model)
+        nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
         self._tie()
 
     @property
@@ -132,17 +134,6 @@ class Transformer(nn.Module):
         x = self.target_embedding(token[:, None], position)
         x, past = self.decoder(x, past, EVERYTHING, source_visible)
         return self.output(x[:, 0]), Decoding(past, source_visible, position + 1)
-
-    def _initialise(self) -> None:
-        """Xavier for matrices, zero for biases, and embeddings that sqrt(d_model) scales to unit variance."""
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
-        nn.init.normal_(self.output.weight, std=self.config.d_model**-0.5)
 
     def _tie(self) -> None:
         """Section 3.4: one matrix for both embeddings and the output, or as the config says."""
