@@ -143,14 +143,14 @@ def steps(work: Path, size: int) -> Figures:
     for _ in islice(task.batches({}), BATCHES):
         pass
     batch = (time.process_time() - began) / BATCHES
-    step = EagerStep(task, task.learner(), run.train.seed, run.train.clip)
+    step = EagerStep(task, task.course.learner(), run.train.seed, run.train.clip)
     batches = [found for found, _ in islice(task.batches({}), WARM_UP + STEPS)]
     task.model.train()
     began, tokens = 0.0, 0
     for number, each in enumerate(batches, start=1):
         if number == WARM_UP + 1:
             began, tokens = time.process_time(), 0
-        step(number, [each], task.rate(number))
+        step(number, [each], task.course.rate(number))
         tokens += each.target_tokens
     spent = time.process_time() - began
     return {

@@ -14,12 +14,14 @@ Run = TypeVar("Run")
 Section = TypeVar("Section")
 Settings = Mapping[str, Mapping[str, object]]
 
+TASK, FIRST_TASK = "task", "translation"
+"""What stands outside the sections of a run file, and what a file that does not have it is for."""
 OFF = "none"
 """How a TOML file says None, for which TOML has no word; a text is off when it is empty."""
 
 
 def read_settings(path: Path) -> dict[str, dict[str, object]]:
-    """The sections of a run file, not yet checked against any dataclass."""
+    """The sections of a run file, not yet checked against any dataclass; `task` alone stands outside them."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)
@@ -29,10 +31,19 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
         raise ConfigError(f"{path} is a folder; --config takes a TOML run file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    task = document.pop(TASK, None)
+    if not isinstance(task, str | None):
+        raise ConfigError(f"{path}: {TASK} = {task} cannot work; it must be text")
     for name, section in document.items():
         if not isinstance(section, dict):
             raise ConfigError(f"{path}: {name} stands outside a section; write it under [section]")
     return document
+
+
+def read_task(path: Path) -> str:
+    """What the run file is for; one that does not say is for translation."""
+    read_settings(path)  # says what is wrong with the file
+    return tomllib.loads(path.read_text(encoding="utf-8")).get(TASK, FIRST_TASK)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
@@ -72,8 +83,10 @@ def build(section: type[Section], name: str, values: Mapping[str, object]) -> Se
 
 
 def to_toml(run: object) -> str:
-    """The whole run as a file that `read_settings` and `apply` read back."""
-    return "\n".join(_section_toml(name, getattr(run, name)) for name in _section_names(run))
+    """The whole run as a file that `read_settings`, `read_task` and `apply` read back."""
+    task = getattr(run, TASK, None)
+    head = [] if task is None else [f"{TASK} = {_toml_value(task)}\n"]
+    return "\n".join([*head, *(_section_toml(name, getattr(run, name)) for name in _section_names(run))])
 
 
 class _Text(str):

@@ -13,6 +13,7 @@ from rich.console import Console
 from regard.cli.demo import write_text
 from regard.data.config import DataConfig
 from regard.model.config import TINY
+from regard.tasks.course import Course
 from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
 from regard.text.phrasebook.corpus import phrasebook
 from regard.train.learner import Learner
@@ -103,10 +104,10 @@ def _forgets_the_schedule():
 
     def rate(self, step):
         steps.append(step)
-        run = self._run
+        run = self.run
         return learning_rate(step - steps[0] + 1, run.train.steps, run.model.d_model, run.optimizer)
 
-    return mock.patch.object(TranslationTask, "rate", rate)
+    return mock.patch.object(Course, "rate", rate)
 
 
 def _forgets_the_position():

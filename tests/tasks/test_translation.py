@@ -131,7 +131,7 @@ def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_r
         (out / "notes.txt").write_text("mine")
         raise RegardError("the loss is nan")
 
-    monkeypatch.setattr("regard.tasks.translation.train", fail)
+    monkeypatch.setattr("regard.tasks.training.train", fail)
     with pytest.raises(RegardError, match="the loss is nan"):
         train_translation(small_run, out, QUIET)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
@@ -257,7 +257,7 @@ def test_a_bad_batch_can_be_found_again(small_run):
 def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path, monkeypatch, change):
     """One byte changed, or lines appended, between a run that was cut short and the next start."""
     out = tmp_path / "run"
-    monkeypatch.setattr("regard.tasks.translation.publish", _killed)
+    monkeypatch.setattr("regard.tasks.training.publish", _killed)
     with pytest.raises(KeyboardInterrupt):
         train_translation(small_run, out, QUIET)
     for name in ("source", "target"):
@@ -275,7 +275,7 @@ def _killed(*_, **__):
 
 def test_a_run_killed_before_it_was_published_ends_without_another_step(small_run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("regard.tasks.translation.publish", _killed)
+        patch.setattr("regard.tasks.training.publish", _killed)
         with pytest.raises(KeyboardInterrupt):
             train_translation(small_run, tmp_path / "run", QUIET)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()

@@ -23,8 +23,23 @@ PATHS = (
 )
 """Settings that name places on one machine."""
 CARD, CURVES = "README.md", "curves.svg"
-SCORES = {"bleu": "BLEU", "chrf": "chrF", "loss": "loss, nats a token", "perplexity": "perplexity"}
 MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a task calls things."""
+
+    learnt: str
+    """To do what, as in "a Transformer that learnt to translate"."""
+    unit: str
+    """What it learns from, and how the manifest counts it: pairs, texts, rows."""
+    command: str
+    """How to use it."""
+    judged: str
+    """How the scores came about."""
+    scores: Mapping[str, str]
+    """Their names, for people."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +53,12 @@ class Spent:
 
 
 def papers(
-    run: Path, manifest: Mapping[str, Any], changed: Sequence[Change], spent: Spent, draw: Draw | None
+    run: Path,
+    manifest: Mapping[str, Any],
+    changed: Sequence[Change],
+    spent: Spent,
+    words: Words,
+    draw: Draw | None,
 ) -> dict[str, str]:
     """What is published with a model of the run in that folder for people to read, by file name.
 
@@ -48,7 +68,7 @@ def papers(
     if draw is not None:
         with suppress(RegardError):
             curves = {CURVES: draw(run)}
-    return {CARD: card(manifest, _watched(run, manifest), changed, spent, bool(curves)), **curves}
+    return {CARD: card(manifest, _watched(run, manifest), changed, spent, words, bool(curves)), **curves}
 
 
 def card(
@@ -56,6 +76,7 @@ def card(
     samples: Sequence[Sample],
     changed: Sequence[Change],
     spent: Spent,
+    words: Words,
     curves: bool,
 ) -> str:
     """The card as Markdown, from what the folder says of itself.
@@ -65,15 +86,15 @@ def card(
     title = " → ".join([_name(path) for path in manifest.get("trained_on", {}).get("files", {})][:2])
     paragraphs = [
         f"# {_text(title)}",
-        f"A Transformer that learnt to translate from `{_code(title)}`. "
-        "It is as good as the text it learnt from, and for text of that kind.",
-        '```sh\nregard translate THIS_FOLDER <<< "A sentence."\n```',
+        f"A Transformer that learnt to {words.learnt} from `{_code(title)}`. "
+        "It is as good as what it learnt from, and for data of that kind.",
+        f"```sh\n{words.command}\n```",
         "## How good it is",
-        *_scores(manifest),
+        *_scores(manifest, words),
         *([f"![Loss and scores over the training]({CURVES})"] if curves else []),
         *_samples(samples),
         "## What it learnt from",
-        *_data(manifest),
+        *_data(manifest, words.unit),
         "## How it was trained",
         _training(manifest, spent),
         *_settings(changed),
@@ -94,15 +115,15 @@ def differences(run: Any, default: Any) -> list[Change]:
     return found
 
 
-def _scores(manifest: Mapping[str, Any]) -> Iterator[str]:
+def _scores(manifest: Mapping[str, Any], words: Words) -> Iterator[str]:
     metrics = manifest.get("metrics", {})
     part = manifest.get("validated_on", {})
     yield (
-        f"On {part.get('pairs', 0):,} pairs it did not learn from, at step {manifest.get('step', 0):,} "
-        f"(BLEU and chrF of greedy translations of the first {part.get('translated', 0):,}):"
+        f"On {part.get(words.unit, 0):,} {words.unit} it did not learn from, at step "
+        f"{manifest.get('step', 0):,} ({words.judged}):"
     )
     figures = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
-    rows = [f"| {SCORES.get(name, name)} | {value:.2f} |" for name, value in sorted(figures.items())]
+    rows = [f"| {words.scores.get(name, name)} | {value:.2f} |" for name, value in sorted(figures.items())]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])
     signatures = [(name, value) for name, value in metrics.items() if isinstance(value, str)]
     if signatures:
@@ -127,20 +148,20 @@ def _samples(samples: Sequence[Sample]) -> Iterator[str]:
         yield "\n".join(rows)
 
 
-def _data(manifest: Mapping[str, Any]) -> Iterator[str]:
-    rows = ["| | pairs | file | SHA-256 |", "| --- | --- | --- | --- |"]
+def _data(manifest: Mapping[str, Any], unit: str) -> Iterator[str]:
+    rows = [f"| | {unit} | file | SHA-256 |", "| --- | --- | --- | --- |"]
     left_out = []
     trained = manifest.get("trained_on", {}).get("files")
     for title, name in (("training", "trained_on"), ("validation", "validated_on")):
         part = manifest.get(name, {})
         left_out += [
-            f"- {why}: {count:,} pairs of {title}" for why, count in part.get("left_out", {}).items()
+            f"- {why}: {count:,} {unit} of {title}" for why, count in part.get("left_out", {}).items()
         ]
         if name == "validated_on" and part.get("files") == trained is not None:
-            rows.append(f"| {title} | {part.get('pairs', 0):,} | held out of the files above | |")
+            rows.append(f"| {title} | {part.get(unit, 0):,} | held out of the files above | |")
             continue
         for place, (path, digest) in enumerate(part.get("files", {}).items()):
-            first = f"{title} | {part.get('pairs', 0):,}" if place == 0 else " | "
+            first = f"{title} | {part.get(unit, 0):,}" if place == 0 else " | "
             rows.append(f"| {first} | {_text(_name(path))} | `{_code(digest)}` |")
     yield "\n".join(rows)
     if left_out:

@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from regard.checkpoint import publish, read_manifest
+from regard.checkpoint import read_manifest
 from regard.config import apply, read_settings, to_toml
 from regard.data.ahead import ahead
 from regard.data.batch import Form, PairBatch, pair_batch
@@ -25,44 +25,30 @@ from regard.metrics.chrf import chrf
 from regard.model.attention import KERNEL_WIDTHS
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
-from regard.tasks.card import Draw, Spent, differences, papers
+from regard.tasks.card import Draw, Words
 from regard.tasks.corpora import Corpora, fingerprints, prepare, write_report
-from regard.tasks.folder import CONFIG, TOKENIZER, fill_model
+from regard.tasks.course import Course, with_device
+from regard.tasks.folder import CONFIG, TASK, TOKENIZER, fill_model
 from regard.tasks.footprint import step_need
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
 from regard.tasks.start import Start, StartConfig, start_from
+from regard.tasks.training import train_run
 from regard.tasks.translator import Translator
 from regard.text.tokenizer import load_tokenizer
-from regard.train.average import Ema
 from regard.train.captured import CapturedStep
 from regard.train.device import (
-    NAMES,
     ComputeConfig,
     can_capture,
     choose_device,
     choose_precision,
-    computing_in,
-    device_name,
 )
-from regard.train.interrupt import Interrupt
 from regard.train.learner import Learner
 from regard.train.lines import Lines
-from regard.train.log import Log
-from regard.train.loop import Outcome, TrainConfig, ending, train
+from regard.train.loop import Outcome, TrainConfig
 from regard.train.loss import LossConfig, smoothing_floor
 from regard.train.memory import as_begun, fitted
-from regard.train.optimizer import OptimizerConfig, adam, learning_rate
-from regard.train.run import METRICS, open_run
+from regard.train.optimizer import OptimizerConfig
 from regard.train.screen import header
-from regard.train.state import (
-    TRAINING,
-    State,
-    newest_whole,
-    read_data,
-    read_state,
-    refuse_changed,
-    resume,
-)
 from regard.train.step import EagerStep, Step
 from regard.train.trainable import Counts, Position
 from regard.train.validation import Sample, Validation
@@ -71,14 +57,13 @@ AHEAD = 8
 """Batches that lie ready for a GPU, so that it never waits for one."""
 SAMPLES = 3
 """Sentences that are watched through the whole training."""
-PLANNED = 200
-"""Points of the planned learning rate that are recorded."""
 
 
 @dataclass(frozen=True)
 class TranslationRun:
     """All settings of a run, one TOML section each."""
 
+    task: ClassVar[str] = TASK
     model: ModelConfig = SMALL
     start: StartConfig = field(default_factory=StartConfig)
     data: DataConfig = field(default_factory=DataConfig)
@@ -89,96 +74,25 @@ class TranslationRun:
 
     def __post_init__(self) -> None:
         drops, rdrop = self.model.drops, self.loss.rdrop
+        judge = self.train.judge
+        require(judge in ("loss", "bleu"), "train.judge", judge, "it must be loss or bleu")
         require(not rdrop or drops, "loss.rdrop", rdrop, "without model.dropout two passes always agree")
 
 
 def train_translation(run: TranslationRun, out: Path, console: Console, draw: Draw | None = None) -> Outcome:
     """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
 
-    `draw` makes the curves that go with it. A run that was cut short goes on from its last whole
-    checkpoint, as if it had never stopped.
+    `draw` makes the curves that go with it.
     """
-    with open_run(out, to_toml(run), _free_settings(run)):
-        begun = newest_whole(out, say := lambda said: console.print(f"  {said}"))
-        if begun is not None and (finished := _finished(run, out, read_state(begun))):
-            console.print(f"  {out} is finished; {_longer(run)}")
-            return finished
-        if begun is not None:
-            refuse_changed(out, read_data(begun), fingerprints(run.data, console))
+
+    def make(begun: Path | None) -> TranslationTask:
         start = find_start(run) if begun is None else None
         corpora = prepare_corpora(run, start, begun, console)
         parent = read_manifest(begun).get("from") if begun else start and start.parent
-        run, memory = settled(run, corpora, begun)
-        task = TranslationTask(run, corpora, start, parent)
-        learner = task.learner()
-        state = State() if begun is None else resume(begun, task, learner, say)
-        write_report(out, corpora)
-        for line in task.plan():
-            console.print(f"  {line}")
-        for line in header([("memory", memory)]):
-            console.print(f"  {line}")
-        if state.step:
-            console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
-        return _train(task, learner, state, run, out, console, draw)
+        as_it_will_be, memory = settled(run, corpora, begun)
+        return TranslationTask(as_it_will_be, corpora, start, parent, memory)
 
-
-def _log(run: TranslationRun, out: Path, console: Console, state: State) -> Log:
-    return Log(
-        out / METRICS,
-        console,
-        run.train.steps,
-        after=state.step,
-        seconds=state.seconds,
-        minutes=run.train.minutes,
-        tensorboard=run.train.tensorboard,
-    )
-
-
-def _train(
-    task: "TranslationTask",
-    learner: Learner,
-    state: State,
-    run: TranslationRun,
-    out: Path,
-    console: Console,
-    draw: Draw | None,
-) -> Outcome:
-    step = task.step(learner)
-    with _log(run, out, console, state) as log, Interrupt() as interrupt:
-        log.began(task.facts(out.resolve().name))
-        outcome = train(task, out, run.train, learner, step, task.rate, log, interrupt, state)
-        if outcome.ending != "interrupt":
-            spent = Spent(log.step, log.seconds, task.device, task.precision)
-            _publish(outcome, run, out, spent, draw)
-    return outcome
-
-
-def _publish(outcome: Outcome, run: TranslationRun, out: Path, spent: Spent, draw: Draw | None) -> None:
-    """The best model, with its card and its curves beside it."""
-    facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
-    manifest = {**read_manifest(outcome.best), **facts}
-    beside = papers(out, manifest, differences(run, TranslationRun()), spent, draw)
-    publish(outcome.best, out / "model", without=TRAINING, facts=facts, beside=beside)
-
-
-def _free_settings(run: TranslationRun) -> list[str]:
-    """What may differ from one start to the next, since no step depends on it."""
-    length = ["train.steps"] if run.optimizer.cooldown is None else []
-    return [*length, "train.minutes", "train.patience", "train.tensorboard", "compute.memory"]
-
-
-def _finished(run: TranslationRun, out: Path, state: State) -> Outcome | None:
-    over = ending(state, run.train, state.seconds)
-    if over is None or not (out / "model").is_dir():
-        return None
-    manifest = read_manifest(out / "model")
-    return Outcome(out / "model", manifest["step"], manifest["metrics"], over)
-
-
-def _longer(run: TranslationRun) -> str:
-    if run.optimizer.cooldown is None:
-        return "to train longer, give the same command with a larger train.steps"
-    return "its cooldown is over: to train longer, start another run with a larger train.steps"
+    return train_run(run, out, console, lambda: fingerprints(run.data, console), make, draw)
 
 
 def _captured(run: TranslationRun, device: torch.device, precision: torch.dtype) -> bool:
@@ -210,11 +124,8 @@ def settled(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tuple[
 
     A run that goes on keeps what its checkpoint has, since anything else would be another training.
     """
-    data, train, before = run.data, run.train, run
-    if begun is not None:
-        kept = read_settings(begun / CONFIG)
-        before = apply(run, {name: kept[name] for name in ("data", "train", "compute")})
-    compute = replace(run.compute, device=before.compute.device, precision=before.compute.precision)
+    run = with_device(run, begun)
+    data, train, compute = run.data, run.train, run.compute
     device = choose_device(compute.device)
     precision = choose_precision(compute.precision, device)
     need = step_need(
@@ -231,13 +142,12 @@ def settled(run: TranslationRun, corpora: Corpora, begun: Path | None) -> tuple[
         plan = fitted(need, data.batch_tokens, run.model.max_length, compute.memory, device)
         tokens, batches, said = plan.tokens, plan.parts * train.accumulate, plan.said
     else:
+        kept = read_settings(begun / CONFIG)
+        before = apply(run, {name: kept[name] for name in ("data", "train")})
         tokens, batches = before.data.batch_tokens, before.train.accumulate
         said = as_begun(need, tokens, device)
     return replace(
-        run,
-        data=replace(data, batch_tokens=tokens),
-        train=replace(train, accumulate=batches),
-        compute=replace(compute, device=device.type, precision=NAMES[precision]),
+        run, data=replace(data, batch_tokens=tokens), train=replace(train, accumulate=batches)
     ), said
 
 
@@ -250,21 +160,23 @@ class TranslationTask:
         corpora: Corpora,
         start: Start | None = None,
         parent: Mapping[str, Any] | None = None,
+        memory: str | None = None,
     ) -> None:
         """A corpus may hold fewer pieces than were asked for; the model has as many as there are.
 
-        `parent` is what the manifest says of the model that the run once started from.
+        `parent` is what the manifest says of the model that the run once started from, `memory` what is
+        to be said of it.
         """
         tokenizer = corpora.tokenizer
         run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         self._run = run
         self.corpora = corpora
         self._tokenizer = tokenizer
-        self._start, self._parent = start, parent
-        self._device = choose_device(run.compute.device)
-        self._precision = choose_precision(run.compute.precision, self._device)
+        self._start, self._parent, self._memory = start, parent, memory
         torch.manual_seed(run.train.seed)
-        self.model = Transformer(run.model).to(self._device)
+        self.model = Transformer(run.model).to(choose_device(run.compute.device))
+        self.course = Course(run, self.model, perplexity=True)
+        self._device, self._precision = self.course.device, self.course.precision
         if start is not None:
             self.model.load_state_dict(start.weights(tokenizer).state_dict())
         self._translator = Translator.of(self.model, tokenizer)
@@ -276,7 +188,7 @@ class TranslationTask:
         size = (
             f"{model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, {model.heads} heads"
         )
-        said = f"{size}, {model.vocab_size:,} pieces: {self.parameters:,} parameters"
+        said = f"{size}, {model.vocab_size:,} pieces: {self.course.parameters:,} parameters"
         yield from header([("model", said)])
         if self._start is not None:
             yield from header([("start", self._start.said(self._tokenizer))])
@@ -285,64 +197,35 @@ class TranslationTask:
             yield from header(
                 [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
             )
-        limit = "" if run.train.minutes is None else f", at most {run.train.minutes:g} minutes"
-        tokens = run.data.batch_tokens * run.train.accumulate
-        steps = f"{run.train.steps:,} steps of {tokens:,} tokens{limit}"
-        rows = [("device", f"{self.device}, {self.precision}"), ("plan", f"{steps}; Ctrl-C stops and saves")]
+        yield from self.course.plan(f"{run.data.batch_tokens * run.train.accumulate:,} tokens")
         if smoothing := run.loss.label_smoothing:
             floor = f"the training loss cannot go below {self.floor:.2f}"
-            rows.append(("", f"label smoothing {smoothing:g}: {floor}"))
-        yield from header(rows)
-
-    @property
-    def parameters(self) -> int:
-        return sum(parameter.numel() for parameter in self.model.parameters())
-
-    @property
-    def device(self) -> str:
-        return device_name(self._device)
-
-    @property
-    def precision(self) -> str:
-        return str(self._precision).removeprefix("torch.")
+            yield from header([("", f"label smoothing {smoothing:g}: {floor}")])
+        if self._memory is not None:
+            yield from header([("memory", self._memory)])
 
     @property
     def floor(self) -> float:
         """What the training loss cannot go below."""
         return smoothing_floor(self._run.loss.label_smoothing, self._run.model.vocab_size)
 
-    def facts(self, name: str) -> dict[str, object]:
-        """What stays the same over the run, for whoever draws its curves."""
-        run = self._run
-        steps, optimizer = run.train.steps, run.optimizer
-        points = {1, optimizer.warmup, steps - (optimizer.cooldown or 0), steps}
-        points |= {1 + steps * i // PLANNED for i in range(PLANNED)}
-        planned = [
-            [step, float(f"{learning_rate(step, steps, run.model.d_model, optimizer):.6g}")]
-            for step in sorted(points)
-            if 1 <= step <= steps
-        ]
-        return {
-            "name": name,
-            "parameters": self.parameters,
-            "device": self.device,
-            "precision": self.precision,
-            "steps": steps,
-            "d_model": run.model.d_model,
-            "peak": optimizer.peak or (run.model.d_model * optimizer.warmup) ** -0.5,
-            "warmup": optimizer.warmup,
-            "cooldown": optimizer.cooldown,
-            "planned": planned,
-            "clip": run.train.clip,
-            "label_smoothing": run.loss.label_smoothing,
-            "loss_floor": self.floor,
-        }
+    @property
+    def words(self) -> Words:
+        translated = min(self._run.data.bleu_pairs, len(self.corpora.valid_texts))
+        return Words(
+            learnt="translate",
+            unit="pairs",
+            command='regard translate THIS_FOLDER <<< "A sentence."',
+            judged=f"BLEU and chrF of greedy translations of the first {translated:,}",
+            scores={"bleu": "BLEU", "chrf": "chrF", "loss": "loss, nats a token", "perplexity": "perplexity"},
+        )
 
-    def learner(self) -> Learner:
-        """The model, and what will move it."""
-        decay = self._run.train.ema
-        ema = None if decay is None else Ema(self.model, decay)
-        return Learner(self.model, adam(self.model, self._run.optimizer), ema)
+    def facts(self) -> dict[str, object]:
+        """What the curves of a translation model are to be compared with."""
+        return {"label_smoothing": self._run.loss.label_smoothing, "loss_floor": self.floor}
+
+    def write_report(self, out: Path) -> None:
+        write_report(out, self.corpora)
 
     def step(self, learner: Learner) -> Step[PairBatch]:
         """The way to take a step: recorded and played back where that can be, else one by one."""
@@ -382,7 +265,7 @@ class TranslationTask:
         config = self._run.loss
         if not config.rdrop:
             return self._cross_entropy(batch, config.label_smoothing)
-        with computing_in(self._precision, self._device):
+        with self.course.computing():
             on_device = batch.to(self._device)
             return agreeing_pair_loss(self.model, on_device, config.label_smoothing, config.rdrop)
 
@@ -391,11 +274,6 @@ class TranslationTask:
 
     def fingerprint(self) -> Mapping[str, str]:
         return {**self.corpora.fingerprint, **self.corpora.valid_fingerprint}
-
-    def rate(self, step: int) -> float:
-        """The learning rate of a step."""
-        run = self._run
-        return learning_rate(step, run.train.steps, run.model.d_model, run.optimizer)
 
     def validate(self) -> Validation:
         """Loss over the validation pairs that fit the model, without smoothing; BLEU over the first pairs."""
@@ -421,7 +299,7 @@ class TranslationTask:
     def save(self, folder: Path) -> dict[str, Any]:
         corpora = self.corpora
         facts = {
-            "parameters": self.parameters,
+            "parameters": self.course.parameters,
             "trained_on": {
                 "pairs": len(corpora.train),
                 "files": dict(corpora.fingerprint),
@@ -440,7 +318,7 @@ class TranslationTask:
 
     def _cross_entropy(self, batch: PairBatch, smoothing: float) -> Tensor:
         batch = batch.to(self._device)
-        with computing_in(self._precision, self._device):
+        with self.course.computing():
             return pair_loss(self.model, batch, smoothing)
 
     @torch.no_grad()

@@ -51,7 +51,8 @@ class Stretch:
 class Log:
     """Writes `metrics.jsonl` and keeps the screen up to date.
 
-    `after` is the step that the training resumes from, and `seconds` the time spent before it.
+    `after` is the step that the training resumes from, and `seconds` the time spent before it. `unit` is
+    what the speed is counted in; `perplexity` is for losses that it says something of.
     """
 
     def __init__(
@@ -64,12 +65,15 @@ class Log:
         *,
         minutes: float | None = None,
         tensorboard: bool = False,
+        unit: str = "tok",
+        perplexity: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._started = clock()
         self._seconds_before = seconds
         self._steps, self._minutes = steps, minutes
+        self._unit, self._perplexity = unit, perplexity
         self._after = self._step = after
         self._paused, self._last = 0.0, math.inf
         self._recent: deque[tuple[int, Stretch]] = deque(maxlen=RECENT)
@@ -132,7 +136,7 @@ class Log:
                 "time_s": round(self.seconds, 2),
                 "loss": stretch.loss,
                 "nll": stretch.nll,
-                "ppl": _perplexity(stretch),
+                "ppl": _perplexity(stretch) if self._perplexity else None,
                 "lr": stretch.rate,
                 "grad_norm": stretch.norm,
                 "source_tokens": stretch.source_tokens,
@@ -167,12 +171,13 @@ class Log:
     def _parts(self, stretch: Stretch) -> dict[str, str]:
         seconds = sum(stretch.seconds for _, stretch in self._recent)
         tokens = sum(stretch.source_tokens + stretch.target_tokens for _, stretch in self._recent)
+        ppl = {"ppl": f"ppl {figure(_perplexity(stretch))}"} if self._perplexity else {}
         return {
             "step": f"step {stretch.step:,}/{self._steps:,}",
             "loss": f"loss {figure(stretch.loss)}",
-            "ppl": f"ppl {figure(_perplexity(stretch))}",
+            **ppl,
             "lr": f"lr {stretch.rate:.1e}".replace("e-0", "e-"),
-            "speed": f"{thousands(tokens / max(seconds, 1e-9))} tok/s",
+            "speed": f"{thousands(tokens / max(seconds, 1e-9))} {self._unit}/s",
             "pad": f"pad {stretch.padding:.0%}",
             "eta": f"ETA {clock(self._left())}",
         }

@@ -33,7 +33,7 @@ from regard.train.validation import Validation
 from regard.train.weights import copy_into
 
 Ending = Literal["steps", "minutes", "patience", "interrupt"]
-Judge = Literal["loss", "bleu"]
+Judge = Literal["loss", "bleu", "accuracy"]
 
 BAD_STEPS = 10
 """Skipped in a row, they end a training."""
@@ -52,7 +52,7 @@ class TrainConfig:
     patience: int | None = None
     """Stop after so many validations in a row that bring nothing better; none is never."""
     judge: Judge = "loss"
-    """What makes a checkpoint the best, on the validation part."""
+    """What makes a checkpoint the best, on the validation part; which there are depends on the task."""
     save_every: int = 1000
     """Steps between validations, each of which writes a checkpoint."""
     keep_last: int = 2

@@ -6,9 +6,10 @@ import tomllib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from regard.checkpoint import checkpoints, clean, write_file
-from regard.config import read_settings
+from regard.config import FIRST_TASK, TASK, read_settings, read_task
 from regard.errors import ConfigError, RegardError
 
 SETTINGS, METRICS, REPORT, LOCK = "config.toml", "metrics.jsonl", "data.json", ".lock"
@@ -83,6 +84,7 @@ def _saying(out: Path) -> Iterator[None]:
 
 def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> None:
     before, now = _flat(read_settings(out / SETTINGS)), _flat(tomllib.loads(settings))
+    before[TASK], now[TASK] = read_task(out / SETTINGS), tomllib.loads(settings).get(TASK, FIRST_TASK)
     differ = [
         f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'not there')}"
         for name in sorted(before.keys() | now.keys())
@@ -95,7 +97,8 @@ def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> N
         )
 
 
-def _flat(sections: dict[str, dict[str, object]]) -> dict[str, object]:
+def _flat(document: dict[str, Any]) -> dict[str, object]:
+    sections = {name: section for name, section in document.items() if isinstance(section, dict)}
     return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
 
 
