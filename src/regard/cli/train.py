@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING
 
 from regard.cli.conformance import show_conformance
 from regard.cli.program import program
+from regard.cli.settings import add_settings, settings
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.config import Settings
-    from regard.tasks.translation import TranslationRun
+    from regard.tasks.course import TaskRun
     from regard.train.loop import Outcome
-
-PRESETS = ("tiny", "small", "base", "big")
-FILE_FLAGS = ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict")
 
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
@@ -62,45 +59,6 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.set_defaults(run=run_train)
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """What `settings` reads: every verb that trains takes the same."""
-    parser.add_argument(
-        "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
-    )
-    parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        action="append",
-        help="both in one file, .tsv or .jsonl; all three may be repeated",
-    )
-    parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
-    parser.add_argument("--valid-target", metavar="FILE")
-    parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
-    parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad pairs")
-    parser.add_argument(
-        "--preset", choices=PRESETS, help="size of the model, and no plan (default: what suits the corpus)"
-    )
-    parser.add_argument(
-        "--from", dest="start", metavar="MODEL", help="go on from this model's weights and pieces"
-    )
-    parser.add_argument(
-        "--extend-vocabulary", metavar="N", type=int, help="with --from: learn up to N new pieces besides"
-    )
-    parser.add_argument(
-        "--recipe", choices=("paper",), help="paper: its base model (or --preset big) and all its settings"
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="GIB",
-        help="what a step may take, or auto (what is free, the default), or any; batches are cut to fit",
-    )
-    parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
-    parser.add_argument(
-        "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
-    )
-
-
 def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
@@ -112,21 +70,42 @@ def run_train(options: argparse.Namespace) -> None:
             raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
         refuse_unusable(options.out)
     run = settings(options, console, options.out)
-    from regard.explorer.page import small
-    from regard.tasks.recipe import conformance
-    from regard.tasks.translation import train_translation
+    if options.conformance:
+        _conform(run)
+        return
+    from regard.tasks.sealed import VERBS
     from regard.train.device import keep_freed_memory
 
-    if options.conformance:
-        show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
-        return
     keep_freed_memory()
-    outcome = train_translation(run, options.out, console, draw=small)
+    outcome = _train(run, options.out, console)
+    folder = shlex.quote(str(options.out))
     console.print(
         f"  {_ended(outcome, options.out)}\n"
-        f"  translate with: {program()} translate {shlex.quote(str(options.out))} < FILE\n"
-        f"  see how it went: {program()} plot {shlex.quote(str(options.out))} -o curves.html"
+        f"  {VERBS[run.task]} with: {program()} {VERBS[run.task]} {folder} < FILE\n"
+        f"  see how it went: {program()} plot {folder} -o curves.html"
     )
+
+
+def _conform(run: "TaskRun") -> None:
+    from rich.console import Console
+
+    from regard.tasks.recipe import conformance
+    from regard.tasks.translation import TranslationRun
+
+    if not isinstance(run, TranslationRun):
+        raise ConfigError(f"--conformance cannot work; the paper has no {run.task}")
+    show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
+
+
+def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
+    from regard.explorer.page import small
+    from regard.tasks.translation import TranslationRun, train_translation
+
+    match run:
+        case TranslationRun():
+            return train_translation(run, out, console, draw=small)
+        case _:
+            raise TypeError(f"there is no way to train for {run.task}")
 
 
 def _ended(outcome: "Outcome", out: Path) -> str:
@@ -136,68 +115,3 @@ def _ended(outcome: "Outcome", out: Path) -> str:
         return f"interrupted after step {outcome.step:,}; the same command goes on from there"
     why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.ending]
     return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"
-
-
-def settings(options: argparse.Namespace, console: "Console", out: Path | None = None) -> "TranslationRun":
-    """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins.
-
-    `out` is the run's folder; one that was begun keeps its plan.
-    """
-    from regard.config import apply, merge, parse_assignments, read_settings
-    from regard.tasks.start import inherited
-    from regard.tasks.translation import TranslationRun
-
-    written = {} if options.config is None else read_settings(options.config)
-    memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
-    asked = merge(written, parse_assignments([*options.set, *memory]), _flags(options))
-    if parent := asked.get("start", {}).get("model"):
-        if options.preset is not None or options.recipe is not None:
-            flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
-            raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
-        return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
-    if options.preset is None and options.recipe is None and "d_model" not in asked.get("model", {}):
-        return _planned(asked, console, out)
-    return apply(_base(options), asked)
-
-
-def _planned(asked: "Settings", console: "Console", out: Path | None) -> "TranslationRun":
-    """What suits the corpus, where nobody asks for anything else; for a run that was begun, what did then."""
-    from regard.config import apply, merge, read_settings
-    from regard.tasks.plan import chosen, plan
-    from regard.tasks.translation import TranslationRun
-    from regard.train.run import SETTINGS
-
-    run = apply(TranslationRun(), asked)
-    if out is not None and (out / SETTINGS).is_file():
-        console.print(f"  plan    that of {out}, which was begun with it")
-        return apply(run, merge(chosen(read_settings(out / SETTINGS)), asked))
-    steps = run.train.steps if "steps" in asked.get("train", {}) else None
-    found = plan(run, steps, console)
-    planned = apply(found.run, asked)
-    console.print(f"  plan    {found.why(planned)}")
-    return planned
-
-
-def _base(options: argparse.Namespace) -> "TranslationRun":
-    """What a run begins with before any setting is asked for."""
-    from regard.model import config as presets
-    from regard.tasks.recipe import paper
-    from regard.tasks.translation import TranslationRun
-
-    if options.recipe is None:
-        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
-    if options.preset not in (None, "base", "big"):
-        raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
-    return paper("big" if options.preset == "big" else "base")
-
-
-def _flags(options: argparse.Namespace) -> dict[str, dict[str, object]]:
-    """The settings that have a flag of their own."""
-    given = {
-        "data": {name: getattr(options, name) for name in FILE_FLAGS},
-        "start": {"model": options.start, "extend_vocabulary": options.extend_vocabulary},
-    }
-    return {
-        section: {name: value for name, value in values.items() if value is not None}
-        for section, values in given.items()
-    }

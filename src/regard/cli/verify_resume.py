@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.train import add_settings, settings
+from regard.cli.settings import add_settings, settings
 from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import TranslationRun
+    from regard.tasks.course import TaskRun
 
 METRICS = "metrics.jsonl"
 
@@ -63,20 +63,20 @@ def run_verify_resume(options: argparse.Namespace) -> None:
         sys.stdout.write(_compared(whole, killed, options.steps))
 
 
-def short(run: "TranslationRun", steps: int) -> "TranslationRun":
+def short(run: "TaskRun", steps: int) -> "TaskRun":
     """The run, ended early, saved often and every loss written; nothing that a step depends on is changed.
 
     Free memory, which may differ from one start to the next, is not asked for.
     """
+    from regard.tasks.course import with_sections
+    from regard.tasks.translation import TranslationRun
+
     train = replace(
         run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None
     )
-    return replace(
-        run,
-        train=replace(train, judge="loss"),
-        data=replace(run.data, bleu_pairs=1),
-        compute=replace(run.compute, memory="any"),
-    )
+    if isinstance(run, TranslationRun):  # validations are not what is looked at
+        run = replace(run, data=replace(run.data, bleu_pairs=1))
+    return with_sections(run, train=replace(train, judge="loss"), compute=replace(run.compute, memory="any"))
 
 
 def losses(run: Path) -> dict[int, str]:

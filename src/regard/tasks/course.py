@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import nn
 
-from regard.config import build, read_settings
 from regard.model.config import CoreConfig
-from regard.tasks.folder import CONFIG
+from regard.tasks.sealed import read_section
 from regard.train.average import Ema
 from regard.train.device import (
     NAMES,
@@ -33,6 +32,8 @@ PLANNED = 200
 @runtime_checkable
 class TaskRun(Protocol):
     """The sections that the settings of every run have, each task beside its own."""
+
+    task: ClassVar[str]
 
     @property
     def model(self) -> CoreConfig: ...
@@ -133,8 +134,13 @@ def with_device(run: Run, begun: Path | None) -> Run:
     """The run with device and precision as they will be; one that goes on keeps what its checkpoint has."""
     compute = run.compute
     if begun is not None:
-        kept = build(ComputeConfig, "compute", read_settings(begun / CONFIG).get("compute", {}))
+        kept = read_section(begun, ComputeConfig, "compute")
         compute = replace(compute, device=kept.device, precision=kept.precision)
     device = choose_device(compute.device)
     precision = NAMES[choose_precision(compute.precision, device)]
-    return replace(run, compute=replace(compute, device=device.type, precision=precision))  # pyright: ignore
+    return with_sections(run, compute=replace(compute, device=device.type, precision=precision))
+
+
+def with_sections(run: Run, **sections: object) -> Run:
+    """The run with these sections in place of its own; runs are dataclasses, which no protocol can say."""
+    return replace(run, **sections)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -4,18 +4,17 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from regard import __version__
-from regard.checkpoint import WEIGHTS, find_model, read_manifest, write_whole
-from regard.config import build, read_settings
-from regard.errors import CheckpointError, ConfigError
+from regard.checkpoint import write_whole
+from regard.errors import CheckpointError
 from regard.model.config import ModelConfig
+from regard.tasks.sealed import fill_folder, open_folder, read_section
 from regard.text.tokenizer import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
 
 TASK = "translation"
-CONFIG, TOKENIZER = "config.toml", "tokenizer.json"
+TOKENIZER = "tokenizer.json"
 
 
 class Folder(NamedTuple):
@@ -46,12 +45,8 @@ def fill_model(
     place: Path, model: "Transformer", tokenizer: Tokenizer, settings: str, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Writes the files into a folder that somebody else seals; gives back what its manifest should say."""
-    from regard.train.weights import save_weights
-
-    (place / CONFIG).write_text(settings, encoding="utf-8")
     tokenizer.save(place / TOKENIZER)
-    save_weights(place, model)
-    return {"regard": __version__, "task": TASK, **facts}
+    return fill_folder(place, model, TASK, settings, facts)
 
 
 def load_model(path: Path) -> Model:
@@ -70,16 +65,8 @@ def load_model(path: Path) -> Model:
 
 def read_folder(path: Path, unread: Collection[str] = ()) -> Folder:
     """All but the weights, every file checked; of those that stay `unread` only the size."""
-    folder = find_model(path)
-    manifest = read_manifest(folder, unread)
-    if manifest.get("task") != TASK:
-        raise CheckpointError(f"{folder} is a model for {manifest.get('task')}, not for {TASK}")
-    if missing := {CONFIG, TOKENIZER, WEIGHTS} - manifest["files"].keys():
-        raise CheckpointError(f"{folder} is damaged: its manifest does not name {min(missing)}")
-    try:
-        config = build(ModelConfig, "model", read_settings(folder / CONFIG).get("model", {}))
-    except ConfigError as error:
-        raise CheckpointError(f"{folder / CONFIG}: {error}") from None
+    folder, manifest = open_folder(path, TASK, [TOKENIZER], unread)
+    config = read_section(folder, ModelConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER)
     if tokenizer.vocab_size != config.vocab_size:
         raise CheckpointError(

@@ -10,7 +10,7 @@ from typing import Any, cast
 from regard.checkpoint import WEIGHTS
 from regard.config import read_settings
 from regard.model.transformer import Transformer
-from regard.tasks.folder import CONFIG
+from regard.tasks.sealed import CONFIG
 
 LANGUAGE = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
 """At the end of a file's name: train.en, train.de.gz."""

@@ -12,7 +12,8 @@ from regard.config import merge, read_settings
 from regard.errors import ConfigError, require
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
-from regard.tasks.folder import CONFIG, Model, load_model
+from regard.tasks.folder import Model, load_model
+from regard.tasks.sealed import CONFIG
 from regard.text.extending import made_of
 from regard.text.tokenizer import Tokenizer
 
