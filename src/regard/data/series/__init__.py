@@ -1,0 +1,1 @@
+"""Series: from a table with a time column to scaled windows."""

@@ -1,0 +1,154 @@
+"""Clock: how a file writes time, read and written back alike, and the step from one row to the next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from jaxtyping import Shaped
+
+from regard.errors import DataError
+
+Times = Shaped[np.ndarray, " rows"]
+"""datetime64 in microseconds, in the file's own time or, where it says the offset, in UTC."""
+
+UNIT = "datetime64[us]"
+UNIX = ("unix seconds", "unix milliseconds")
+DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y%m%d")
+HOURS = ("%H:%M:%S", "%H:%M", "%H:%M:%S.%f", "%I:%M:%S %p", "%I:%M %p")
+FORMATS = (
+    *(
+        f"{date}{between}{hour}{zone}"
+        for date in DATES
+        for between in " T"
+        for hour in HOURS
+        for zone in ("", "Z", "%z")
+    ),
+    *DATES,
+    "%Y-%m",
+    "%Y",
+    *UNIX,
+)
+LOOKED_AT = 50
+"""Times that decide which formats are tried on all."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one row to the next: a fixed time, or so many months of whatever length."""
+
+    microseconds: int = 0
+    months: int = 0
+
+    def __str__(self) -> str:
+        if self.months:
+            return _several(self.months, "month")
+        for name, size in (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000)):
+            if self.microseconds % size == 0:
+                return _several(self.microseconds // size, name)
+        return f"{self.microseconds / 1e6:g} seconds"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A format of `datetime.strptime` or one of UNIX, and a step."""
+
+    format: str
+    step: Step
+
+    def write(self, times: Times) -> list[str]:
+        """As the file writes them."""
+        return write_times(times, self.format)
+
+    def after(self, last: np.datetime64, steps: int) -> Times:
+        """So many times, the first of them a step after `last`."""
+        return grid(last, self.step, steps + 1)[1:]
+
+
+def grid(first: np.datetime64, step: Step, count: int) -> Times:
+    """So many times from `first` on, a step apart."""
+    if not step.months:
+        return first + np.arange(count) * np.timedelta64(step.microseconds, "us")
+    month = first.astype("datetime64[M]")
+    return (month + np.arange(count) * step.months).astype(UNIT) + (first - month.astype(UNIT))
+
+
+def places(times: Times, step: Step) -> np.ndarray:
+    """How many steps after the first time each is, as near as can be."""
+    if step.months:
+        months = times.astype("datetime64[M]").astype(np.int64)
+        return np.rint((months - months[0]) / step.months).astype(np.int64)
+    since = (times - times[0]).astype(np.int64)
+    return (since + step.microseconds // 2) // step.microseconds
+
+
+def commonest_step(times: Times) -> Step:
+    """The step that comes most often between rows in order; in months where only those are equal."""
+    apart, counts = np.unique(np.diff(times).astype(np.int64), return_counts=True)
+    within_month = times - times.astype("datetime64[M]").astype(UNIT)
+    if len(apart) > 1 and (within_month == within_month[0]).all():
+        months, counts = np.unique(
+            np.diff(times.astype("datetime64[M]")).astype(np.int64), return_counts=True
+        )
+        return Step(months=int(months[counts.argmax()]))
+    return Step(microseconds=int(apart[counts.argmax()]))
+
+
+def read_times(texts: Sequence[str], where: str) -> tuple[Times, str]:
+    """The times, and the format they are in; of several formats that fit, the one with the evenest steps."""
+    sample = texts[:: max(1, len(texts) // LOOKED_AT)]
+    likely = [form for form in FORMATS if _read(sample, form) is not None]
+    found = [(read, form) for form in likely if (read := _read(texts, form)) is not None]
+    if not found:
+        raise DataError(
+            f"{where} has no time that can be read: {_first_bad(texts, likely)!r}; "
+            "write times as 2024-12-31 23:00:00, or as another usual format throughout"
+        )
+    return min(found, key=lambda each: len(np.unique(np.diff(each[0]))))
+
+
+def write_times(times: Times, form: str) -> list[str]:
+    """Times in a format that `read_times` names."""
+    if form in UNIX:
+        size = 1_000_000 if form == UNIX[0] else 1000
+        return [str(number // size) for number in times.astype(np.int64).tolist()]
+    moments = times.astype(UNIT).tolist()
+    return [moment.replace(tzinfo=UTC).strftime(form) for moment in moments]
+
+
+def are_times(texts: Sequence[str]) -> bool:
+    """Whether a column looks like times, and not like plain numbers."""
+    formats = [form for form in FORMATS if form not in (*UNIX, "%Y", "%Y%m%d")]
+    return any(_read(texts[:LOOKED_AT], form) is not None for form in formats)
+
+
+def _read(texts: Sequence[str], form: str) -> Times | None:
+    try:
+        if form in UNIX:
+            return _unix(texts, form)
+        moments = [datetime.strptime(text.strip(), form) for text in texts]
+    except (ValueError, OverflowError):
+        return None
+    if form.endswith("%z"):
+        moments = [moment.astimezone(UTC).replace(tzinfo=None) for moment in moments]
+    return np.array(moments, UNIT)
+
+
+def _unix(texts: Sequence[str], form: str) -> Times | None:
+    """Whole numbers: seconds since 1970, or milliseconds where seconds would be far in the future."""
+    numbers = np.array([int(text) for text in texts], np.int64)
+    milliseconds = len(numbers) > 0 and int(np.abs(numbers).max()) > 10**11
+    if milliseconds != (form == UNIX[1]):
+        return None
+    return (numbers * (1000 if milliseconds else 1_000_000)).astype(UNIT)
+
+
+def _first_bad(texts: Sequence[str], likely: Sequence[str]) -> str:
+    for text in texts:
+        if not any(_read([text], form) is not None for form in likely or FORMATS):
+            return text
+    return texts[0] if texts else ""
+
+
+def _several(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"

@@ -1,0 +1,139 @@
+"""A table from a CSV or Parquet file: the time column found or named, the others numbers."""
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from regard.data.series.clock import are_times, read_times
+from regard.data.series.grid import Rows, regular
+from regard.data.series.parquet import is_parquet, read_cells
+from regard.data.series.table import Table
+from regard.errors import DataError
+from regard.text.lines import read_lines
+
+TIME_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
+MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
+DELIMITERS = ",;\t|"
+
+
+class Cells(NamedTuple):
+    """A file's header and cells, as text, and the line that each row begins in."""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+
+def read_table(
+    path: Path, time: str | None = None, columns: Sequence[str] = (), longest_gap: int = 24
+) -> Table:
+    """The series of a file on an even clock.
+
+    `time` names the time column, else it is found; `columns` are the series, else all other columns.
+    """
+    cells = _read_parquet(path) if is_parquet(path) else _read_csv(path)
+    if not cells.rows:
+        raise DataError(f"{path} has no rows; give a header and a row for each time")
+    time = _time_column(path, cells, time)
+    chosen = list(columns) or [name for name in cells.header if name != time]
+    if not chosen:
+        raise DataError(f"{path} has no column beside {time!r}; there is nothing to forecast")
+    places = [_place(path, cells.header, name) for name in (time, *chosen)]
+    texts = [row[places[0]] for row in cells.rows]
+    _refuse_without_time(path, texts, cells.lines, time)
+    times, form = read_times(texts, f"{path} column {time!r}")
+    values = np.array([_numbers(path, cells, place) for place in places[1:]]).T
+    rows = Rows(times, values, np.array(cells.lines, np.int64))
+    return regular(str(path), form, time, chosen, rows, longest_gap)
+
+
+def _read_csv(path: Path) -> Cells:
+    texts = _texts(path)
+    first = next(texts, "")
+    if not first.strip():
+        raise DataError(f"{path} has no header; its first line must name the columns")
+    delimiter = max(DELIMITERS, key=first.count)
+    header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))]
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise DataError(f"{path} has two columns {twice!r}; each needs a name of its own")
+    rows, lines = [], []
+    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
+    for row in reader:
+        if not any(map(str.strip, row)):
+            continue
+        if len(row) != len(header):
+            raise DataError(
+                f"{path} line {reader.line_num + 1} has {len(row)} cells and the header {len(header)}; "
+                "every row needs as many"
+            )
+        rows.append(row)
+        lines.append(reader.line_num + 1)
+    return Cells(header, rows, lines)
+
+
+def _read_parquet(path: Path) -> Cells:
+    header, rows = read_cells(path)
+    return Cells(header, rows, list(range(1, len(rows) + 1)))
+
+
+def _texts(path: Path) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise DataError(f"{path} line {number} is not UTF-8; convert the file first") from None
+
+
+def _time_column(path: Path, cells: Cells, asked: str | None) -> str:
+    if asked is not None:
+        return cells.header[_place(path, cells.header, asked)]
+    by_name = [name for known in TIME_NAMES for name in cells.header if name.strip().lower() == known]
+    if by_name:
+        return by_name[0]
+    for place, name in enumerate(cells.header):
+        if are_times([row[place] for row in cells.rows]):
+            return name
+    raise DataError(
+        f"{path} has no column that looks like time; name it with data.time: {', '.join(cells.header)}"
+    )
+
+
+def _place(path: Path, header: Sequence[str], name: str) -> int:
+    if name not in header:
+        raise DataError(f"{path} has no column {name!r}; it has {', '.join(header)}")
+    return header.index(name)
+
+
+def _refuse_without_time(path: Path, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
+    for text, line in zip(texts, lines, strict=True):
+        if not text.strip():
+            raise DataError(f"{path} line {line} has no time in column {column!r}; each row needs one")
+
+
+def _numbers(path: Path, cells: Cells, place: int) -> list[float]:
+    found = []
+    for row, line in zip(cells.rows, cells.lines, strict=True):
+        number = _number(row[place].strip())
+        if number is None:
+            raise DataError(
+                f"{path} line {line} has {row[place].strip()!r} in column {cells.header[place]!r}, "
+                "which is no number; correct it, or name the columns to use with data.columns"
+            )
+        found.append(number)
+    return found
+
+
+def _number(text: str) -> float | None:
+    """NaN for what is missing, None for what is no number; a decimal comma is read as one."""
+    if text.lower() in MISSING:
+        return math.nan
+    try:
+        number = float(text.replace(",", ".") if text.count(",") == 1 else text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
