@@ -1,0 +1,234 @@
+"""Values to values: the past of a series to its future, by the encoder and decoder of Figure 1."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.errors import require
+from regard.model.config import Activation, CoreConfig, Norm, Position, at_least
+from regard.model.decoder import Decoder
+from regard.model.dropout import Dropout
+from regard.model.encoder import Encoder
+from regard.model.first_weights import first_weights
+from regard.model.patches import first_steps, patch_count, patches
+from regard.model.position import Positions
+from regard.model.visible import CAUSAL, EVERYTHING
+
+Normalise = Literal["mean", "last", "none"]
+Decoding = Literal["parallel", "steps"]
+
+FLAT = 1e-5
+"""Added to the variance of a window, so that one in which nothing happens can be divided by its spread."""
+
+
+@dataclass(frozen=True)
+class ForecasterConfig(CoreConfig):
+    """The sizes and choices of one forecaster; small, as series have few values beside a corpus' words."""
+
+    d_model: int = 64
+    heads: int = 4
+    d_ff: int = 128
+    dropout: float = 0.3
+    """On embeddings and on every sublayer's output; series are short, and soon learnt by heart."""
+    norm: Norm = "pre"
+    """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
+    activation: Activation = "gelu"
+    position: Position = "learned"
+    """Which position table is added to the patches; the future's positions follow those of the past."""
+    encoder_layers: int = 2
+    decoder_layers: int = 1
+    history: int = 336
+    """Steps that are seen."""
+    horizon: int = 96
+    """Steps that are foretold."""
+    patch: int = 16
+    """Steps that make one vector; 1 is a vector for each value."""
+    stride: int = 8
+    """Steps from one patch of the history to the next; those of the horizon never overlap."""
+    channels: int = 1
+    """Series that are read as one; 1 is each by itself, all with the same weights."""
+    calendar: int = 0
+    """Numbers that say when a step is."""
+    normalise: Normalise = "mean"
+    """What each window is freed from and given back at the end. mean: mean and spread. last: last value."""
+    decoding: Decoding = "parallel"
+    """parallel: the whole horizon at once. steps: patch by patch, each reading those before it."""
+    quantiles: tuple[float, ...] = (0.025, 0.1, 0.5, 0.9, 0.975)
+    """What is foretold beside the mean, for intervals."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least(self, 1, "decoder_layers", "history", "horizon", "patch", "stride", "channels")
+        at_least(self, 0, "encoder_layers", "calendar")
+        require(
+            self.stride <= self.patch, "model.stride", self.stride, "steps between patches would be unseen"
+        )
+        require(self.patch <= self.history, "model.patch", self.patch, "it must fit model.history")
+        rising = all(low < high for low, high in itertools.pairwise((0.0, *self.quantiles, 1.0)))
+        require(rising, "model.quantiles", list(self.quantiles), "each must be above the last, within 0 to 1")
+
+    @property
+    def seen(self) -> int:
+        """Patches of the history."""
+        return patch_count(self.history, self.patch, self.stride)
+
+    @property
+    def foretold(self) -> int:
+        """Patches of the horizon, the last of which may reach beyond it."""
+        return -(-self.horizon // self.patch)
+
+    @property
+    def outputs(self) -> int:
+        """Numbers foretold for each value: its mean, then its quantiles."""
+        return 1 + len(self.quantiles)
+
+
+class Frame(NamedTuple):
+    """What a window is freed from before it is read, so that a level never seen before is no surprise."""
+
+    level: Float[Tensor, "batch 1 channels"]
+    spread: Float[Tensor, "batch 1 channels"]
+
+    def enter(self, values: Float[Tensor, "batch time channels"]) -> Float[Tensor, "batch time channels"]:
+        return (values - self.level) / self.spread
+
+    def leave(
+        self, foretold: Float[Tensor, "batch horizon channels outputs"]
+    ) -> Float[Tensor, "batch horizon channels outputs"]:
+        """Back in the window's own units; a spread is above zero, so quantiles stay in order."""
+        return foretold * self.spread[..., None] + self.level[..., None]
+
+
+def frame(values: Float[Tensor, "batch time channels"], normalise: Normalise) -> Frame:
+    """Each window's own level and spread, for each channel; no gradient flows through them."""
+    if normalise == "none":
+        level = torch.zeros_like(values[:, :1])
+        return Frame(level, torch.ones_like(level))
+    variance, mean = torch.var_mean(values.detach(), dim=1, correction=0, keepdim=True)
+    level = mean if normalise == "mean" else values[:, -1:].detach()
+    return Frame(level, (variance + FLAT).sqrt())
+
+
+class Forecaster(nn.Module):
+    """Patches of the past through the encoder; the decoder asks it about each patch of the future."""
+
+    def __init__(self, config: ForecasterConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.patch * config.channels
+        self.values = nn.Linear(width, config.d_model)
+        self.when = nn.Linear(config.calendar, config.d_model, bias=False) if config.calendar else None
+        self.positions = Positions(config.position, config.seen + config.foretold, config.d_model)
+        self.question = nn.Parameter(torch.zeros(config.d_model))
+        self.dropout = Dropout(config.dropout)
+        self.encoder = Encoder(config, config.encoder_layers)
+        self.decoder = Decoder(config, config.decoder_layers)
+        self.output = nn.Linear(config.d_model, width * config.outputs)
+        first_weights(self, config.d_model)
+
+    @property
+    def device(self) -> torch.device:
+        return self.output.weight.device
+
+    def forward(
+        self,
+        history: Float[Tensor, "batch time channels"],
+        past: Float[Tensor, "batch time features"],
+        future: Float[Tensor, "batch horizon features"],
+        target: Float[Tensor, "batch horizon channels"],
+    ) -> Float[Tensor, "batch horizon channels outputs"]:
+        """What is foretold while it learns: mean, then quantiles, of each value of the horizon.
+
+        In parallel the target is not looked at. By steps each patch reads the true ones before it (the
+        target shifted right, section 3.1), all in one pass.
+        """
+        if self.config.decoding == "parallel":
+            return self.forecast(history, past, future)
+        own = frame(history, self.config.normalise)
+        encoded = self._encode(own.enter(history), past)
+        before = torch.cat([self._last(own.enter(history)), self._whole(own.enter(target))], dim=1)
+        asked = self._place(self.values(before), future)
+        x, _ = self.decoder(asked, self.decoder.start(encoded), CAUSAL, EVERYTHING)
+        return own.leave(self._read_out(x))
+
+    def forecast(
+        self,
+        history: Float[Tensor, "batch time channels"],
+        past: Float[Tensor, "batch time features"],
+        future: Float[Tensor, "batch horizon features"],
+    ) -> Float[Tensor, "batch horizon channels outputs"]:
+        """Mean, then quantiles, of each value of the horizon, of which nothing is known but its dates."""
+        own = frame(history, self.config.normalise)
+        inside = own.enter(history)
+        encoded = self._encode(inside, past)
+        if self.config.decoding == "parallel":
+            questions = self.question.expand(len(history), self.config.foretold, -1)
+            asked = self._place(questions, future)
+            x, _ = self.decoder(asked, self.decoder.start(encoded), EVERYTHING, EVERYTHING)
+        else:
+            x = self._step_by_step(encoded, self._last(inside), future)
+        return own.leave(self._read_out(x))
+
+    def _step_by_step(
+        self,
+        encoded: Float[Tensor, "batch source d_model"],
+        newest: Float[Tensor, "batch 1 width"],
+        future: Float[Tensor, "batch horizon features"],
+    ) -> Float[Tensor, "batch target d_model"]:
+        """Each patch reads the mean that was foretold for the one before it."""
+        past, found = self.decoder.start(encoded), []
+        for number in range(self.config.foretold):
+            asked = self._place(self.values(newest), future, number)
+            x, past = self.decoder(asked, past, EVERYTHING, EVERYTHING)
+            found.append(x)
+            newest = self._by_step(x)[..., 0].transpose(1, 2).flatten(1)[:, None]
+        return torch.cat(found, dim=1)
+
+    def _encode(
+        self, inside: Float[Tensor, "batch time channels"], past: Float[Tensor, "batch time features"]
+    ) -> Float[Tensor, "batch source d_model"]:
+        config = self.config
+        x = self.values(patches(inside, config.patch, config.stride))
+        if self.when is not None:
+            x = x + self.when(past[:, first_steps(config.history, config.patch, config.stride, x.device)])
+        at = torch.arange(config.seen, device=x.device)[None]
+        return self.encoder(self.dropout(x + self.positions(at)), EVERYTHING)
+
+    def _place(
+        self,
+        x: Float[Tensor, "batch target d_model"],
+        future: Float[Tensor, "batch horizon features"],
+        first: int = 0,
+    ) -> Float[Tensor, "batch target d_model"]:
+        """With the position and the date of the patches of the horizon, from patch `first` on."""
+        config, count = self.config, x.shape[1]
+        if self.when is not None:
+            x = x + self.when(future[:, first * config.patch :: config.patch][:, :count])
+        at = torch.arange(count, device=x.device)[None] + (config.seen + first)
+        return self.dropout(x + self.positions(at))
+
+    def _last(self, inside: Float[Tensor, "batch time channels"]) -> Float[Tensor, "batch 1 width"]:
+        """The newest patch of the history: what the first of the horizon follows."""
+        return inside[:, -self.config.patch :].transpose(1, 2).flatten(1)[:, None]
+
+    def _whole(self, target: Float[Tensor, "batch horizon channels"]) -> Float[Tensor, "batch before width"]:
+        """The patches of the horizon that another one follows."""
+        before = self.config.foretold - 1
+        cut = target[:, : before * self.config.patch].unflatten(1, (before, self.config.patch))
+        return cut.transpose(2, 3).flatten(2)
+
+    def _by_step(
+        self, x: Float[Tensor, "batch target d_model"]
+    ) -> Float[Tensor, "batch steps channels outputs"]:
+        config = self.config
+        foretold = self.output(x).unflatten(2, (config.patch, config.channels, config.outputs))
+        return foretold.flatten(1, 2)
+
+    def _read_out(
+        self, x: Float[Tensor, "batch target d_model"]
+    ) -> Float[Tensor, "batch horizon channels outputs"]:
+        return self._by_step(x)[:, : self.config.horizon]
