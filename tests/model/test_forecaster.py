@@ -132,6 +132,13 @@ def test_dates_of_past_and_future_matter_only_where_there_are_any():
     assert without.forecast(history, past[..., :0], future[..., :0]).shape == (5, 10, 1, 6)
 
 
+@pytest.mark.parametrize("config", CHOICES)
+def test_every_weight_has_a_part_in_the_forecast(config):
+    model = made(config)
+    model(*windows(config)).square().sum().backward()
+    assert [name for name, weight in model.named_parameters() if weight.grad is None] == []
+
+
 def test_it_is_made_of_the_layers_that_translate():
     model = made(SMALL)
     kinds = {type(module) for module in model.modules()}

@@ -123,7 +123,8 @@ class Forecaster(nn.Module):
         self.values = nn.Linear(width, config.d_model)
         self.when = nn.Linear(config.calendar, config.d_model, bias=False) if config.calendar else None
         self.positions = Positions(config.position, config.seen + config.foretold, config.d_model)
-        self.question = nn.Parameter(torch.zeros(config.d_model))
+        parallel = config.decoding == "parallel"
+        self.question = nn.Parameter(torch.zeros(config.d_model)) if parallel else None
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config, config.encoder_layers)
         self.decoder = Decoder(config, config.decoder_layers)
@@ -146,7 +147,7 @@ class Forecaster(nn.Module):
         In parallel the target is not looked at. By steps each patch reads the true ones before it (the
         target shifted right, section 3.1), all in one pass.
         """
-        if self.config.decoding == "parallel":
+        if self.question is not None:
             return self.forecast(history, past, future)
         own = frame(history, self.config.normalise)
         encoded = self._encode(own.enter(history), past)
@@ -165,7 +166,7 @@ class Forecaster(nn.Module):
         own = frame(history, self.config.normalise)
         inside = own.enter(history)
         encoded = self._encode(inside, past)
-        if self.config.decoding == "parallel":
+        if self.question is not None:
             questions = self.question.expand(len(history), self.config.foretold, -1)
             asked = self._place(questions, future)
             x, _ = self.decoder(asked, self.decoder.start(encoded), EVERYTHING, EVERYTHING)
