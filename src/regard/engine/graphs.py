@@ -5,21 +5,19 @@ takes far longer than to run them. A graph is recorded once for each shape of ba
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from regard.engine.choosing import choosing
 from regard.engine.eager import EagerEngine
 from regard.engine.engine import limit
 from regard.engine.lean import NOBODY, Lean
-from regard.search.beams import Beams, BeamSearch, Bounds, hypotheses
 from regard.search.config import PAPER, SearchConfig
-from regard.search.highest import norms
 from regard.search.hypothesis import Hypothesis
 from regard.search.wish import NO_WISH, Edges, Wish
-from regard.text.tokenizer import BOS, EOS, PAD
+from regard.text.tokenizer import EOS, PAD
 
 WIDTH = 16
 """Sources are padded to a multiple of it, so that shapes are few."""
@@ -107,10 +105,7 @@ class Played:
         lengths = torch.ones(sentences, dtype=torch.long, device=device)
         sources = model.remembered(self._source, mask)
         self._state = model.room(sources, lengths, mask, config.beam, shape.target)
-        self._search = BeamSearch(config.beam, config.n_best, config.alpha, EOS, shape.target, device)
-        self._beams = self._search.start(sentences, BOS)
-        self._fresh = self._search.start(sentences, BOS)
-        self._bounds = Bounds.of([shape.target - 1] * sentences, config.min_length, device=device)
+        self._choosing = choosing(sentences, shape.target, config, device)
         self._at = torch.zeros((), dtype=torch.long, device=device)
         self._going_on = torch.ones((), dtype=torch.bool, device=device)
         self._seen = torch.ones(shape.target + 1, dtype=torch.bool).pin_memory()
@@ -130,8 +125,7 @@ class Played:
                 told[number - BEHIND].synchronize()
                 if not self._seen[number - BEHIND]:
                     break
-        beams = self._beams.select(torch.arange(len(sources), device=self._at.device))
-        return hypotheses(beams, EOS)
+        return self._choosing.found(len(sources))
 
     def _put(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> None:
         """The sentences to their places; what is left over repeats the first, for nobody."""
@@ -139,9 +133,7 @@ class Played:
         rows = [[*row, EOS] for row in [*sources, *[sources[0]] * spare]]
         padded = [row + [PAD] * (self._shape.source - len(row)) for row in rows]
         self._source.copy_(torch.tensor(padded))
-        bounds = Bounds.of([*limits, *[limits[0]] * spare], self._shape.config.min_length)
-        _copy(self._bounds, bounds)
-        _copy(self._beams, self._fresh)
+        self._choosing.begin([*limits, *[limits[0]] * spare])
         self._state.ancestors.fill_(NOBODY)
         self._at.zero_()
 
@@ -154,13 +146,12 @@ class Played:
             place.copy_(value)
 
     def _advance(self) -> None:
-        state, beams = self._state, self._beams
-        logits = self._model.logits(state, beams.last.flatten(), self._at, self._shape.target)
-        norm, maxima = norms(logits)
-        grown, rows = self._search.advance(beams, self._bounds, logits, norm, self._at + 1, maxima)
-        _copy(beams, grown)
-        state.ancestors.copy_(state.reorder(rows).ancestors)
-        self._going_on.copy_(self._search.can_win(beams, self._bounds).any())
+        state, choosing = self._state, self._choosing
+        logits = self._model.logits(state, choosing.last, self._at, self._shape.target)
+        rows = choosing.choose(logits, self._at)
+        if rows is not None:
+            state.ancestors.copy_(state.reorder(rows).ancestors)
+        self._going_on.copy_(choosing.going_on())
         self._at.add_(1)
 
     def _recorded(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -184,13 +175,3 @@ def _power(count: int) -> int:
 def _fitting(count: int) -> int:
     """How many of so many sentences to take at once, so that at most a quarter of the places is empty."""
     return count if 4 * count >= 3 * _power(count) else _power(count) // 2
-
-
-def _tensors(values: Beams | Bounds) -> list[Tensor]:
-    found = (getattr(values, field.name) for field in fields(values))
-    return [each for each in found if isinstance(each, Tensor)]
-
-
-def _copy(places: Beams | Bounds, values: Beams | Bounds) -> None:
-    for place, value in zip(_tensors(places), _tensors(values), strict=True):
-        place.copy_(value)

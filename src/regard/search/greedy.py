@@ -101,9 +101,13 @@ def _take_away(
 
 
 def _best_first(rows: list[list[int]], logs: list[float], eos: int, alpha: float) -> list[Hypothesis]:
-    found = []
-    for row, log in zip(rows, logs, strict=True):
-        tokens = tuple(row[: row.index(eos)])
-        score = np.float32(log) / np.float32(length_penalty(len(tokens) + 1, alpha))  # rounded as in the beam
-        found.append(Hypothesis(tokens, log, float(score)))
+    found = [hypothesis(row, log, eos, alpha) for row, log in zip(rows, logs, strict=True)]
     return sorted(found, key=lambda hypothesis: -hypothesis.score)
+
+
+def hypothesis(row: list[int], log: float, eos: int, alpha: float) -> Hypothesis:
+    """What was written up to the end mark, and its score, rounded as in the beam."""
+    tokens = tuple(row[: row.index(eos)])
+    return Hypothesis(
+        tokens, log, float(np.float32(log) / np.float32(length_penalty(len(tokens) + 1, alpha)))
+    )

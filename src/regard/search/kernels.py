@@ -6,7 +6,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 TILES = 8
@@ -38,6 +38,63 @@ def norms(
     maxima = torch.empty(rows, -(-vocab // chunk), device=logits.device)
     _norms[(rows,)](logits, norm, maxima, logits.stride(0), vocab, maxima.shape[1], chunk, TILES, num_warps=8)
     return norm, maxima
+
+
+def choose(
+    logits: Float[Tensor, "sentence vocab"],
+    last: Int[Tensor, " sentence"],
+    written: Int[Tensor, "sentence width"],
+    log: Float[Tensor, " sentence"],
+    open_: Bool[Tensor, " sentence"],
+    limit: Int[Tensor, " sentence"],
+    minimum: Int[Tensor, " sentence"],
+    at: Int[Tensor, ""],
+    eos: int,
+    chunk: int,
+) -> None:
+    """One step of greedy search, written where it belongs: the likeliest token of each sentence still open.
+
+    Among equals the first; no end mark before the minimum, and nothing else at the limit.
+    """
+    _choose[(len(logits),)](
+        logits, last, written, log, open_, limit, minimum, at,
+        logits.stride(0), logits.shape[1], written.shape[1], eos, chunk * TILES, num_warps=8,
+    )  # fmt: skip
+
+
+@triton.jit
+def _choose(
+    logits, last, written, log, open_places, limits, minima, at_place,
+    stride, vocab, width, EOS, TILE: tl.constexpr,
+) -> Any:  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    if tl.load(open_places + row):
+        length = tl.load(at_place) + 1
+        early = length <= tl.load(minima + row)
+        most = tl.full((), -1e30, tl.float32)
+        total = tl.full((), 0.0, tl.float32)
+        best = tl.full((), -float("inf"), tl.float32)
+        token = tl.full((), 0, tl.int64)
+        for first in range(0, vocab, TILE):
+            place = first + tl.arange(0, TILE)
+            here = tl.load(logits + row * stride + place, mask=place < vocab, other=-float("inf"))
+            here = here.to(tl.float32)
+            allowed = tl.where((place == EOS) & early, -float("inf"), here)
+            allowed = tl.where(allowed == allowed, allowed, -float("inf"))
+            top = tl.max(allowed, axis=0)
+            if top > best:
+                token = tl.min(tl.where(allowed == top, place, vocab), axis=0).to(tl.int64)
+                best = top
+            higher = tl.maximum(most, tl.max(here, axis=0))
+            total = total * tl.exp(most - higher) + tl.sum(tl.exp(here - higher), axis=0)
+            most = higher
+        if length > tl.load(limits + row):
+            token = (token * 0 + EOS).to(tl.int64)
+            best = tl.load(logits + row * stride + EOS).to(tl.float32)
+        tl.store(log + row, tl.load(log + row) + (best - (most + tl.log(total))))
+        tl.store(written + row * width + length - 1, token)
+        tl.store(last + row, token)
+        tl.store(open_places + row, token != EOS)
 
 
 @triton.jit
