@@ -5,7 +5,8 @@ import pytest
 
 from regard.errors import DataError
 from regard.text.doctor import examine
-from regard.text.pairs import NO_PAIR, PairFiles
+from regard.text.pairs import PairFiles
+from regard.text.rows import NO_PAIR
 
 
 def rows(path, content, ending=""):

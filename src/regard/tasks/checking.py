@@ -19,9 +19,10 @@ from regard.errors import DataError
 from regard.tasks.bar import Bar
 from regard.text.corpus import clean
 from regard.text.doctor import DEFAULT, examine
-from regard.text.findings import PAIRWISE, Report
+from regard.text.findings import Report
 from regard.text.hashes import SLAB, HashFile, slabs
-from regard.text.pairs import PairFiles, Row
+from regard.text.pairs import PairFiles
+from regard.text.rows import Row
 from regard.text.unpack import Seen
 
 Text = tuple[str, str]
@@ -155,7 +156,7 @@ def _write_keep(
     for report, each in zip(reports, hashes, strict=True):
         here = keep[first : first + report.pairs]
         for finding in report.findings:
-            if finding.kind in PAIRWISE:
+            if finding.kind.leaves_out:
                 here[np.asarray(finding.lines, np.int64) - 1] = 0
         for start, slab in slabs(each.pairs()):
             if held is not None:

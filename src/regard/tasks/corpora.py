@@ -21,7 +21,7 @@ from regard.tasks.bar import Bar
 from regard.tasks.checking import Checked, Part, check
 from regard.text import findings as kinds
 from regard.text.corpus import clean
-from regard.text.doctor import differing, empty
+from regard.text.examination import differing, empty
 from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.pairs import PairFiles

@@ -1,24 +1,23 @@
 """The corpus doctor: one pass over a corpus, and everything that is wrong with them, by line number."""
 
-import re
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from jaxtyping import Int64
 
 from regard.errors import require
 from regard.text import findings as kinds
 from regard.text.corpus import clean
+from regard.text.examination import Examination, Kinds, numbers
 from regard.text.findings import Finding, Kind, Report
-from regard.text.hashes import NONE, HashFile, Known, among, repeats
-from regard.text.pairs import NO_PAIR, PairFiles
+from regard.text.hashes import HashFile, Known, repeats
+from regard.text.pairs import PairFiles
 from regard.text.shift import BLOCK, Shift, ShiftWatch
 from regard.text.unpack import Seen
+from regard.text.unprintable import no_print
 
-CONTROL = re.compile(r"[\x01-\x08\x0a-\x1f\x7f-\x9f]")
-SLAB = 8192  # pairs whose numbers are gathered before numpy looks at them
+PAIR_KINDS = Kinds(kinds.PAIRWISE, missing=kinds.NO_PAIR, shared=kinds.SHARED, noun="pair")
 
 
 @dataclass(frozen=True)
@@ -58,112 +57,20 @@ def examine(
     if hashes is None:
         with HashFile() as own:
             return examine(corpus, settings, against, seen, own)
-    patient = _Examination(settings, None if against is None else _known(against, seen), hashes)
-    source_lines = target_lines = 0
-    for row in corpus.rows(seen):
-        source, target = row
-        source_lines += source is not None or row is NO_PAIR
-        target_lines += target is not None or row is NO_PAIR
-        if source is not None and target is not None:
-            patient.take(source, target)
-        elif row is NO_PAIR:
-            patient.miss()
-    found = patient.findings()
+    known = None if against is None else _known(against, seen)
+    shift = ShiftWatch()
+    patient = Examination(PAIR_KINDS, partial(_hashed, settings=settings), hashes, known, shift)
+    patient.read(corpus.rows(seen))
     names = tuple(map(str, corpus.files))
-    fatal = _fatal(names, (source_lines, target_lines), patient)
-    return Report(names, source_lines, target_lines, (*fatal, *found))
+    repeated = repeats(hashes.pairs())
+    noted = [Finding(kinds.DUPLICATE, len(repeated), repeated)] if repeated else []
+    found = [*_shift(shift.shifts(), patient.rows), *patient.bad, *noted]
+    return Report(names, *patient.lines, (*patient.fatal(names), *found))
 
 
-def _fatal(names: tuple[str, ...], lines: tuple[int, int], patient: "_Examination") -> list[Finding]:
-    """Why nothing can be learned from the files, if nothing can."""
-    for name, count in zip(names, lines, strict=False):
-        if count == 0:
-            return [Finding(kinds.EMPTY, 0, [], empty(name))]
-    if lines[0] != lines[1]:
-        said = differing(names, lines)
-        return [Finding(kinds.LINE_COUNTS, abs(lines[0] - lines[1]), [min(lines) + 1], said)]
-    if patient.good == 0:
-        said = f"{' and '.join(names)}: no pair that could be used; most: {patient.worst}"
-        return [Finding(kinds.EMPTY, lines[0], [], said)]
-    return []
-
-
-def differing(names: Sequence[str], lines: Sequence[int]) -> str:
-    """What to say of two files that cannot match."""
-    return f"{names[0]} has {lines[0]} lines and {names[1]} {lines[1]}; the two sides must pair line by line"
-
-
-def empty(name: str) -> str:
-    """What to say of a file with nothing in it."""
-    return f"{name} is empty; it must hold one sentence per line"
-
-
-class _Examination:
-    """What one pass over the pairs gathers: line numbers of bad pairs, and the hashes of good ones."""
-
-    def __init__(self, settings: DoctorConfig, known: tuple[Known, Known] | None, hashes: HashFile) -> None:
-        self._settings, self._known, self._hashes = settings, known, hashes
-        self._pairs = 0
-        self._bad = {kind: array("q") for kind in kinds.PAIRWISE}
-        self._shift = ShiftWatch()
-        self._slab = _Slab()
-
-    @property
-    def good(self) -> int:
-        return self._pairs - sum(map(len, self._bad.values()))
-
-    @property
-    def worst(self) -> str:
-        """The kind that most bad pairs are of."""
-        kind = max(self._bad, key=lambda kind: len(self._bad[kind]))
-        return f"{kind.name} ({kind.meaning})"
-
-    def take(self, source: bytes, target: bytes) -> None:
-        """The next pair."""
-        self._add(judge(source, target, self._settings), len(source), len(target))
-
-    def miss(self) -> None:
-        """A line that holds no pair."""
-        self._add(kinds.NO_PAIR, 0, 0)
-
-    def _add(self, verdict: tuple[str, str] | Kind, source_length: int, target_length: int) -> None:
-        self._pairs += 1
-        slab = self._slab
-        if isinstance(verdict, Kind):
-            self._bad[verdict].append(self._pairs)
-            slab.hashes.extend((NONE, NONE))
-        else:
-            slab.hashes.extend((hash(verdict[0]), hash(verdict[1])))
-        slab.source_length.append(source_length)
-        slab.target_length.append(target_length)
-        if len(self._slab.source_length) == SLAB:
-            self._turn()
-
-    def findings(self) -> list[Finding]:
-        """All that was found, worst first."""
-        self._turn()
-        bad = [Finding(kind, len(lines), lines) for kind, lines in self._bad.items() if lines]
-        repeated = repeats(self._hashes.pairs())
-        noted = [Finding(kinds.DUPLICATE, len(repeated), repeated)] if repeated else []
-        return [*_shift(self._shift.shifts(), self._pairs), *bad, *noted]
-
-    def _turn(self) -> None:
-        """Looks at a whole slab at once, and begins the next."""
-        slab, self._slab = self._slab, _Slab()
-        self._shift.add(_numbers(slab.source_length), _numbers(slab.target_length))
-        hashes = _numbers(slab.hashes).reshape(-1, 2)
-        self._hashes.add(hashes)
-        if self._known is not None:
-            shared = among(self._known[0], hashes[:, 0]) | among(self._known[1], hashes[:, 1])
-            before = self._pairs - len(shared)
-            self._bad[kinds.SHARED].extend((np.flatnonzero(shared) + before + 1).tolist())
-
-
-class _Slab:
-    """The lengths of some thousand pairs, and the hashes of their sentences, one side after the other."""
-
-    def __init__(self) -> None:
-        self.source_length, self.target_length, self.hashes = array("q"), array("q"), array("q")
+def _hashed(source: bytes, target: bytes, settings: DoctorConfig) -> tuple[int, int] | Kind:
+    verdict = judge(source, target, settings)
+    return verdict if isinstance(verdict, Kind) else (hash(verdict[0]), hash(verdict[1]))
 
 
 def judge(source: bytes, target: bytes, settings: DoctorConfig = DEFAULT) -> tuple[str, str] | Kind:
@@ -175,11 +82,8 @@ def judge(source: bytes, target: bytes, settings: DoctorConfig = DEFAULT) -> tup
     a, b = clean(raw[0]), clean(raw[1])
     if not a or not b:
         return kinds.BLANK
-    if not (raw[0].isprintable() and raw[1].isprintable()):  # quick, and true of nearly all lines
-        if "\0" in raw[0] or "\0" in raw[1]:
-            return kinds.NUL
-        if CONTROL.search(raw[0]) or CONTROL.search(raw[1]):
-            return kinds.CONTROL
+    if (unprintable := no_print(*raw)) is not None:
+        return unprintable
     return _odd_lengths(len(a), len(b), settings) or (kinds.COPY if _is_copy(a, b, settings) else (a, b))
 
 
@@ -203,7 +107,7 @@ def _known(corpus: PairFiles, seen: Seen | None) -> tuple[Known, Known]:
         for side, line in zip(sides, row, strict=True):
             if line is not None and (sentence := clean(line.decode("utf-8", errors="replace"))):
                 side.append(hash(sentence))
-    return np.unique(_numbers(sides[0])), np.unique(_numbers(sides[1]))
+    return np.unique(numbers(sides[0])), np.unique(numbers(sides[1]))
 
 
 def _shift(shifts: list[Shift], pairs: int) -> list[Finding]:
@@ -219,7 +123,3 @@ def _describe(shift: Shift, pairs: int) -> str:
     lines = f"{abs(shift.offset)} line{'s' if abs(shift.offset) > 1 else ''}"
     where = f"{lines} {'further down' if shift.offset > 0 else 'further up'}"
     return f"from about line {shift.first} {until} each source line fits the target {where}"
-
-
-def _numbers(numbers: array) -> Int64[np.ndarray, " numbers"]:
-    return np.frombuffer(numbers, dtype=np.int64)

@@ -1,7 +1,7 @@
 """What can be wrong with a corpus, and the report that says what is."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ class Kind:
     severity: Severity
     meaning: str
     remedy: str
+    leaves_out: bool = False
+    """Whether it is a single line's, which training leaves out."""
 
 
 LINE_COUNTS = Kind(
@@ -43,23 +45,45 @@ NO_PAIR = Kind(
     "bad",
     "not two columns with a tab between them, or not JSON with the texts source and target",
     "mend it or leave it out",
+    leaves_out=True,
 )
-NOT_UTF8 = Kind("not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8")
-BLANK = Kind("blank side", "bad", "a sentence without a translation, or the reverse", "leave it out")
-NUL = Kind("NUL", "bad", "the character U+0000: binary data, or UTF-16", "convert the file, or leave it out")
+NOT_UTF8 = Kind(
+    "not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8", leaves_out=True
+)
+BLANK = Kind(
+    "blank side", "bad", "a sentence without a translation, or the reverse", "leave it out", leaves_out=True
+)
+NUL = Kind(
+    "NUL",
+    "bad",
+    "the character U+0000: binary data, or UTF-16",
+    "convert the file, or leave it out",
+    leaves_out=True,
+)
 CONTROL = Kind(
     "control characters",
     "bad",
     "characters that print nothing; tabs are fine",
     "remove them: they teach noise",
+    leaves_out=True,
 )
-LONG = Kind("long line", "bad", "far longer than a sentence", "split it into sentences on both sides")
+LONG = Kind(
+    "long line", "bad", "far longer than a sentence", "split it into sentences on both sides", leaves_out=True
+)
 RATIO = Kind(
-    "length ratio", "bad", "one side is many times as long as the other", "hardly a translation: look at it"
+    "length ratio",
+    "bad",
+    "one side is many times as long as the other",
+    "hardly a translation: look at it",
+    leaves_out=True,
 )
-COPY = Kind("copy", "bad", "both sides are the same text", "teaches to copy: leave it out")
+COPY = Kind("copy", "bad", "both sides are the same text", "teaches to copy: leave it out", leaves_out=True)
 SHARED = Kind(
-    "shared", "bad", "a side of it is in the other corpus too", "leave it out, or the test measures memory"
+    "shared",
+    "bad",
+    "a side of it is in the other corpus too",
+    "leave it out, or the test measures memory",
+    leaves_out=True,
 )
 DUPLICATE = Kind(
     "duplicate", "note", "the same pair as an earlier one", "harmless unless there are very many"
@@ -90,6 +114,8 @@ class Report:
     source_lines: int
     target_lines: int
     findings: tuple[Finding, ...]
+    labels: Mapping[str, int] | None = None
+    """How many good texts have each label, where there are labels; the most frequent first."""
 
     @property
     def name(self) -> str:
@@ -113,13 +139,13 @@ class Report:
     @property
     def bad_lines(self) -> dict[int, str]:
         """The pairs that training leaves out, by line number, and why."""
-        found = ((line, f.kind.name) for f in self.findings if f.kind in PAIRWISE for line in f.lines)
+        found = ((line, f.kind.name) for f in self.findings if f.kind.leaves_out for line in f.lines)
         return dict(sorted(found))
 
     @property
     def left_out(self) -> dict[str, int]:
         """How many pairs training leaves out, by reason."""
-        return {finding.kind.name: finding.count for finding in self.findings if finding.kind in PAIRWISE}
+        return {finding.kind.name: finding.count for finding in self.findings if finding.kind.leaves_out}
 
     def to_json(self) -> str:
         """Everything, for programs."""
@@ -133,7 +159,8 @@ class Report:
             "target_lines": self.target_lines,
             "pairs": self.pairs,
             "fatal": self.fatal is not None,
-            "bad": sum(self.left_out.values()),
+            "bad": sum(finding.count for finding in self.bad if finding.kind.leaves_out),
+            **({} if self.labels is None else {"labels": dict(self.labels)}),
             "findings": [_as_dict(finding) for finding in self.findings],
         }
 

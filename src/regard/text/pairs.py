@@ -1,18 +1,14 @@
 """Where pairs of sentences lie: in two files, line by line, or in one with both sides on each line."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
-from regard.errors import DataError
 from regard.text.lines import read_lines
-from regard.text.unpack import PACKED, Seen
-
-Row = tuple[bytes | None, bytes | None]
-NO_PAIR: Row = (None, None)
-"""What a line gives that does not hold a pair."""
+from regard.text.rows import NO_PAIR, Row, as_bytes, parser
+from regard.text.unpack import Seen
 
 
 @dataclass(frozen=True)
@@ -34,41 +30,14 @@ class PairFiles:
         """Both sides of each line as bytes; a side is None past the end of its file."""
         if self.target is not None:
             return zip_longest(read_lines(self.source, seen), read_lines(self.target, seen))
-        parse = _parser(self.source)
+        parse = parser(self.source, _sides, "a pair")
         return (parse(line) for line in read_lines(self.source, seen))
 
 
-def _parser(path: Path) -> Callable[[bytes], Row]:
-    name = path.with_suffix("") if path.suffix.lower() in PACKED else path
-    match name.suffix.lower():
-        case ".tsv":
-            return _columns
-        case ".jsonl":
-            return _document
-        case _:
-            raise DataError(
-                f"{path} does not say how a line holds a pair; its name must end in .tsv or .jsonl, "
-                "and then perhaps .gz, .xz or .zst"
-            )
-
-
-def _columns(line: bytes) -> Row:
-    """source<TAB>target"""
-    match line.split(b"\t"):
-        case [source, target]:
-            return source, target
-        case _:
-            return NO_PAIR
-
-
-def _document(line: bytes) -> Row:
+def _sides(document: Any) -> Row:
     """{"source": ..., "target": ...}, and whatever else beside them."""
-    try:
-        document = json.loads(line)
-    except (ValueError, RecursionError):
-        return NO_PAIR
     match document:
-        case {"source": str(source), "target": str(target)}:  # half a surrogate pair is found as not UTF-8
-            return source.encode("utf-8", "surrogatepass"), target.encode("utf-8", "surrogatepass")
+        case {"source": str(source), "target": str(target)}:
+            return as_bytes(source), as_bytes(target)
         case _:
             return NO_PAIR
