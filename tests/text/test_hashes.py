@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.text import hashes as hashes_module
-from regard.text.hashes import NONE, HashFile, repeats
+from regard.text.hashes import NONE, HashFile, conflicts, repeats
 
 SOME = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
 
@@ -44,3 +44,18 @@ def test_repeats_are_found_in_the_memory_of_one_part(monkeypatch):
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 5 * 8 * 2**16  # four numbers for each of a part, and a slab
+
+
+@given(SOME, st.integers(1, 50))
+def test_conflicts_are_those_a_table_finds(pairs, part):
+    array = np.array(pairs, np.int64).reshape(-1, 2)
+    beside = {}
+    for first, second in pairs:
+        beside.setdefault(first, set()).add(second)
+    expected = [
+        line for line, (first, _) in enumerate(pairs, start=1) if first != NONE and len(beside[first]) > 1
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashes_module, "PART", part)
+        patch.setattr(hashes_module, "SLAB", 7)
+        assert list(conflicts(array)) == expected

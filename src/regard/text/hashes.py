@@ -82,3 +82,23 @@ def _repeats_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, 
     number = number[order]
     again = order[np.flatnonzero(number[1:] == number[:-1]) + 1]
     return np.concatenate(places)[again]
+
+
+def conflicts(hashes: PairHashes) -> array:
+    """The pairs, counted from 1, whose first number stands beside another second one elsewhere."""
+    parts = 1 + len(hashes) // PART
+    found = [_conflicts_in(hashes, part, parts) for part in range(parts)]
+    return array("q", np.sort(np.concatenate(found)).tobytes())
+
+
+def _conflicts_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, " conflicts"]:
+    chosen = [np.zeros((0, 3), np.int64)]
+    for start, slab in slabs(hashes):
+        here = np.flatnonzero((slab[:, 0] != NONE) & (slab[:, 0] % parts == part))
+        chosen.append(np.column_stack([slab[here], here + start + 1]))
+    first, second, place = np.concatenate(chosen).T
+    order = np.lexsort((second, first))
+    begins = np.flatnonzero(np.diff(first[order], prepend=NONE))  # NONE itself is not among them
+    counts = np.diff(begins, append=len(order))
+    differ = second[order[begins]] != second[order[begins + counts - 1]]
+    return place[order[np.repeat(differ, counts)]]
