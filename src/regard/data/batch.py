@@ -1,4 +1,4 @@
-"""PairBatch: sentence pairs as tensors, end to end and without padding; and padded rows for search."""
+"""Sentence pairs and labelled texts as tensors, end to end without padding; padded rows for search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -91,12 +91,9 @@ def pair_batch(
 ) -> PairBatch:
     """Those pairs as one batch: as large as they are, or filled up with padding to a given form."""
     sources, targets = _end_to_end(source, pairs, form), _end_to_end(target, pairs, form)
-    shifted = np.roll(targets.tokens, 1)
-    shifted[targets.at == 0] = BOS
-    shifted[targets.real :] = PAD
     return PairBatch(
         source=sources.side(sources.tokens),
-        target_in=targets.side(shifted),
+        target_in=targets.side(targets.shifted()),
         target_out=torch.from_numpy(targets.tokens)[None],
         longest_source=sources.longest if form is None else form.longest,
         longest_target=targets.longest if form is None else form.longest,
@@ -104,6 +101,36 @@ def pair_batch(
         target_tokens=targets.real,
         pairs=pairs,
     )
+
+
+@dataclass(frozen=True)
+class LabelBatch:
+    """What one training step of a classifier sees; it reads the label off the mark in front of each text."""
+
+    texts: Side
+    """<s> a b c"""
+    labels: Int[Tensor, " texts"]
+    longest: int
+    tokens: int
+    """The marks counted."""
+    rows: Int64[np.ndarray, " texts"]
+    """Which texts of the corpus these are."""
+
+    def to(self, device: torch.device) -> "LabelBatch":
+        labels = self.labels.to(device, non_blocking=True)
+        return replace(self, texts=self.texts.to(device), labels=labels)
+
+    def pinned(self) -> "LabelBatch":
+        """In memory that a GPU can fetch from by itself."""
+        texts = Side(*(tensor.pin_memory() for tensor in self.texts))
+        return replace(self, texts=texts, labels=self.labels.pin_memory())
+
+
+def label_batch(texts: Ids, labels: Ids, rows: Int64[np.ndarray, " texts"]) -> LabelBatch:
+    """Those texts as one batch; of `labels` each row is one number."""
+    read = _end_to_end(texts, rows, None)
+    numbers = labels.flat[labels.starts[rows]].astype(np.int64)
+    return LabelBatch(read.side(read.shifted()), torch.from_numpy(numbers), read.longest, read.real, rows)
 
 
 class _Row(NamedTuple):
@@ -118,6 +145,13 @@ class _Row(NamedTuple):
     def side(self, tokens: Int64[np.ndarray, " tokens"]) -> Side:
         starts = torch.from_numpy(self.starts.astype(np.int32))
         return Side(torch.from_numpy(tokens)[None], torch.from_numpy(self.at)[None], starts)
+
+    def shifted(self) -> Int64[np.ndarray, " tokens"]:
+        """The same behind a mark that begins each sentence, in place of the one that ends it."""
+        shifted = np.roll(self.tokens, 1)
+        shifted[self.at == 0] = BOS
+        shifted[self.real :] = PAD
+        return shifted
 
 
 def _end_to_end(ids: Ids, pairs: Int64[np.ndarray, " pairs"], form: Form | None) -> _Row:

@@ -1,7 +1,7 @@
 """Token ids in files that are mapped into memory: a corpus may be larger than memory, and opens at once."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,8 @@ from regard.text.tokenizer import Tokenizer
 
 CHUNK = 2**14  # pairs tokenized together
 Texts = Iterable[Numbered]
+Tokenize = Callable[[Sequence[Numbered], int], Tokenized]
+"""Some lines as ids; the number is the place of the first of them in its corpus."""
 
 
 def write_pairs(
@@ -29,7 +31,18 @@ def write_pairs(
     dropout: PieceDropout = NO_DROPOUT,
 ) -> dict[str, Any]:
     """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
-    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (tokenizer.vocab_size - 1, longest))
+
+    def tokenize(chunk: Sequence[Numbered], first: int) -> Tokenized:
+        return tokenize_pairs(chunk, tokenizer, longest, policy, dropout, first)
+
+    return write_rows(folder, corpora, tokenize, tokenizer.vocab_size, longest, dropout.ways)
+
+
+def write_rows(
+    folder: Path, corpora: Sequence[Texts], tokenize: Tokenize, ids: int, longest: int, ways: int
+) -> dict[str, Any]:
+    """The same, however two texts become ids, of which there are so many; each stands there in `ways`."""
+    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (ids - 1, longest))
     sizes, long = [], Counter()
     with (
         _SideWriter(folder, "source", kind, sizes_kind) as source,
@@ -38,13 +51,13 @@ def write_pairs(
     ):
         for texts in corpora:
             before = source.sentences
-            for some in _tokenized(texts, tokenizer, longest, policy, dropout):
+            for some in _tokenized(texts, tokenize):
                 source.add(some.source)
                 target.add(some.target)
                 lines.write(np.array(some.lines, "<i8").tobytes())
                 long += some.long
-            sizes.append((source.sentences - before) // dropout.ways)
-    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": dropout.ways, "long": dict(long)}
+            sizes.append((source.sentences - before) // ways)
+    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": ways, "long": dict(long)}
 
 
 def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> Pairs:
@@ -61,16 +74,12 @@ def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float])
     return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"], lines)
 
 
-def _tokenized(
-    texts: Texts, tokenizer: Tokenizer, longest: int, policy: Long, dropout: PieceDropout
-) -> Iterator[Tokenized]:
+def _tokenized(texts: Texts, tokenize: Tokenize) -> Iterator[Tokenized]:
     """Chunk by chunk; while one is tokenized, the next is read."""
     with ThreadPoolExecutor(1) as worker:
         pending = None
         for number, chunk in enumerate(_chunks(texts)):
-            job = worker.submit(
-                tokenize_pairs, chunk, tokenizer, longest, policy, dropout, first=number * CHUNK
-            )
+            job = worker.submit(tokenize, chunk, number * CHUNK)
             if pending is not None:
                 yield pending.result()
             pending = job
