@@ -129,3 +129,24 @@ def best_ended(ended, alpha: float, n_best: int) -> list[Hypothesis]:
 
     best = sorted(ended, key=lambda hypothesis: -score(hypothesis))[:n_best]  # stable, as above
     return [Hypothesis(tuple(h[0][:-1]), float(h[1]), float(score(h))) for h in best]
+
+
+def one_against_all(true: list[int], predicted: list[int], label: int) -> tuple[float, float, float]:
+    """Precision, recall and F1 of one label, counted text by text."""
+    hits = sum(t == p == label for t, p in zip(true, predicted, strict=True))
+    precision = hits / max(1, predicted.count(label))
+    recall = hits / max(1, true.count(label))
+    return precision, recall, 2 * precision * recall / (precision + recall) if hits else 0.0
+
+
+def calibration_bin_by_bin(sure: list[float], right: list[bool], bins: int) -> float:
+    """Expected calibration error by its definition: a loop over bins, each weighed by its texts."""
+    total = 0.0
+    for number in range(bins):
+        low, high = number / bins, (number + 1) / bins
+        inside = [i for i, p in enumerate(sure) if low < p <= high]
+        if inside:
+            confidence = sum(sure[i] for i in inside) / len(inside)
+            accuracy = sum(right[i] for i in inside) / len(inside)
+            total += len(inside) / len(sure) * abs(confidence - accuracy)
+    return total
