@@ -48,9 +48,10 @@ def test_shapes_are_forgotten_before_they_fill_the_gpu(micro, monkeypatch):
     from regard.engine import graphs
 
     plain, played = engines(micro)
+    monkeypatch.setattr(graphs.Shape, "bytes", lambda *_: 2)
+    monkeypatch.setattr(graphs, "SHARE", 3 / torch.cuda.get_device_properties(0).total_memory)
     for count in (1, 2, 4, 8):
         sources = rows(count)
-        monkeypatch.setattr(graphs, "SHARE", 1e-5)
         assert [one[0].tokens for one in played.translate(sources, GREEDY)] == [
             one[0].tokens for one in plain.translate(sources, GREEDY)
         ]
