@@ -12,6 +12,7 @@ from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError
 from regard.tasks import corpora as corpora_module
 from regard.tasks.corpora import prepare, write_report
+from regard.text.tokenizer import SMALLEST
 from regard.train.lines import Lines
 
 QUIET = Console(quiet=True)
@@ -285,3 +286,13 @@ def test_the_report_has_the_lengths_of_the_sentences(files):
         bins, counts = corpora.report["lengths"][side].values()
         assert counts == np.histogram(lengths, bins)[0].tolist()
         assert sum(counts) == len(lengths)
+
+
+def test_the_report_says_how_lengths_compare_and_which_pieces_occur(files):
+    corpora = ready(files)
+    source, target = corpora.train.source.flat, corpora.train.target.flat
+    assert corpora.report["ratio"] == pytest.approx(len(target) / len(source), abs=1e-4)
+    ids, pieces = np.concatenate([source, target]), corpora.report["pieces"]
+    assert pieces["all"] == corpora.tokenizer.vocab_size - SMALLEST
+    assert pieces["occur"] == len({id for id in ids.tolist() if id >= SMALLEST})
+    assert pieces["bytes"] == pytest.approx((ids < SMALLEST).mean(), abs=1e-6)

@@ -117,6 +117,19 @@ def test_the_first_line_of_the_metrics_says_what_to_compare_with(small_run, tmp_
     assert facts["peak"] == pytest.approx((16 * 2) ** -0.5)
 
 
+def test_each_validation_records_bleu_by_the_length_of_the_source(small_run, tmp_path):
+    train_translation(small_run, tmp_path / "run", QUIET)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()]
+    tokenizer = load_model(tmp_path / "run").tokenizer
+    texts = task_for(small_run).corpora.valid_texts[: small_run.data.bleu_pairs]
+    lengths = [len(row) for row in tokenizer.tokenize([source for source, _ in texts])]
+    found = [row["bleu_by_length"] for row in rows if row["kind"] == "valid"]
+    assert found
+    for groups in found:
+        assert sum(groups["pairs"]) == len(texts)
+        assert (groups["bins"][0], groups["bins"][-1]) == (min(lengths), max(lengths) + 1)
+
+
 def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, tmp_path):
     run = replace(small_run, optimizer=OptimizerConfig(peak=1e30, warmup=1))
     with pytest.raises(RegardError, match="the loss or its gradient is not finite"):

@@ -4,6 +4,7 @@ import math
 import re
 import sys
 import types
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -357,3 +358,14 @@ def test_a_board_that_is_not_installed_is_said_before_training(tmp_path, monkeyp
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
     with pytest.raises(ConfigError, match="pip install tensorboard"):
         Log(tmp_path / "m", plain(), 10, tensorboard=True)
+
+
+def test_the_mean_of_checkpoints_is_recorded_apart_from_validations(tmp_path):
+    console = terminal()
+    with Log(tmp_path / "m", console, 100) as log:
+        log.averaged(100, 5, "bleu", replace(validation(), curves={"bleu_by_length": {"bins": [1, 9]}}))
+    (line,) = lines(tmp_path / "m")
+    assert (line["kind"], line["step"], line["checkpoints"]) == ("mean", 100, 5)
+    assert (line["bleu"], line["signature"], line["bleu_by_length"]) == (31.4, "tok:13a", {"bins": [1, 9]})
+    assert "best" not in line  # or the slider would take it for a checkpoint
+    assert "mean of the last 5 checkpoints: bleu 31.4000" in console.file.getvalue()

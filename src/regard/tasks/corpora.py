@@ -12,7 +12,7 @@ from rich.console import Console
 
 from regard.data.cache import Cache, FileFacts
 from regard.data.config import DataConfig
-from regard.data.ids import Ids, flatten
+from regard.data.ids import flatten
 from regard.data.pairs import Indexes, Pairs, unweighted
 from regard.data.store import open_pairs, write_pairs
 from regard.data.variants import NO_DROPOUT, PieceDropout
@@ -25,13 +25,15 @@ from regard.text.examination import differing, empty
 from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.pairs import PairFiles
-from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
+from regard.text.tokenizer import SMALLEST, Tokenizer, learn_tokenizer, load_tokenizer
 from regard.train.lines import Lines
 from regard.train.run import REPORT
 
 Text = tuple[str, str]
 MEASURED, BARS = 100_000, 50
-"""Sentences whose lengths are looked at, and bars of the picture that shows them."""
+"""Sentences that are measured, and bars of the picture that shows their lengths."""
+MEASURES = ("lengths", "ratio", "pieces")
+"""What is known of the training pairs as a whole, for `data.json`."""
 SAMPLE = 2_000_000
 """Pairs that the pieces are learnt from; of a larger corpus as many, evenly spaced."""
 
@@ -135,7 +137,7 @@ def prepare(
             },
             "valid": {"pairs": len(valid_pairs), "left_out": _with_long(unusable, too_long, max_length)},
             "sampled": sampled,
-            "lengths": facts["lengths"],
+            **{name: facts[name] for name in MEASURES},
         },
     )
 
@@ -264,10 +266,10 @@ def _ids(
                 f"every pair is longer than model.max_length = {max_length} pieces; set a larger one"
             )
         pairs = open_pairs(place, facts, weights)
-        return {**facts, "lengths": {"source": _lengths(pairs.source), "target": _lengths(pairs.target)}}
+        return {**facts, **_measured(pairs, tokenizer.vocab_size)}
 
     made_from = {
-        "format": 5,
+        "format": 6,
         "text": checked.key,
         "pieces": tokenizer.fingerprint,
         "longest": longest,
@@ -315,10 +317,30 @@ def _fitting(texts: Sequence[Text], tokenizer: Tokenizer, max_length: int) -> tu
     return unweighted(source.take(fits), target.take(fits)), len(source) - len(fits)
 
 
-def _lengths(ids: Ids) -> dict[str, list[int]]:
-    """How many sentences are how long, from each of `bins` to the next: of many, as many as tell."""
-    chosen = np.linspace(0, len(ids) - 1, min(len(ids), MEASURED)).round().astype(np.int64)
-    lengths = ids.lengths_of(chosen)
+def _measured(pairs: Pairs, vocab_size: int) -> dict[str, Any]:
+    """How long the sentences are, how much longer the targets, and how well the pieces cover them.
+
+    Of many sentences as many are looked at as tell.
+    """
+    sentences = len(pairs.source)
+    chosen = np.linspace(0, sentences - 1, min(sentences, MEASURED)).round().astype(np.int64)
+    source, target = pairs.lengths_of(chosen)
+    seen = np.zeros(vocab_size, np.int64)
+    for side in (pairs.source, pairs.target):
+        seen += np.bincount(side.take(chosen).flat, minlength=vocab_size)
+    return {
+        "lengths": {"source": _histogram(source), "target": _histogram(target)},
+        "ratio": round(float(target.sum() / source.sum()), 4),
+        "pieces": {
+            "all": vocab_size - SMALLEST,
+            "occur": int(np.count_nonzero(seen[SMALLEST:])),
+            "bytes": round(float(seen[:SMALLEST].sum() / seen.sum()), 6),
+        },
+    }
+
+
+def _histogram(lengths: Indexes) -> dict[str, list[int]]:
+    """How many sentences are how long, from each of `bins` to the next."""
     width = -(-(int(lengths.max()) + 1) // BARS)
     counts = np.bincount(lengths // width)
     return {"bins": [width * bar for bar in range(len(counts) + 1)], "counts": counts.tolist()}

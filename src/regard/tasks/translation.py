@@ -21,6 +21,7 @@ from regard.data.stream import BatchPlan, stream
 from regard.data.stream import Position as Place
 from regard.errors import require
 from regard.metrics.bleu import bleu
+from regard.metrics.by_length import bleu_by_length
 from regard.metrics.chrf import chrf
 from regard.model.attention import KERNEL_WIDTHS
 from regard.model.config import SMALL, ModelConfig
@@ -285,6 +286,8 @@ class TranslationTask:
         hypotheses = self._translator.translate(self._within_limit(sources), beam=1)
         lowercase = self._run.data.lowercase
         score, letters = bleu(hypotheses, references, lowercase), chrf(hypotheses, references, lowercase)
+        lengths = [len(row) for row in self._tokenizer.tokenize(sources)]
+        by_length = bleu_by_length(lengths, hypotheses, references, lowercase)
         watched = zip(sources[:SAMPLES], references[:SAMPLES], hypotheses[:SAMPLES], strict=True)
         return Validation(
             metrics={
@@ -294,6 +297,7 @@ class TranslationTask:
                 "chrf": letters.score,
             },
             details={"bleu_signature": score.signature, "chrf_signature": letters.signature},
+            curves={"bleu_by_length": asdict(by_length)},
             samples=[Sample(*texts) for texts in watched],
         )
 

@@ -155,18 +155,23 @@ class Log:
         self._screen.row({"step": f"{step:,}", "time": clock(self.seconds), **figures}, best)
         for sample in validation.samples[:1]:
             self._screen.sample(sample)
-        facts = {**metrics, **validation.details}
-        self._write(
-            {
-                "kind": "valid",
-                "step": step,
-                "time_s": round(self.seconds, 2),
-                "nll": metrics["loss"],
-                **{RECORDED.get(name, name): value for name, value in facts.items()},
-                "best": best,
-                "samples": [asdict(sample) for sample in validation.samples],
-            }
-        )
+        samples = [asdict(sample) for sample in validation.samples]
+        self._write({"kind": "valid", **self._figures(step, validation), "best": best, "samples": samples})
+
+    def averaged(self, step: int, count: int, judge: str, validation: Validation) -> None:
+        """How good the mean of the last checkpoints is: a line on the screen, and a mark in the curves."""
+        self.said(f"mean of the last {count} checkpoints: {judge} {validation.metrics[judge]:.4f}")
+        self._write({"kind": "mean", **self._figures(step, validation), "checkpoints": count})
+
+    def _figures(self, step: int, validation: Validation) -> dict[str, object]:
+        facts = {**validation.metrics, **validation.details, **validation.curves}
+        named = {RECORDED.get(name, name): value for name, value in facts.items()}
+        return {
+            "step": step,
+            "time_s": round(self.seconds, 2),
+            "nll": validation.metrics["loss"],
+            **named,
+        }
 
     def _parts(self, stretch: Stretch) -> dict[str, str]:
         seconds = sum(stretch.seconds for _, stretch in self._recent)

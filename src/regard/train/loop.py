@@ -293,8 +293,7 @@ class _Loop(Generic[Batch]):
         try:
             with self._interrupt.abandoning():
                 validation = self._task.validate()
-            value = validation.metrics[self._config.judge]
-            self._log.said(f"mean of the last {len(last)} checkpoints: {self._config.judge} {value:.4f}")
+            self._log.averaged(self._state.step, len(last), self._config.judge, validation)
             return self._write_mean(validation, outcome) if self._better(validation.metrics) else outcome
         finally:
             self._task.model.train()
