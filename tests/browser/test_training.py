@@ -42,6 +42,9 @@ def test_the_curves_are_the_numbers_that_were_recorded(page, run):
     lengths = json.loads((run / "data.json").read_text())["lengths"]["source"]
     shown = table(page, "Sentences by length")
     assert [float(shown[x]["source"]) for x in lengths["bins"][: len(lengths["counts"])]] == lengths["counts"]
+    groups = next(row for row in reversed(valid) if row["best"])["bleu_by_length"]
+    shown = table(page, "BLEU by the length")
+    assert [float(shown[x]["BLEU"]) for x in groups["bins"]] == [*groups["bleu"], 0]
 
 
 def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run):
@@ -58,6 +61,23 @@ def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run
     finally:
         metrics.write_bytes(before)
     page.get_by_text(f"training loss {last['loss']:.3f}").wait_for()
+
+
+def test_the_mean_of_the_last_checkpoints_is_a_mark_beside_the_curves(page, run):
+    metrics = run / METRICS
+    before = metrics.read_bytes()
+    last = [json.loads(line) for line in before.splitlines() if b'"valid"' in line][-1]
+    mean = {**last, "kind": "mean", "bleu": 12.5, "loss": 0.375, "checkpoints": 5}
+    try:
+        metrics.write_bytes(before + json.dumps(mean).encode() + b"\n")
+        open_page(page, "#/training")
+        page.get_by_text("mean of 5 checkpoints").first.wait_for()
+        scores, losses = table(page, "BLEU and chrF"), table(page, "Loss, nats")
+    finally:
+        metrics.write_bytes(before)
+    assert float(scores[last["step"]]["mean of 5 checkpoints"]) == 12.5
+    assert float(scores[last["step"]]["BLEU"]) == pytest.approx(last["bleu"], rel=1e-5)
+    assert float(losses[last["step"]]["mean of 5 checkpoints"]) == 0.375
 
 
 def test_the_chart_says_what_lies_under_the_needle(page, run):

@@ -21,6 +21,12 @@ PLAN = {
     "label_smoothing": 0.1,
     "loss_floor": 1.25,
 }
+DATA = {
+    "lengths": {"source": {"bins": [0, 5, 10], "counts": [3, 9]}},
+    "train": {"pairs": 1234, "left_out": {"copy": 5, "blank": 1}},
+    "ratio": 1.25,
+    "pieces": {"all": 741, "occur": 700, "bytes": 0.001},
+}
 HOSTILE = '</svg><script>alert(1)</script>"&{{7*7}}\x00\x1b\u202e]]>'
 
 
@@ -100,17 +106,56 @@ def test_the_marks_are_where_the_data_are(run):
 
 
 def test_every_chart_is_there_with_what_to_compare_it_with(run):
-    folder = run(PLAN, train(10), train(200), valid(200))
-    (folder / "data.json").write_text(
-        json.dumps({"lengths": {"source": {"bins": [0, 5, 10], "counts": [3, 9]}}})
-    )
+    groups = {"bins": [2, 9, 31], "bleu": [40.0, 20.0], "pairs": [10, 12]}
+    folder = run(PLAN, train(10), train(200), valid(200, bleu_by_length=groups))
+    (folder / "data.json").write_text(json.dumps(DATA))
     picture = drawn(folder)
-    assert names(picture) == ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths"]
+    every = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths", "by-length"]
+    assert names(picture) == every
     assert "warm-up ends" in texts(chart(picture, "rate"))
     assert "clipped at 1" in texts(chart(picture, "norm"))
     assert "tok:13a" in texts(chart(picture, "scores"))
     assert [line.get("class") for line in chart(picture, "speed").iter(f"{SVG}rect")].count("band") == 1
     assert "Watch it learn" in texts(picture)
+
+
+def test_what_was_learnt_from_is_said_below_its_lengths(run):
+    folder = run(train(1), train(2))
+    (folder / "data.json").write_text(json.dumps(DATA))
+    (described,) = [part.text for part in chart(drawn(folder), "lengths").iter(f"{SVG}desc")]
+    said = "1,234 pairs; left out: 5 copy, 1 blank; ratio 1.25; 94% of pieces used, 0.10% bytes."
+    assert described.startswith(said)
+
+
+def test_bleu_by_length_is_that_of_the_best_validation(run):
+    def groups(*scores):
+        return {"bins": [2, 9, 31], "bleu": list(scores), "pairs": [10, 12]}
+
+    best, worse = (
+        valid(100, 1.0, bleu_by_length=groups(40.0, 20.0)),
+        valid(200, 2.0, bleu_by_length=groups(1, 1)),
+    )
+    part = chart(drawn(run(train(1), best, worse)), "by-length")
+    up, first, _, second, *_ = points(part, "thick s1")[0]
+    bottom = 270 - 40
+    assert up[1] == bottom
+    assert (bottom - first[1]) / (bottom - second[1]) == pytest.approx(2, abs=0.05)
+    assert "validation at step 100" in texts(part)
+    assert "by-length" not in names(drawn(run(train(1), valid(100), name="other")))
+
+
+def test_the_mean_of_the_last_checkpoints_is_a_mark_of_its_own(run):
+    mean = {"kind": "mean", "step": 200, "time_s": 7300.0, "loss": 1.2, "bleu": 33.0, "checkpoints": 5}
+    folder = run(PLAN, train(10), train(200), valid(100), valid(200), mean)
+    for name in ("loss", "scores"):
+        part = chart(drawn(folder), name)
+        mark, *_ = [path for path in part.iter(f"{SVG}path") if path.get("class") == "mark f3" and len(path)]
+        assert (
+            float(re.search(r"translate\(([\d.]+)", mark.get("transform"))[1]) > 400
+        )  # where the training ended
+        assert "mean of 5 checkpoints" in texts(part)
+    line = points(chart(drawn(folder), "scores"), "thick s1")[0]
+    assert len(line) == 2  # the mean is no point of the line
 
 
 def test_batches_without_padding_have_no_chart_of_it(run):

@@ -30,13 +30,18 @@ class Line:
     """thin: faint, for what is noisy. fine: over the others, for what was meant to be."""
     dash: int = 0
     marks: bool = False
+    shape: int | None = None
+    """Of its marks; None: as its tone has it."""
     unscaled: int = 0
     """So many points at its start do not stretch the axis, and may lie outside it."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A height to compare with, dotted; its label is where there is most room for it."""
+    """A height to compare with, dotted; its label is where there is most room for it.
+
+    At the left that is below: lines come down there from above.
+    """
 
     y: float
     label: str
@@ -150,7 +155,7 @@ def _marks(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
         if line.marks and len(line.x) <= MOST_MARKS:
             for across, up in zip(line.x.tolist(), line.y.tolist(), strict=True):
                 if math.isfinite(across) and math.isfinite(up):
-                    shape = SHAPES[line.tone % TONES]
+                    shape = SHAPES[(line.tone if line.shape is None else line.shape) % TONES]
                     yield tag(
                         "path",
                         tag("title", words(f"{line.label}: {up:.4g} at {across:,.6g}")),
@@ -177,9 +182,11 @@ def _levels(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
 def _labels(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
     """Of the levels; over the lines, with paper around them."""
     for level in chart.levels:
-        above = y(level.y) - 5 if y(level.y) > y.end + 18 else y(level.y) + 14
-        place, anchor = (x.start + 6, "start") if level.side == "left" else (x.end - 4, "end")
-        yield text(level.label, place, above, "small ink over", text_anchor=anchor)
+        left, height = level.side == "left", y(level.y)
+        below = height < y.start - 18 if left else height <= y.end + 18
+        place, anchor = (x.start + 6, "start") if left else (x.end - 4, "end")
+        up = height + 14 if below else height - 5
+        yield text(level.label, place, up, "small ink over", text_anchor=anchor)
 
 
 def _spots(chart: Chart, x: Scale, y: Scale) -> Iterator[str]:
@@ -230,4 +237,5 @@ def key(line: Line, x: float, y: float, width: float) -> Iterator[str]:
     if line.marks:
         class_ = "keymark" if line.tone < 0 else f"mark f{line.tone % TONES}"
         place = f"translate({x + width / 2:.1f} {y:g})"
-        yield tag("path", class_=class_, d=SHAPES[max(line.tone, 0) % TONES], transform=place)
+        shape = max(line.tone, 0) if line.shape is None else line.shape
+        yield tag("path", class_=class_, d=SHAPES[shape % TONES], transform=place)

@@ -1,6 +1,6 @@
 """The curves of one training or of several: which charts there are, and what makes each useful."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -10,11 +10,13 @@ from jaxtyping import Float64
 
 from regard.explorer.chart import Chart, Level, Line, Spot
 from regard.explorer.history import Axis, Events, History, read_histories
+from regard.explorer.lengths import learnt_from, numbers, outline
 from regard.explorer.series import Series, smooth
 
-Kind = Literal["train", "valid", "other"]
-EMPTY = np.zeros(0)
+Kind = Literal["train", "valid", "other", "mean"]
 LABELS = {"step": "step", "tokens": "target tokens seen", "hours": "hours"}
+MEAN = 3
+"""The shape of its mark, whatever colour its run has."""
 SETTLING = 30
 """The part of a training, one in so many, over which the loss falls too steeply to scale the rest by."""
 
@@ -32,7 +34,7 @@ class Curves:
 
     def charts(self) -> list[Chart]:
         every = [self.loss(), self.scores(), self.rate(), self.speed(), self.norm(), self.padding()]
-        every += [self.memory(), self.lengths()]
+        every += [self.memory(), self.lengths(), self.by_length()]
         return [chart for chart in every if any(_tells(line.y, chart) for line in chart.lines)]
 
     def loss(self) -> Chart:
@@ -48,6 +50,7 @@ class Curves:
                 x, y = float(self._x(run, run.valid)[run.best]), float(run.valid["loss"][run.best])
                 label = "" if self._several else f"best {y:.3f}"  # or they would lie over one another
                 spots.append(Spot(x, y, label, self._tone(place, "valid")))
+        lines += self._means("loss")
         smoothed = any(run.facts.get("label_smoothing") for run in self.runs)
         caption = "validation is without label smoothing" if smoothed else ""
         return self._chart("loss", "Loss, nats per target token", lines, levels, spots, caption=caption)
@@ -61,6 +64,7 @@ class Curves:
                 row["signature"] for row in run.valid.rows if isinstance(row.get("signature"), str)
             }
         caption = " / ".join(sorted(signatures))
+        lines += self._means("bleu")
         return self._chart("scores", "BLEU and chrF of the validation part", lines, caption=caption)
 
     def rate(self) -> Chart:
@@ -115,11 +119,41 @@ class Curves:
         """How long the sentences are that were learnt from: as outlines, to lie over one another."""
         lines = []
         for place, run in enumerate(self.runs):
-            source, target = (_outline(run.lengths.get(side)) for side in ("source", "target"))
+            sides = run.data.get("lengths")
+            source, target = (
+                outline(sides.get(side) if isinstance(sides, dict) else None) for side in ("source", "target")
+            )
             lines.append(Line(*source, self._tone(place, "train"), "source"))
             lines.append(Line(*target, self._tone(place, "valid"), "target", dash=1))
-        chart = self._chart("lengths", "Sentences by length", lines, from_zero=True)
-        return replace(chart, x_label="pieces in a sentence")
+        caption = "" if self._several else learnt_from(self.runs[0].data)
+        chart = self._chart("lengths", "Sentences by length", lines, from_zero=True, caption=caption)
+        return replace(chart, x_label="pieces")
+
+    def by_length(self) -> Chart:
+        """Whether long sentences are translated worse: of the validation that was the best."""
+        lines, captions = [], []
+        for place, run in enumerate(self.runs):
+            row = {} if run.best is None else run.valid.rows[run.best]
+            lines.append(
+                Line(*outline(row.get("bleu_by_length"), "bleu"), self._tone(place, "valid"), "BLEU")
+            )
+            captions.append(f"validation at step {row['step']:,}" if row else "")
+        caption = "" if self._several else captions[0]
+        chart = self._chart(
+            "by-length", "BLEU by the length of the source", lines, from_zero=True, caption=caption
+        )
+        return replace(chart, x_label="pieces in the source")
+
+    def _means(self, column: str) -> Iterator[Line]:
+        """The mean of the last checkpoints is a mark of its own: at no step was the model like it."""
+        for place, run in enumerate(self.runs):
+            if not len(run.means):
+                continue
+            x, y = self._x(run, run.means)[-1:], run.means[column][-1:]
+            label = (
+                "mean" if self._several else f"mean of {run.means.rows[-1].get('checkpoints')} checkpoints"
+            )
+            yield Line(x, y, self._tone(place, "mean"), label, marks=True, shape=MEAN)
 
     def _chart(
         self,
@@ -164,7 +198,7 @@ class Curves:
 
     def _tone(self, place: int, kind: Kind) -> int:
         """A colour for each run; where there is one run only, for each kind of line."""
-        return place if self._several else ("train", "valid", "other").index(kind)
+        return place if self._several else ("train", "valid", "other", "mean").index(kind)
 
     def _x(self, run: History, events: Events) -> Series:
         return run.along(self._axis, events) * (60 if self._minutes else 1)
@@ -191,25 +225,5 @@ def _tells(y: Series, chart: Chart) -> bool:
 
 def _pairs(planned: object) -> Float64[np.ndarray, "points 2"]:
     """The planned rate as two columns; none if it is not that."""
-    pairs = _numbers(planned)
+    pairs = numbers(planned)
     return pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else np.zeros((0, 2))
-
-
-def _outline(histogram: object) -> tuple[Series, Series]:
-    """The top of a histogram, from edge to edge; `bins` has the edges, or where each bar begins."""
-    if not isinstance(histogram, Mapping):
-        return EMPTY, EMPTY
-    edges, counts = _numbers(histogram.get("bins")), _numbers(histogram.get("counts"))
-    if edges.ndim != 1 or counts.ndim != 1 or not len(counts) or len(edges) - len(counts) not in (0, 1):
-        return EMPTY, EMPTY
-    if len(edges) == len(counts):
-        width = edges[-1] - edges[-2] if len(edges) > 1 else 1.0
-        edges = np.append(edges, edges[-1] + width)
-    return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(counts, 2), [0.0]])
-
-
-def _numbers(values: object) -> Float64[np.ndarray, "..."]:
-    try:
-        return np.array([] if values is None else values, np.float64)
-    except (TypeError, ValueError):
-        return EMPTY

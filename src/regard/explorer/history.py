@@ -39,7 +39,10 @@ class History:
     facts: Mapping[str, Any]
     train: Events
     valid: Events
-    lengths: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """What data.json says: of lengths, and of what was left out."""
+    means: Events = Events(())
+    """Of the last checkpoints: how good they were, where a training took any."""
 
     def along(self, axis: Axis, events: Events) -> Column:
         """Where the events lie on that axis. A validation saw as many tokens as the steps before it."""
@@ -80,13 +83,14 @@ def _run_folder(path: Path) -> Path:
 
 
 def _read(folder: Path, name: str) -> History:
-    events: dict[str, list[Mapping[str, Any]]] = {"run": [], "train": [], "valid": []}
+    events: dict[str, list[Mapping[str, Any]]] = {"run": [], "train": [], "valid": [], "mean": []}
     for event in _events(folder / METRICS):
         events.get(str(event.get("kind")), []).append(event)
     if not events["train"] and not events["valid"]:
         raise DataError(f"{folder / METRICS} has no step and no validation yet; plot it later")
     facts = events["run"][-1] if events["run"] else {}
-    return History(name, facts, Events(events["train"]), Events(events["valid"]), _lengths(folder / DATA))
+    train, valid, means = (Events(events[kind]) for kind in ("train", "valid", "mean"))
+    return History(name, facts, train, valid, _data(folder / DATA), means)
 
 
 def _events(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -100,9 +104,9 @@ def _events(path: Path) -> Iterator[Mapping[str, Any]]:
             yield event
 
 
-def _lengths(path: Path) -> Mapping[str, Any]:
+def _data(path: Path) -> Mapping[str, Any]:
     try:
-        lengths = json.loads(path.read_bytes())["lengths"]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return {}
-    return lengths if isinstance(lengths, dict) else {}
+    return data if isinstance(data, dict) else {}

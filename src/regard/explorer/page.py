@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from regard.explorer.chart import Chart, Line, draw, key
-from regard.explorer.curves import EMPTY, Curves, small_curves
+from regard.explorer.curves import Curves, small_curves
 from regard.explorer.history import History
+from regard.explorer.lengths import EMPTY
 from regard.explorer.look import picture, style
 from regard.explorer.svg import clip, length, tag, text, words
 from regard.text.changes import changes

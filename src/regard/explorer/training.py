@@ -47,6 +47,7 @@ def _data(path: Path) -> Mapping[str, object] | None:
     try:
         said = json.loads(path.read_bytes())
         train = {name: said["train"][name] for name in ("pairs", "left_out")}
-        return {"train": train, "lengths": said["lengths"]}
+        known = {name: said[name] for name in ("ratio", "pieces") if name in said}
+        return {"train": train, "lengths": said["lengths"], **known}
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None

@@ -14,6 +14,7 @@ import { around, put, ticks } from "regard/live/scale.js";
  * @property {"thin" | "thick" | "fine"} [weight] thin: faint, for what is noisy; fine: for what was meant to be
  * @property {number} [dash]
  * @property {boolean} [marks]
+ * @property {number} [shape] of its marks, where it is not that of its tone
  * @property {boolean} [bars] each value holds up to the next place
  * @property {number} [unscaled] so many points at its start do not stretch the axis, and may lie outside it
  */
@@ -108,7 +109,7 @@ function drawn(surface, line, at, theme) {
   }[line.weight ?? "thick"];
   for (const part of pieces(line, at)) surface.line(part, paint);
   if (!line.marks || line.points.length > MOST_MARKS) return;
-  for (const [x, y] of line.points) if (Number.isFinite(y)) mark(surface, put(at.x, x), put(at.y, y), line.tone, stroke);
+  for (const [x, y] of line.points) if (Number.isFinite(y)) mark(surface, put(at.x, x), put(at.y, y), line.shape ?? line.tone, stroke);
 }
 
 /**
@@ -161,6 +162,7 @@ function within([x0, y0], [x1, y1], up, down) {
 function mark(surface, x, y, tone, fill) {
   if (tone === 1) return surface.rect(x - 3.2, y - 3.2, 6.4, 6.4, { fill });
   if (tone === 2) return surface.line([[x, y - 4.2], [x + 4, y + 3], [x - 4, y + 3]], { fill });
+  if (tone === 3) return surface.line([[x, y - 4.6], [x + 4.6, y], [x, y + 4.6], [x - 4.6, y]], { fill });
   surface.dot(x, y, 3.5, { fill });
 }
 
@@ -174,7 +176,8 @@ function labelled(surface, chart, at, theme) {
   };
   for (const { y, label, left } of chart.levels ?? []) {
     const level = put(at.y, y);
-    write(left ? at.x.start + 6 : at.x.end - 4, level > at.top + 18 ? level - 9 : level + 10, label, left ? "start" : "end");
+    const below = left ? level < at.y.start - 18 : level <= at.top + 18; // at the left, lines come down from above
+    write(left ? at.x.start + 6 : at.x.end - 4, below ? level + 10 : level - 9, label, left ? "start" : "end");
   }
   for (const { x, y, label, tone } of chart.spots ?? []) {
     const across = put(at.x, x);
@@ -216,7 +219,7 @@ function keys(surface, chart, at, theme) {
     const stroke = colour(theme, line.tone);
     const dash = line.weight === "fine" ? [4, 2] : DASHES[(line.dash ?? 0) % DASHES.length];
     surface.line([[x, y], [x + 22, y]], { stroke, dash, width: line.weight === "thick" || !line.weight ? 2 : 1, opacity: line.weight === "thin" ? 0.45 : 1 });
-    if (line.marks) mark(surface, x + 11, y, line.tone, stroke);
+    if (line.marks) mark(surface, x + 11, y, line.shape ?? line.tone, stroke);
     surface.text(x + 28, y, line.label, { size: 11, fill: theme.faint });
   }
 }

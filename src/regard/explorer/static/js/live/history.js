@@ -5,16 +5,18 @@
 /** @typedef {import("regard/live/chart.js").Point} Point */
 /** @typedef {Record<string, any>} Row */
 /** @typedef {"step" | "tokens" | "hours"} Axis */
-/** @typedef {{ name: string, facts: Row, train: Row[], valid: Row[], data: Row | null }} History */
+/** @typedef {{ name: string, facts: Row, train: Row[], valid: Row[], mean: Row | null, data: Row | null }} History `mean` is that of the last checkpoints */
 
 /** The charts, in the order they are shown in. */
-export const NAMES = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths"];
+export const NAMES = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths", "by-length"];
 const POINTS = 600;
+/** The shape of the mean's mark, whatever colour its run has. */
+const MEAN = 3;
 /** The part of a training, one in so many, over which the loss falls too steeply to scale the rest by. */
 const SETTLING = 30;
 
 /** @param {string} name @returns {History} */
-export const begun = (name) => ({ name, facts: {}, train: [], valid: [], data: null });
+export const begun = (name) => ({ name, facts: {}, train: [], valid: [], mean: null, data: null });
 
 /**
  * The history with more rows. A training that was resumed writes steps again: the new ones count.
@@ -26,6 +28,7 @@ export function added(history, rows) {
   const out = { ...history, train: [...history.train], valid: [...history.valid] };
   for (const row of rows) {
     if (row.kind === "run") out.facts = row;
+    if (row.kind === "mean") out.mean = row;
     if (row.kind !== "train" && row.kind !== "valid") continue;
     const list = /** @type {Row[]} */ (out[/** @type {"train" | "valid"} */ (row.kind)]);
     while (list.length && list[list.length - 1].step >= row.step) list.pop();
@@ -51,7 +54,7 @@ export function charts(runs, axis) {
   const across = { step: "step", tokens: "target tokens seen", hours: minutes ? "minutes" : "hours" }[axis];
   const x = (/** @type {Row} */ row) => (axis === "hours" ? row.time_s / (minutes ? 60 : 3600) : row[axis]);
   const all = [loss, scores, rate, speed, norm, padding, memory].map((make) => ({ x: across, ...make(runs, x, axis) }));
-  return [...all, lengths(runs)].filter((chart) => chart.lines.some((line) => tells(line, chart.name)));
+  return [...all, lengths(runs), byLength(runs)].filter((chart) => chart.lines.some((line) => tells(line, chart.name)));
 }
 
 /** @param {Line} line @param {string} name whether there is anything to see: packed batches have no padding at all */
@@ -71,7 +74,7 @@ function loss(runs, x) {
     if (floor && !levels.some((level) => level.y === floor)) levels.push({ y: floor, label: `training cannot go below ${floor.toFixed(2)}`, tone: i, left: true });
     const top = best(run);
     if (top) spots.push({ x: x(top), y: top.loss, label: several ? "" : `best ${top.loss.toFixed(3)}`, tone: tone(runs, i, 1) });
-    return [...noisy(runs, i, x, "loss", "training", { settling: SETTLING }), validated(runs, i, x, "loss", "validation", 1)];
+    return [...noisy(runs, i, x, "loss", "training", { settling: SETTLING }), validated(runs, i, x, "loss", "validation", 1), ...averaged(runs, i, x, "loss")];
   });
   const smoothed = runs.some((run) => run.facts.label_smoothing);
   return { name: "loss", title: "Loss, nats per target token", lines, levels, spots, caption: smoothed ? "validation is without label smoothing" : "" };
@@ -79,7 +82,7 @@ function loss(runs, x) {
 
 /** @type {Make} */
 function scores(runs, x) {
-  const lines = runs.flatMap((_, i) => [validated(runs, i, x, "bleu", "BLEU", 1), validated(runs, i, x, "chrf", "chrF", 2)]);
+  const lines = runs.flatMap((_, i) => [validated(runs, i, x, "bleu", "BLEU", 1), validated(runs, i, x, "chrf", "chrF", 2), ...averaged(runs, i, x, "bleu")]);
   const signatures = new Set(runs.flatMap((run) => run.valid.map((row) => row.signature).filter(Boolean)));
   return { name: "scores", title: "BLEU and chrF of the validation part", lines, caption: [...signatures].sort().join(" / ") };
 }
@@ -136,10 +139,19 @@ function memory(runs, x) {
 function lengths(runs) {
   const lines = runs.flatMap((run, i) =>
     /** @type {const} */ (["source", "target"]).map((side, k) => ({
-      points: histogram(run.data?.lengths?.[side]), tone: tone(runs, i, k), label: named(runs, i, side), dash: k, bars: true,
+      points: histogram(run.data?.lengths?.[side], "counts"), tone: tone(runs, i, k), label: named(runs, i, side), dash: k, bars: true,
     })),
   );
   return { name: "lengths", title: "Sentences by length", x: "pieces in a sentence", lines, zero: true, caption: runs.map((run, i) => named(runs, i, learntFrom(run))).join(". ") };
+}
+
+/** Whether long sentences are translated worse: of the validation that was the best. @param {History[]} runs @returns {Chart} */
+function byLength(runs) {
+  const rows = runs.map(best);
+  const lines = runs.map((_, i) => ({ points: histogram(rows[i]?.bleu_by_length, "bleu"), tone: tone(runs, i, 1), label: named(runs, i, "BLEU"), dash: runs.length > 1 ? i : 0, bars: true }));
+  const [row] = rows;
+  const caption = runs.length === 1 && row?.bleu_by_length ? `validation at step ${row.step.toLocaleString("en")}; from left to right ${row.bleu_by_length.pairs?.join(", ")} sentences` : "";
+  return { name: "by-length", title: "BLEU by the length of the source", x: "pieces in the source", lines, zero: true, caption };
 }
 
 /** @param {History} history what was learnt from, and what was left out, in words */
@@ -147,21 +159,17 @@ function learntFrom({ data }) {
   if (!data?.train) return "";
   const { pairs, left_out: left = {} } = data.train;
   const dropped = Object.entries(left).map(([why, count]) => `${Number(count).toLocaleString("en")} ${why}`);
-  const [source, target] = ["source", "target"].map((side) => mean(data.lengths?.[side]));
-  const ratio = `; on average ${source.toFixed(1)} source and ${target.toFixed(1)} target pieces, a ratio of ${(target / source).toFixed(2)}`;
-  return `${pairs.toLocaleString("en")} pairs; left out: ${dropped.join(", ") || "none"}${Number.isFinite(target / source) ? ratio : ""}`;
+  return [
+    `${pairs.toLocaleString("en")} pairs`,
+    `left out: ${dropped.join(", ") || "none"}`,
+    Number.isFinite(data.ratio) && `target : source ${data.ratio.toFixed(2)}`,
+    data.pieces && `${data.pieces.occur.toLocaleString("en")} of ${data.pieces.all.toLocaleString("en")} pieces occur, ${(100 * data.pieces.bytes).toFixed(2)}% bytes`,
+  ].filter(Boolean).join("; ");
 }
 
-/** @param {{ bins: number[], counts: number[] } | undefined} histogram @returns {number} only where each bar is one length */
-function mean(histogram) {
-  const { bins = [], counts = [] } = histogram ?? {};
-  if (bins.some((bin, i) => i > 0 && bin !== bins[i - 1] + 1)) return NaN;
-  return counts.reduce((sum, count, i) => sum + count * bins[i], 0) / counts.reduce((sum, count) => sum + count, 0);
-}
-
-/** @param {Row | undefined} given `bins` has the edges, or where each bar begins @returns {Point[]} down to 0 at the end */
-function histogram(given) {
-  const [bins, counts] = [given?.bins ?? [], given?.counts ?? []];
+/** @param {Row | undefined} given `bins` has the edges, or where each bar begins @param {string} heights @returns {Point[]} down to 0 at the end */
+function histogram(given, heights) {
+  const [bins, counts] = [given?.bins ?? [], given?.[heights] ?? []];
   if (!counts.length || bins.length < counts.length) return [];
   const end = bins[counts.length] ?? bins[counts.length - 1] + (counts.length > 1 ? bins[counts.length - 1] - bins[counts.length - 2] : 1);
   return [...counts.map((/** @type {number} */ count, /** @type {number} */ i) => /** @type {Point} */ ([bins[i], count])), [end, 0]];
@@ -188,6 +196,13 @@ function points(rows, x, name, factor = 1) {
 /** @param {History[]} runs @param {number} i @param {(row: Row) => number} x @param {string} name @param {string} label @param {number} kind @returns {Line} */
 function validated(runs, i, x, name, label, kind) {
   return { points: thin(points(runs[i].valid, x, name)), tone: tone(runs, i, kind), label: named(runs, i, label), dash: runs.length > 1 ? i : 0, marks: runs.length === 1 || kind === 1 };
+}
+
+/** The mean of the last checkpoints is a mark of its own: at no step was the model like it. @param {History[]} runs @param {number} i @param {(row: Row) => number} x @param {string} name @returns {Line[]} */
+function averaged(runs, i, x, name) {
+  const { mean } = runs[i];
+  if (!mean) return [];
+  return [{ points: points([mean], x, name), tone: tone(runs, i, 3), label: named(runs, i, runs.length > 1 ? "mean" : `mean of ${mean.checkpoints} checkpoints`), marks: true, shape: MEAN }];
 }
 
 /**
