@@ -201,3 +201,20 @@ def test_a_link_has_the_sentence_and_a_blank_field_shows_nothing_old(page):
     assert page.evaluate("() => regard.app.a.value.source.text") == "mi so"
     page.locator("textarea").fill("")
     page.wait_for_function("() => regard.app.a.value === null")
+
+
+def test_the_cell_that_the_keys_walk_to_is_in_sight(page):
+    page.set_viewport_size({"width": 360, "height": 300})
+    open_page(page, f"#/attention?kind=encoder&text={'%20'.join(['ba', 'lu', 'mi', 'so', 'tu'] * 16)}")
+    matrix = page.locator(".matrix")
+    matrix.focus()
+    for key in ("End", *["ArrowDown"] * 70):
+        page.keyboard.press(key)
+    scrolled = matrix.evaluate("box => [box.scrollLeft, box.scrollTop]")
+    room = matrix.evaluate("box => [box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight]")
+    assert min(room) > 20  # or there was nothing to scroll to
+    assert scrolled[0] == pytest.approx(room[0], abs=12)
+    assert scrolled[1] > 0
+    for key in ("Home", *["ArrowUp"] * 70):
+        page.keyboard.press(key)
+    assert matrix.evaluate("box => [box.scrollLeft, box.scrollTop]") == [0, 0]

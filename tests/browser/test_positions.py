@@ -67,3 +67,18 @@ def test_moving_on_is_one_linear_map_wherever_one_stands(page):
         "return Math.abs(a * Math.sin(3 / 7) + b * Math.cos(3 / 7) - Math.sin(8 / 7)) }"
     )
     assert wrong < 1e-12
+
+
+def test_on_a_narrow_screen_no_dimension_is_left_out_of_the_picture(page):
+    """512 columns on 300 pixels would show stripes that the table does not have."""
+    page.set_viewport_size({"width": 360, "height": 740})
+    open_page(page, "#/positions")
+    heat = page.locator("[data-heat]")
+    assert heat.locator("canvas").evaluate("canvas => canvas.clientWidth") >= 512
+    heat.focus()
+    page.keyboard.press("ArrowLeft")
+    page.evaluate("regard.app.at.wide.value = 512")
+    for _ in range(300):
+        page.keyboard.press("ArrowRight")
+    assert heat.evaluate("box => box.scrollLeft") > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

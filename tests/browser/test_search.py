@@ -81,6 +81,31 @@ def test_only_the_rows_so_far_are_shown_and_the_future_is_masked(page):
         )
 
 
+def test_a_long_translation_leaves_room_for_the_words_so_far(page):
+    open_page(page, "#/search?step=2&layer=1&head=3")
+    page.evaluate("""() => {
+      const ids = regard.app.trace.value.target.tokens.slice(0, -1).map((token) => token.id);
+      regard.app.request.value = { ...regard.app.request.value, target: Array(10).fill(ids).flat() };
+    }""")
+    page.wait_for_function("() => regard.app.trace.value.target.forced && !regard.app.busy.value")
+    tokens = page.evaluate("regard.app.trace.value.target.tokens.length")
+    assert tokens > 40
+    page.locator("[aria-label='masked self-attention'] [data-key=t]").click()
+    table = page.locator("[aria-label='masked self-attention'] table")
+    columns = table.locator("thead th").all_inner_texts()
+    assert columns[3:] == ["…"] * 21
+    weights = page.evaluate(
+        """async () => {
+          const { attention } = await import("regard/trace.js");
+          return Array.from(attention(regard.app.trace.value, "decoder", 1, 3).values);
+        }"""
+    )
+    cells = table.locator("tbody tr").nth(2).locator("td").all_inner_texts()
+    assert [number(cell) for cell in cells[:3]] == pytest.approx(
+        weights[2 * tokens : 2 * tokens + 3], abs=1e-4
+    )
+
+
 def test_the_winner_of_the_beam_is_the_translation_and_sums_add_up(page):
     open_page(page, "#/search")
     trace = shown_trace(page)

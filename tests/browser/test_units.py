@@ -86,6 +86,50 @@ def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
     assert (x, y, width) == (at["left"] + at["cell"], at["top"], at["cell"])
 
 
+PAINTED = """const { cellAt, paint, place } = await import("regard/draw/matrix.js");
+  const { theme } = await import("regard/theme.js");
+  const { rows, columns, room, locked } = given;
+  const names = (count, letter) => Array.from({ length: count }, (_, i) => `${letter}${i}`);
+  const matrix = { rows, columns, values: new Float32Array(rows * columns) };
+  const picture = { matrix, rows: names(rows, "row"), columns: names(columns, "column"), locked };
+  const at = place(picture, room);
+  const texts = [];
+  const surface = new Proxy({}, { get: (_, name) => (...all) => name === "text" && texts.push(all) });
+  paint(surface, picture, at, theme.value);
+  const last = cellAt(picture, at, at.left + columns * at.cell - 1, at.top + rows * at.tall - 1);
+  return { at, last, left: texts.filter(([x]) => x < at.left).map(([, y, text]) => [text, y]) };"""
+
+
+def test_a_single_row_of_many_columns_can_be_read_and_pointed_at(js):
+    found = js(PAINTED, {"rows": 1, "columns": 128, "room": 500, "locked": [0]})
+    assert found["at"]["tall"] >= 13 > found["at"]["cell"]
+    assert [text for text, _ in found["left"]] == ["row0"]
+    assert found["last"] == [0, 127]
+
+
+def test_no_number_is_written_over_the_name_of_a_row(js):
+    found = js(PAINTED, {"rows": 60, "columns": 128, "room": 500, "locked": [1]})
+    heights = dict(found["left"])
+    assert {"row1", "20", "40"} <= heights.keys()
+    assert "0" not in heights
+    assert min(abs(heights["row1"] - y) for text, y in heights.items() if text != "row1") >= 12
+
+
+def test_of_a_long_translation_that_is_not_the_best_what_differs_is_shown(js):
+    words = [f"w{i}" for i in range(60)]
+    other = [*words[:40], "else", *words[41:]]
+    found = js(
+        """const { beginning, excerpt } = await import("regard/hypothesis.js");
+        const [text, other] = given;
+        return [excerpt(other, text), excerpt("a b", "a c"), excerpt(text, text), beginning(text)];""",
+        [" ".join(words), " ".join(other)],
+    )
+    assert found[0] == "… w35 w36 w37 w38 w39 else w41 w42 w43 w44 w45 …"
+    assert found[1] == "a b"
+    assert found[2].startswith("… ")
+    assert found[3] == " ".join([*words[:15], "…"])
+
+
 def test_a_figure_escapes_the_words_it_shows(js):
     found = js("""const { svgSurface } = await import("regard/draw/surface.js");
         const surface = svgSurface(10, 10, "#fff");

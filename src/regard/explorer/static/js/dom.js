@@ -170,3 +170,18 @@ export function follow(element, value) {
   });
   return element;
 }
+
+/**
+ * Scrolls a box so far that a place in it is in sight, with what stands before it.
+ * @param {HTMLElement} box
+ * @param {[number, number]} place from the left and from the top
+ * @param {[number, number]} size
+ * @param {[number, number]} before how much before it is seen with it
+ */
+export function reveal(box, place, size, before) {
+  const into = (/** @type {0 | 1} */ axis, /** @type {number} */ scrolled, /** @type {number} */ room) => {
+    const [start, end] = [place[axis] - before[axis], place[axis] + size[axis] + 12];
+    return start < scrolled ? start : end > scrolled + room ? end - room : scrolled;
+  };
+  [box.scrollLeft, box.scrollTop] = [into(0, box.scrollLeft, box.clientWidth), into(1, box.scrollTop, box.clientHeight)];
+}

@@ -91,3 +91,28 @@ export const signed = (value, digits = 3) => `${value < 0 ? "−" : ""}${Math.ab
 
 /** @param {number} logprob @returns {string} as a share of 1 */
 export const probability = (logprob) => Math.exp(logprob).toFixed(3);
+
+const LONG = 30;
+const AROUND = 5;
+
+/**
+ * A text to be told from another: of a long one what is different, with some words around it.
+ * @param {string} text
+ * @param {string} other
+ */
+export function excerpt(text, other) {
+  const [words, others] = [text, other].map((each) => each.split(/\s+/));
+  if (words.length <= LONG) return text;
+  let same = 0;
+  while (same < words.length && words[same] === others[same]) same++;
+  let end = 0;
+  while (end < Math.min(words.length, others.length) - same && words[words.length - 1 - end] === others[others.length - 1 - end]) end++;
+  const [from, to] = [Math.max(0, Math.min(same, words.length - 1) - AROUND), Math.min(words.length, words.length - end + AROUND)];
+  return [from ? "…" : "", ...words.slice(from, to), to < words.length ? "…" : ""].filter(Boolean).join(" ");
+}
+
+/** @param {string} text @returns {string} of a long one the beginning */
+export function beginning(text) {
+  const words = text.split(/\s+/);
+  return words.length <= LONG ? text : `${words.slice(0, LONG / 2).join(" ")} …`;
+}

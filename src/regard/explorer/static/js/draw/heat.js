@@ -7,11 +7,12 @@ import { shaded } from "regard/theme.js";
 /** @typedef {{ matrix: import("regard/trace.js").Matrix, top: number, column: number | null, rows: number[] }} Heat */
 /** @typedef {{ left: number, top: number, width: number, height: number, inner: number, row: number }} Place */
 
-/** @param {Heat} heat @param {number} room @returns {Place} */
+/** A column has a pixel at least: thinner ones would be left out, and their neighbours make a pattern that is not there. @param {Heat} heat @param {number} room @returns {Place} */
 export function place({ matrix }, room) {
   const [left, top] = [34, 22];
+  const width = Math.max(room, left + matrix.columns + 10);
   const row = Math.max(3, Math.min(18, Math.floor(420 / matrix.rows)));
-  return { left, top, row, width: room, height: top + row * matrix.rows + 8, inner: room - left - 10 };
+  return { left, top, row, width, height: top + row * matrix.rows + 8, inner: width - left - 10 };
 }
 
 /** @param {Surface} surface @param {Heat} heat @param {Place} at @param {Theme} theme */

@@ -18,7 +18,7 @@ import { css, shaded } from "regard/theme.js";
  * @property {[number, number] | null} [cursor] row and column
  * @property {{ row?: number, column?: number }} [mark] the token that is chosen
  */
-/** @typedef {{ cell: number, left: number, top: number, width: number, height: number, small: boolean }} Place */
+/** @typedef {{ cell: number, tall: number, left: number, top: number, width: number, height: number, small: boolean }} Place */
 
 const LETTER = 7.3;
 const LABELLED = 13;
@@ -27,9 +27,13 @@ const FEW = 90;
 /** The name takes so much room. */
 const NAMED = 94;
 const GAPPED = 8;
+/** Rows that have room for their words whatever there are columns of, and how tall they are then. */
+const FEW_ROWS = 12;
+const READ = 16;
 
 /**
- * Where everything goes in a given width: cells are square, and labels are left out where they would not be read.
+ * Where everything goes in a given width: cells are square, but a few rows of many columns are taller, and labels are left
+ * out where they would not be read.
  * @param {Picture} picture
  * @param {number} room
  * @returns {Place}
@@ -42,7 +46,8 @@ export function place(picture, room) {
   const cell = Math.max(3, Math.min(34, fits));
   const small = cell < LABELLED;
   const top = small ? 30 : Math.min(longest(columns) * LETTER, 130) + 36;
-  return { cell, left, top, small, width: left + cell * columns.length + 12, height: top + cell * rows.length + 10 };
+  const tall = small && rows.length <= FEW_ROWS ? READ : cell;
+  return { cell, tall, left, top, small, width: left + cell * columns.length + 12, height: top + tall * rows.length + 10 };
 }
 
 /** @param {string} text @returns {number} in letters; wide ones count twice */
@@ -82,10 +87,14 @@ export function paint(surface, picture, at, theme) {
   frame(surface, picture, at, theme);
   const { rows, columns, locked = [], cursor, mark } = picture;
   const fits = Math.floor((at.left - 30) / LETTER);
+  const named = [...locked, cursor?.[0], mark?.row].filter((row) => row !== undefined);
   rows.forEach((label, row) => {
-    const chosen = locked.includes(row) || cursor?.[0] === row || mark?.row === row;
-    if (at.small && !chosen) return tick(surface, at.left - 6, at.top + (row + 0.5) * at.cell, row, "end", theme);
-    surface.text(at.left - 6, at.top + (row + 0.5) * at.cell, clipRow(label, fits), {
+    const chosen = named.includes(row);
+    if (at.tall < LABELLED && !chosen) {
+      const free = named.every((other) => Math.abs(other - row) * at.tall >= LABELLED);
+      return free && tick(surface, at.left - 6, at.top + (row + 0.5) * at.tall, row, "end", theme);
+    }
+    surface.text(at.left - 6, at.top + (row + 0.5) * at.tall, clipRow(label, fits), {
       anchor: "end",
       fill: chosen ? theme.accent : theme.ink,
       mono: true,
@@ -95,7 +104,8 @@ export function paint(surface, picture, at, theme) {
   columns.forEach((label, column) => {
     const chosen = cursor?.[1] === column || mark?.column === column;
     if (at.small) {
-      if (!chosen && !cursor) tick(surface, at.left + (column + 0.5) * at.cell, at.top - 8, column, "middle", theme);
+      const free = mark?.column === undefined || Math.abs(mark.column - column) * at.cell > 14 + (length(columns[mark.column] ?? "") * LETTER) / 2;
+      if (!chosen && !cursor && free) tick(surface, at.left + (column + 0.5) * at.cell, at.top - 8, column, "middle", theme);
       if (chosen) surface.text(at.left + (column + 0.5) * at.cell, at.top - 8, label, { anchor: "middle", fill: theme.accent, mono: true, bold: true });
       return;
     }
@@ -132,10 +142,10 @@ function cells(surface, picture, at, theme) {
   const { ramp, shades } = shaded(theme, matrix.values, picture);
   if (at.cell > GAPPED) {
     shades.forEach((shade, i) => {
-      const [x, y] = [at.left + (i % matrix.columns) * at.cell, at.top + Math.floor(i / matrix.columns) * at.cell];
-      surface.rect(x, y, at.cell - 1, at.cell - 1, { fill: css(ramp.colours[shade]) });
+      const [x, y] = [at.left + (i % matrix.columns) * at.cell, at.top + Math.floor(i / matrix.columns) * at.tall];
+      surface.rect(x, y, at.cell - 1, at.tall - 1, { fill: css(ramp.colours[shade]) });
     });
-  } else surface.cells(at.left, at.top, at.cell, matrix.columns, shades, ramp);
+  } else surface.cells(at.left, at.top, at.cell, matrix.columns, shades, ramp, at.tall);
   if (hidden) shade(surface, picture, at, theme, hidden);
 }
 
@@ -153,7 +163,7 @@ function shade(surface, { matrix }, at, theme, hidden) {
       if (!hidden(row, from)) continue;
       let to = from;
       while (to < matrix.columns && hidden(row, to)) to++;
-      surface.hatch(at.left + from * at.cell, at.top + row * at.cell, (to - from) * at.cell, at.cell, theme.line);
+      surface.hatch(at.left + from * at.cell, at.top + row * at.tall, (to - from) * at.cell, at.tall, theme.line);
       from = to;
     }
   }
@@ -166,15 +176,15 @@ function shade(surface, { matrix }, at, theme, hidden) {
  * @param {Theme} theme
  */
 function frame(surface, { matrix, axes, locked = [], cursor }, at, theme) {
-  const [wide, high] = [matrix.columns * at.cell, matrix.rows * at.cell];
+  const [wide, high] = [matrix.columns * at.cell, matrix.rows * at.tall];
   surface.rect(at.left - 0.5, at.top - 0.5, wide + 1, high + 1, { stroke: theme.line });
   for (const row of locked) {
-    surface.rect(at.left - 1, at.top + row * at.cell - 1, wide + 1, at.cell + 1, { stroke: theme.accent, width: 1.5 });
+    surface.rect(at.left - 1, at.top + row * at.tall - 1, wide + 1, at.tall + 1, { stroke: theme.accent, width: 1.5 });
   }
   if (cursor) {
     const [row, column] = cursor;
     const around = { stroke: theme.accent, width: 2 };
-    surface.rect(at.left + column * at.cell - 1, at.top + row * at.cell - 1, at.cell + 1, at.cell + 1, around);
+    surface.rect(at.left + column * at.cell - 1, at.top + row * at.tall - 1, at.cell + 1, at.tall + 1, around);
   }
   if (axes) {
     surface.text(at.left, 10, axes[1], { fill: theme.faint, size: 11 });
@@ -192,7 +202,7 @@ function frame(surface, { matrix, axes, locked = [], cursor }, at, theme) {
  * @returns {[number, number] | null}
  */
 export function cellAt({ matrix }, at, x, y) {
-  const [row, column] = [Math.floor((y - at.top) / at.cell), Math.floor((x - at.left) / at.cell)];
+  const [row, column] = [Math.floor((y - at.top) / at.tall), Math.floor((x - at.left) / at.cell)];
   const inside = row >= 0 && row < matrix.rows && column >= 0 && column < matrix.columns;
   return inside ? [row, column] : null;
 }

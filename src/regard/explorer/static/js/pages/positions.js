@@ -1,6 +1,6 @@
 // What tells the model where a word stands: the tables, their waves, and what their dot products say of distance.
 
-import { choices, fill, h, pick } from "regard/dom.js";
+import { choices, fill, h, pick, reveal } from "regard/dom.js";
 import { cellAt, paint, place } from "regard/draw/heat.js";
 import { paint as paintGraph, place as placeGraph } from "regard/draw/graph.js";
 import { fixed } from "regard/numbers.js";
@@ -134,6 +134,13 @@ function heat(shown, column, pair) {
     cursor.value = cell;
     if (cell) column.value = cell[1];
   }
+  /** @param {[number, number]} cell */
+  function go(cell) {
+    move(cell);
+    const at = place(state(), view.room());
+    const wide = at.inner / shown.value.matrix.columns;
+    reveal(view.frame, [at.left + cell[1] * wide, at.top + cell[0] * at.row], [wide, at.row], [at.left, at.top]);
+  }
   /** @param {[number, number] | null} cell @param {boolean} second */
   function choose(cell, second) {
     if (cell) pair.value = second ? [pair.value[0], cell[0]] : [cell[0], pair.value[1]];
@@ -143,7 +150,7 @@ function heat(shown, column, pair) {
     const { rows, columns } = shown.value.matrix;
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     const [row, at] = cursor.value ?? [0, column.value ?? 0];
-    if (by) move([Math.max(0, Math.min(rows - 1, row + by[0])), Math.max(0, Math.min(columns - 1, at + by[1]))]);
+    if (by) go([Math.max(0, Math.min(rows - 1, row + by[0])), Math.max(0, Math.min(columns - 1, at + by[1]))]);
     else if (event.key === "Enter") choose([row, at], event.shiftKey);
     else if (event.key === "Escape") cursor.value = null;
     else return;

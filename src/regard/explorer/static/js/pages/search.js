@@ -145,6 +145,21 @@ function showInside(token) {
   line.scrollTop = token.offsetTop - line.offsetTop - line.clientHeight / 2;
 }
 
+/** Columns of a long translation that are drawn before they are written: all of them would leave no room for the others. */
+const AHEAD = 24;
+
+/**
+ * Some rows of a matrix, and of its columns the first.
+ * @param {import("regard/trace.js").Matrix} matrix
+ * @param {number} from
+ * @param {number} to
+ * @param {number} columns
+ */
+function part(matrix, from, to, columns) {
+  const rows = Array.from({ length: to - from }, (_, r) => matrix.values.subarray((from + r) * matrix.columns, (from + r) * matrix.columns + columns));
+  return { rows: to - from, columns, values: Float32Array.from(rows.flatMap((row) => [...row])) };
+}
+
 /**
  * The rows of a decoder's attention so far; of cross-attention, the one of this step.
  * @param {App} app
@@ -160,14 +175,15 @@ function rows(app, kind) {
     const names = labels(trace, kind);
     const training = at.mode.value === "training";
     const [from, to] = training ? [0, found.matrix.rows] : [kind === "cross" ? stepOf(app) : 0, stepOf(app) + 1];
-    const { columns, values } = found.matrix;
+    const ahead = kind === "decoder" && !training ? Math.max(AHEAD, to + 4) : Infinity;
+    const columns = names.columns.slice(0, ahead);
     return {
-      matrix: { rows: to - from, columns, values: values.subarray(from * columns, to * columns) },
+      matrix: part(found.matrix, from, to, columns.length),
       signed: found.signed,
       from,
       rows: names.rows.slice(from, to),
-      columns: names.columns.map((label, c) => (kind === "decoder" && !training && c > stepOf(app) ? { ...label, text: "…" } : label)),
-      hidden: hiddenCells(trace, kind, names.rows.slice(from, to), names.columns),
+      columns: columns.map((label, c) => (ahead < Infinity && c >= to ? { ...label, text: "…" } : label)),
+      hidden: hiddenCells(trace, kind, names.rows.slice(from, to), columns),
     };
   };
   const apart = h("p", { class: "faint" }, "A and B have different words here, so their weights cannot be subtracted. Choose A or B above to see those of one.");

@@ -2,7 +2,7 @@
 
 import { again } from "regard/app.js";
 import { fill, h, pick } from "regard/dom.js";
-import { idsOf, signed, written } from "regard/hypothesis.js";
+import { beginning, excerpt, idsOf, signed, written } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { alignment } from "regard/trace.js";
 import { aligned } from "regard/parts/aligned.js";
@@ -127,7 +127,7 @@ function nBest(app) {
     if (!trace || !beam || box.hidden) return;
     const rows = found.map((node, i) =>
       h("li", {}, h("div", {},
-        h("span", { dir: "auto", lang: trace.model.target_lang }, i ? written(trace, idsOf(beam, node)) : trace.target.text),
+        h("span", { dir: "auto", lang: trace.model.target_lang }, i ? excerpt(written(trace, idsOf(beam, node)), trace.target.text) : beginning(trace.target.text)),
         h("span", { class: "number" }, signed(node.score)),
         h("span", { class: "number" }, i ? signed(node.score - found[0].score) : ""),
         app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => again(app, trace, { target: idsOf(beam, node) }) }, "Look inside"))),

@@ -1,6 +1,6 @@
 // A matrix that the mouse, the keyboard and the ear can walk through.
 
-import { h } from "regard/dom.js";
+import { h, reveal } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
 import { cellAt, paint, place } from "regard/draw/matrix.js";
 import { effect, signal } from "regard/signals.js";
@@ -110,14 +110,20 @@ export function matrixView(asked) {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     const [row, column] = cursor.value ?? [0, 0];
     const locked = picture.locked ?? [];
-    if (by) cursor.value = clamped(picture, row + by[0], column + by[1]);
-    else if (event.key === "Home") cursor.value = clamped(picture, row, 0);
-    else if (event.key === "End") cursor.value = clamped(picture, row, picture.matrix.columns - 1);
+    if (by) go(clamped(picture, row + by[0], column + by[1]));
+    else if (event.key === "Home") go(clamped(picture, row, 0));
+    else if (event.key === "End") go(clamped(picture, row, picture.matrix.columns - 1));
     else if (event.key === "Enter") lock(row, event.shiftKey ? locked : [], locked);
     else if (event.key === "Escape") asked.lock?.([]);
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** @param {[number, number]} cell */
+  function go(cell) {
+    cursor.value = cell;
+    reveal(box, [at.left + cell[1] * at.cell, at.top + cell[0] * at.tall], [at.cell, at.tall], [at.left, at.top]);
   }
 
   function table() {

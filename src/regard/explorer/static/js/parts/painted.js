@@ -19,7 +19,7 @@ import { takeAway } from "regard/parts/take.js";
 
 /**
  * @param {Asked} asked
- * @returns {HTMLElement & { at: (event: PointerEvent) => [number, number], room: () => number }}
+ * @returns {HTMLElement & { frame: HTMLElement, at: (event: PointerEvent) => [number, number], room: () => number }}
  */
 export function painted({ name, draw, table, box = {} }) {
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { "aria-hidden": "true" }));
@@ -43,6 +43,7 @@ export function painted({ name, draw, table, box = {} }) {
     return surface.toString();
   }
   return Object.assign(whole, {
+    frame,
     room: () => room.value,
     at: (/** @type {PointerEvent} */ event) => {
       const edge = canvas.getBoundingClientRect();
