@@ -40,6 +40,66 @@ def test_no_page_breaks_a_rule_of_accessibility(page, theme, size):
     assert {name: each for name, each in found.items() if each} == {}
 
 
+TAB_STOPS = """() => [...document.querySelectorAll(
+    "a[href], button, input, select, textarea, summary, [tabindex]")].filter((element) =>
+  element.tabIndex >= 0 && !element.disabled && element.checkVisibility({ visibilityProperty: true }))
+  .map((element) => ((element.stop ??= String(Math.random())), element.stop))"""
+HERE = """() => {
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+  const seen = (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none";
+  return { stop: element.stop ?? null, seen, what: element.outerHTML.slice(0, 80) };
+}"""
+
+
+def test_the_tab_key_reaches_everything_on_every_page_and_is_seen_there(page):
+    open_page(page, "#/translate")
+    page.keyboard.press("w")
+    names = page.locator("nav[aria-label=pages] a").all_inner_texts()
+    for name in names:
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_timeout(300)
+        wanted, reached = set(page.evaluate(TAB_STOPS)), set()
+        for _ in range(2 * len(wanted)):  # past the end and round once more
+            page.keyboard.press("Tab")
+            here = page.evaluate(HERE)
+            if here["stop"] is not None:
+                assert here["seen"], f"{name}: the focus cannot be seen on {here['what']}"
+                reached.add(here["stop"])
+            if wanted <= reached:
+                break
+        assert len(wanted) > 20
+        assert wanted <= reached, f"{name}: {len(wanted - reached)} of {len(wanted)} are not reached"
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", "narrow"), ("dark", "wide")])
+def test_what_opens_breaks_no_rule_either(page, theme, size):
+    """The drawer with B − A, tables, lines, the list of keys, the worked example, answers to questions."""
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=theme)
+    open_page(page, "#/attention?kind=cross&layer=1&head=1")
+    page.get_by_role("button", name="Switch head 1.1 off").click()
+    page.wait_for_function("() => regard.app.b.value && !regard.app.whatIf.running.value")
+    page.get_by_role("radio", name="B − A").click()
+    page.keyboard.press("t")
+    found = {"B − A and its table": violations(page)}
+    page.get_by_role("radio", name="Lines").click()
+    found["lines"] = violations(page)
+    page.keyboard.press("?")
+    found["keys"] = violations(page)
+    page.keyboard.press("Escape")
+    open_page(page, "#/steps")
+    page.get_by_role("radio", name="The worked example").click()
+    found["the worked example"] = violations(page)
+    open_page(page, "#/model")
+    for button in page.locator("[data-question] button").all():
+        button.click()
+    page.wait_for_timeout(1500)
+    found["answers"] = violations(page)
+    assert {name: each for name, each in found.items() if each} == {}
+
+
 def test_nothing_moves_for_those_who_want_no_motion(page):
     page.emulate_media(reduced_motion="reduce")
     open_page(page)

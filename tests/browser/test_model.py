@@ -97,10 +97,18 @@ def test_every_layer_s_guess_is_the_trace_s(page):
     )
 
 
+def test_every_question_begins_with_words_that_can_be_asked_about(page):
+    open_page(page, "#/model")
+    fields = page.locator("[data-question] input:not([type=checkbox])")
+    assert fields.count() == 7
+    assert all(field.input_value() for field in fields.all())
+
+
 def test_without_positions_the_order_of_the_words_cannot_be_told(page):
     open_page(page, "#/model")
     answer = answered(page, "Does the order matter?")
     answer.locator("table").wait_for()
+    assert "Qian kill you ⇄ you kill Qian" in answer.inner_text()
     rows = [row.locator("td").all_inner_texts() for row in answer.locator("tbody tr").all()]
     assert all(float(with_.replace("−", "-")) > 1e-2 for with_, _ in rows[:-1])
     assert all(float(without.replace("−", "-")) < 1e-4 for _, without in rows)

@@ -106,6 +106,18 @@ def test_the_reader_goes_on_by_button_or_key_and_nothing_moves_by_itself(page):
     assert "walk=3" in page.url
 
 
+def test_the_key_goes_on_from_what_was_chosen_by_mouse(page):
+    open_page(page, "#/steps")
+    page.get_by_role("radio", name="The worked example").click()
+    page.get_by_role("radio", name="The worked example", checked=True).wait_for()
+    page.keyboard.press("Space")
+    page.get_by_text("2 of 7").wait_for()
+    page.get_by_role("button", name="5 mask").click()
+    page.get_by_text("5 of 7").wait_for()
+    page.keyboard.press("Shift+Space")
+    page.get_by_text("4 of 7").wait_for()
+
+
 def test_the_worked_example_has_every_number_of_its_article(page):
     open_page(page, "#/steps?example=1&walk=7")
     assert table(page, "scores").tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]

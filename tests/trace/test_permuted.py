@@ -9,6 +9,7 @@ def test_words_are_reversed_and_their_tokens_are_not():
 
 def test_without_positions_the_order_of_the_words_changes_nothing(tracer):
     found = tracer.permuted("Qian kill you")
+    assert found["texts"] == ["Qian kill you", "you kill Qian"]
     words, turned = found["orders"]
     assert sorted(words) == sorted(turned)
     assert words != turned

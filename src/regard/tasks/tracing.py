@@ -185,8 +185,10 @@ class Tracer:
         models = {"with": changed(self._model, ()), "without": changed(self._model, (Positions(),))}
         found = {name: permuted(model, self._row(source), order, BOS) for name, model in models.items()}
         words = len(row) - 1  # the end mark is none
+        ways = (list(range(len(row))), order)
         return {
-            "orders": [[row[place].text for place in way[:words]] for way in (range(len(row)), order)],
+            "texts": self._tokenizer.detokenize([[source[place] for place in way] for way in ways]),
+            "orders": [[row[place].text for place in way[:words]] for way in ways],
             **{
                 name: {
                     "words": list(each.tokens[:words]),

@@ -77,7 +77,8 @@ function act(app, event, help) {
       at.token.value = "";
       return true;
     case " ":
-      if (event.target instanceof HTMLElement && event.target.matches("button, summary, input")) return false;
+      // what is chosen already has no other use for the key
+      if (event.target instanceof HTMLElement && event.target.matches("button:not([role=radio][aria-checked=true], [aria-current]), summary, input")) return false;
       return press(event.shiftKey ? "main [data-key='back']" : "main [data-key='next']", "click");
     default:
       return false;

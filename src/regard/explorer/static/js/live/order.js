@@ -23,7 +23,7 @@ export function order(app) {
     button: "Read both ways",
     ask: ([text]) => ({ route: "permuted", body: { text } }),
     show: (answer) => [
-      h("p", {}, h("bdi", {}, answer.orders[0].join(" ")), " ⇄ ", h("bdi", {}, answer.orders[1].join(" "))),
+      h("p", {}, h("bdi", {}, answer.texts[0]), " ⇄ ", h("bdi", {}, answer.texts[1])),
       asTable({
         rows: [...answer.orders[0], "mean of all words", "first word’s probability"],
         columns: ["with positions", "without"],

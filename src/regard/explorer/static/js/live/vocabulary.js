@@ -10,7 +10,8 @@ import { quoted } from "regard/units.js";
 
 /** A word of the sentence to begin with. @param {App} app */
 function aWord(app) {
-  const words = app.request.peek().text.match(/\p{L}{3,}/gu) ?? [];
+  const { text } = app.request.peek();
+  const words = text.match(/\p{L}{3,}/gu) ?? text.match(/\p{L}+/gu) ?? [];
   return words[1] ?? words[0] ?? "";
 }
 

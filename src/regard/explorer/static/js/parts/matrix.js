@@ -3,6 +3,7 @@
 import { h, reveal } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
 import { cellAt, paint, place } from "regard/draw/matrix.js";
+import { signed } from "regard/hypothesis.js";
 import { effect, signal } from "regard/signals.js";
 import { css, theme, weight, change } from "regard/theme.js";
 import { takeAway } from "regard/parts/take.js";
@@ -74,7 +75,7 @@ export function matrixView(asked) {
     const bar = h("span", { class: "ramp", style: { background: `linear-gradient(90deg, ${stops.join(", ")})` } });
     const top = picture.top ?? 1;
     const digits = top < 0.1 ? 3 : top < 1 ? 2 : 0;
-    scale.replaceChildren(picture.signed ? (-top).toFixed(digits) : "0", bar, top.toFixed(digits));
+    scale.replaceChildren(picture.signed ? signed(-top, digits) : "0", bar, top.toFixed(digits));
   }
 
   /** @param {PointerEvent} event */

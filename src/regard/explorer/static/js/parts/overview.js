@@ -3,6 +3,7 @@
 import { looks, measuredHere, switchedOff } from "regard/app.js";
 import { choices, fill, h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
+import { signed } from "regard/hypothesis.js";
 import { effect, signal } from "regard/signals.js";
 import { shaded, theme } from "regard/theme.js";
 
@@ -75,7 +76,7 @@ export function overview(app) {
 function button(app, { layer, head, peak, matters, label }) {
   const off = switchedOff(app, app.at.kind.value, layer, head);
   const figure = app.at.sort.value === "peaked" ? peak : app.at.sort.value === "matters" ? matters : null;
-  const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `matters ${matters.toFixed(2)}`].filter(Boolean);
+  const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `matters ${signed(matters, 2)}`].filter(Boolean);
   return h(
     "button",
     {
@@ -93,7 +94,7 @@ function button(app, { layer, head, peak, matters, label }) {
     },
     h("canvas", { "aria-hidden": "true" }),
     h("span", {}, `${layer}.${head}${off}`),
-    figure === null ? null : h("span", { class: "faint" }, figure.toFixed(2)),
+    figure === null ? null : h("span", { class: "faint" }, signed(figure, 2)),
   );
 }
 
