@@ -131,3 +131,18 @@ def test_what_was_typed_over_is_not_computed(page):
     page.wait_for_function("() => regard.app.a.value.request.text === 'so tu'")
     page.wait_for_function("() => !regard.app.busy.value")
     assert shown_trace(page)["target"]["text"] == copied("so tu")
+
+
+def test_a_change_in_the_very_next_frame_is_not_taken_back(page):
+    """The address is written a frame after the request; it must not be read as somebody's wish."""
+    open_page(page)
+    page.evaluate("""async () => {
+      for (const text of ["ba", "ba lu", "ba lu mi", "so tu"]) {
+        regard.app.request.value = { ...regard.app.request.value, text };
+        await new Promise(requestAnimationFrame);
+      }
+    }""")
+    page.wait_for_function("() => !regard.app.busy.value && location.hash.includes('text=')")
+    page.wait_for_timeout(200)
+    assert page.evaluate("[regard.app.request.value.text, regard.app.at.text.value]") == ["so tu", "so tu"]
+    assert shown_trace(page)["request"]["text"] == "so tu"

@@ -120,16 +120,19 @@ function forget(app, key) {
  */
 function addressed(app) {
   const { at, request } = app;
-  const beginning = () => (Array.isArray(request.peek().prefix) ? request.peek().prefix : []);
+  const beginning = () => /** @type {number[]} */ (Array.isArray(request.peek().prefix) ? request.peek().prefix : []);
+  const key = (/** @type {string} */ text, /** @type {number[]} */ prefix) => JSON.stringify([text, prefix]);
+  /** What the request wrote: it may be another by the time that the address is read, and must not be put back. */
+  let wrote = "";
   effect(() => {
     const { text } = request.value;
+    wrote = key(text, beginning());
     at.text.value = text;
-    if (String(at.prefix.peek()) !== String(beginning())) at.prefix.value = /** @type {number[]} */ (beginning());
+    if (String(at.prefix.peek()) !== String(beginning())) at.prefix.value = beginning();
   });
   effect(() => {
     const [text, prefix] = [at.text.value, at.prefix.value];
-    const same = text === request.peek().text && String(prefix) === String(beginning());
-    if (text && !same) request.value = { ...request.peek(), text, prefix, target: null };
+    if (text && key(text, prefix) !== wrote) request.value = { ...request.peek(), text, prefix, target: null };
   });
 }
 
