@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from regard.search.beams import Bounds
@@ -48,14 +49,16 @@ def test_each_row_has_its_own_limit():
     assert found == [[9, 8], [], [9, 8, 7, 6]]
 
 
-def test_ties_go_to_the_lowest_id():
+@pytest.mark.parametrize("vocab", [10, 1000, 70_001])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_ties_go_to_the_lowest_id(vocab, rows):
     class Tied(Countdown):
         def step(self, state, token):
-            scores = torch.zeros(len(token), 10)
-            scores[:, [4, 7]] = 1.0
+            scores = torch.zeros(len(token), vocab)
+            scores[:, [4, 7, vocab // 2, -1]] = 1.0
             return scores, state
 
-    assert search(Tied(), [0], [2]) == [[4, 4]]
+    assert search(Tied(), [0] * rows, [2] * rows) == [[4, 4]] * rows
 
 
 def test_no_rows_give_no_rows():

@@ -85,6 +85,28 @@ def test_greedy_search_keeps_to_the_same_rules(model, prefix, forbidden, no_repe
         assert found == expected
 
 
+@given(models, st.lists(st.tuples(beginnings, st.integers(2, 6)), min_size=1, max_size=4), st.integers(0, 4))
+def test_greedy_search_keeps_to_beginnings_and_lengths_where_nothing_is_forbidden(model, asked, minimum):
+    """It looks at them only at lengths where there is something to keep to."""
+    prefixes, limits = zip(*asked, strict=True)
+    bounds = Bounds.of(limits, minimum, prefixes)
+    found = greedy(model, model.start([0] * len(limits)), BOS, EOS, bounds, GREEDY)
+    config = replace(GREEDY, min_length=minimum)
+    assert found == search(model, limits, config, [Wish(prefix) for prefix in prefixes])
+
+
+@given(st.lists(st.tuples(beginnings, st.integers(0, 6)), max_size=4), st.integers(0, 4))
+def test_lengths_are_free_where_no_sentence_is_forced_to_anything_or_kept_from_ending(asked, minimum):
+    prefixes, limits = [prefix for prefix, _ in asked], [limit for _, limit in asked]
+    bounds = Bounds.of(limits, minimum, prefixes)
+
+    def nothing_to_keep_to(length):
+        return all(len(prefix) < length <= limit and length > min(minimum, limit) for prefix, limit in asked)
+
+    expected = [length for length in range(1, 9) if asked and nothing_to_keep_to(length)]
+    assert list(bounds.free()) == expected
+
+
 def fits(wish, limit):
     return len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required) <= limit
 

@@ -51,6 +51,13 @@ class Bounds:
         at = (length - 1).clamp(max=self.prefix.shape[1] - 1).expand(len(self.limit), 1)
         return self.prefix.gather(1, at)[:, 0].masked_fill(length > self.limit, eos)
 
+    def free(self) -> range:
+        """Lengths at which no sentence must have a certain token, and all may end: known before they come."""
+        if not len(self.limit):
+            return range(0)
+        first = max(self.prefix.shape[1], int(self.minimum.max()) + 1)
+        return range(first, int(self.limit.min()) + 1)
+
     def select(self, sentences: Int[Tensor, " chosen"]) -> "Bounds":
         required = None if self.required is None else self.required.select(sentences)
         return Bounds(self.limit[sentences], self.minimum[sentences], self.prefix[sentences], required)

@@ -12,7 +12,7 @@ from regard.search.bans import Bans
 from regard.search.beam import STILL_FULL
 from regard.search.beams import FREE, Bounds
 from regard.search.config import SearchConfig
-from regard.search.highest import likeliest, log_norm
+from regard.search.highest import log_norm
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.step import State, Step
 
@@ -32,8 +32,7 @@ def greedy(
     """The one hypothesis of each sentence."""
 
     def argmax(logits: Tensor, *_: object) -> Tensor:
-        none = torch.zeros(len(logits), 1, device=logits.device)
-        return likeliest(logits[:, None], none, none, 1)[2][:, 0]
+        return logits.argmax(dim=1)  # the first of equals, as torch promises
 
     return write(model, state, bos, eos, bounds, config.alpha, bans, argmax)
 
@@ -61,13 +60,17 @@ def write(
     log = torch.zeros(sentences, copies, device=device)
     if copies > 1:
         state = model.expand(state, copies)
+    free = bounds.free()
     while len(rows):
         ended = token == eos
         logits, state = model.step(state, token.flatten())
         norm, length = log_norm(logits), written.shape[2] + 1
-        forced = bounds.forced(torch.tensor(length, device=device), eos)[:, None]
-        _take_away(logits.unflatten(0, token.shape), written, forced == FREE, bounds, bans, eos)
-        token = choose(logits, rows, length).view_as(token).where(forced == FREE, forced)
+        if bans is None and length in free:
+            token = choose(logits, rows, length).view_as(token)
+        else:
+            forced = bounds.forced(torch.tensor(length, device=device), eos)[:, None]
+            _take_away(logits.unflatten(0, token.shape), written, forced == FREE, bounds, bans, eos)
+            token = choose(logits, rows, length).view_as(token).where(forced == FREE, forced)
         token = token.masked_fill(ended, eos)
         more = logits.gather(1, token.view(-1, 1))[:, 0].float() - norm
         log = log + more.view_as(log).masked_fill(ended, 0.0)
@@ -81,6 +84,7 @@ def write(
                 found[row] = _best_first(*answer, eos, alpha)
             rows, written, token, log = rows[left], written[left], token[left], log[left]
             state, bounds = model.select(state, left), bounds.select(left)
+            free = bounds.free()
             bans = None if bans is None else bans.select(left)
     return found
 
