@@ -83,12 +83,12 @@ class Int8Linear:
         self._bias = bias
 
     def __call__(self, x: Float[Tensor, "row inputs"], relu: bool = False) -> Float[Tensor, "row outputs"]:
-        largest = x.abs().amax(dim=1, keepdim=True).add_(TINY)
-        whole = torch.addcmul(self._middle, x, LARGEST / largest)
+        largest = x.abs().amax(dim=1, keepdim=True).clamp_min_(TINY)
+        whole = torch.addcmul(self._middle, x, largest.reciprocal(), value=LARGEST)
         if len(x) > 1:
-            whole = whole.to(torch.int16)  # a detour, and yet faster
-        out = torch.ops.onednn.qlinear_pointwise(
-            whole.to(torch.uint8), 1.0, ZERO, self._weight, self._scale, self._zeros, None,
+            whole = whole.short()  # a detour, and yet faster
+        out = torch.ops.onednn.qlinear_pointwise.default(
+            whole.byte(), 1.0, ZERO, self._weight, self._scale, self._zeros, None,
             1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
         out = out.mul_(largest) if self._bias is None else torch.addcmul(self._bias, out, largest)
