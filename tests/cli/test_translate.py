@@ -193,6 +193,7 @@ def test_whoever_stops_a_pipe_learns_that_it_cannot_go_on(here):
         (["--beam", "7", "--alpha", "1", "--n-best", "3"], SearchConfig(7, 1.0, 3)),
         (["--min-length", "2", "--max-length", "9"], SearchConfig(min_length=2, max_length=9)),
         (["--no-repeat-ngram", "3"], SearchConfig(no_repeat_ngram=3)),
+        (["--no-unknown"], SearchConfig(unknown=False)),
         (["--sample"], SearchConfig(sampling=Sampling())),
         (
             ["--temperature", "0.7", "--top-k", "5", "--top-p", "0.9", "--seed", "3"],

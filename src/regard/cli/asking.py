@@ -42,6 +42,7 @@ def search_of(options: argparse.Namespace) -> SearchConfig:
         options.max_length,
         sampling,
         options.no_repeat_ngram,
+        unknown=not options.no_unknown,
     )
 
 
@@ -143,6 +144,11 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--no-repeat-ngram", metavar="N", type=int, help="no run of N pieces occurs twice (default: any may)"
+    )
+    group.add_argument(
+        "--no-unknown",
+        action="store_true",
+        help="no characters that the vocabulary lacks (default: written byte by byte)",
     )
 
 
