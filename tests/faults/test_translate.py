@@ -1,4 +1,4 @@
-"""Promises about batch translation, B1, B2 and B4; those marked slow are at their full figures."""
+"""Promises about batch translation, B1 to B4; those marked slow are at their full figures."""
 
 import io
 import json
@@ -292,6 +292,36 @@ def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call
     assert done or call < 18
     finish()
     assert job.output.read_bytes() == source.read_bytes()
+
+
+# --- B3: same sentence, same answer (the default mode is in test_same_answer.py)
+
+
+def scored(folder, model, lines, *arguments):
+    """The answer to each line, score and all, to the last bit."""
+    (folder / "in").write_text("".join(f"{line}\n" for line in lines))
+    options = ["--input", folder / "in", "--output", folder / "out", "--json", "--deterministic"]
+    search = ["--engine", "torch", "--threads", "1", "--n-best", "2", "--max-length", "6"]
+    command = [sys.executable, "-c", COMMAND, "translate", model, *options, *search, *arguments]
+    subprocess.run(list(map(str, command)), check=True)
+    answers = [json.loads(line) for line in (folder / "out").read_text("utf-8").splitlines()]
+    return [{**answer, "line": 0} for answer in answers]
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_b3_order_neighbours_and_workers_change_no_bit_of_a_deterministic_answer(tmp_path, model, count):
+    lines = write_lines(tmp_path / "lines", count).read_text().splitlines()
+    order = Random(3).sample(range(count), count)
+    foreign = [f"a bird sings {i}" for i in range(count)]
+    one = scored(tmp_path, model, lines, "--workers", "1")
+    assert len({answer["score"] for answer in one}) > count / 2
+    assert scored(tmp_path, model, lines, "--workers", "2") == one
+    shuffled = scored(tmp_path, model, [lines[i] for i in order], "--workers", "1")
+    assert [
+        answer for _, answer in sorted(zip(order, shuffled, strict=True), key=lambda each: each[0])
+    ] == one
+    both = [line for pair in zip(lines, foreign, strict=True) for line in pair]
+    assert scored(tmp_path, model, both, "--workers", "1")[::2] == one
 
 
 # --- B4: one long line does not exhaust memory
