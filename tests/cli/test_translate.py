@@ -308,6 +308,16 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch)
     )
 
 
+def test_progress_inside_the_first_window_says_what_is_known(monkeypatch):
+    said, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with progress.Watch(1000, shown=True) as watch:
+        now[0] = 20.0
+        watch.lines(30)
+    assert said.getvalue() == "  30 lines, 1.5 sentences/s\n"
+
+
 def test_help_has_groups_and_needs_no_torch():
     code = (
         "import sys; from regard.cli.main import main\n"

@@ -68,11 +68,12 @@ class Watch:
         self._bar.update(self._task, completed=self._position, speed=speed)
         if self._plain and now - self._said > (FIRST if self._said == self._began else EVERY):
             self._said = now
-            self._console.print(f"  {self._sure:,} lines, {speed}{self._left(now)}", highlight=False)
+            self._console.print(f"  {self._lines:,} lines, {speed}{self._left(now)}", highlight=False)
 
     def _speed(self, seconds: float) -> str:
         seconds = max(seconds, 1e-9)
-        return f"{self._lines / seconds:,.1f} sentences/s, {self._tokens / seconds:,.0f} tokens/s"
+        tokens = f", {self._tokens / seconds:,.0f} tokens/s" if self._tokens else ""  # counted by window
+        return f"{self._lines / seconds:,.1f} sentences/s{tokens}"
 
     def _left(self, now: float) -> str:
         done = self._position - self._before
