@@ -365,10 +365,10 @@ def test_b4_huge_lines_take_no_memory(tmp_path, model, long, rc):
     check_memory(tmp_path, model, long, (1, 100), rc)
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(tmp_path, model):
+@pytest.mark.parametrize("most", [30_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_memory_does_not_grow_with_the_file(tmp_path, model, most):
     sizes = []
-    for count in (10_000, 100_000):
+    for count in (10_000, most):
         lines = write_lines(tmp_path / f"{count}", count).read_bytes().splitlines()
         sizes.append(most_memory(tmp_path, model, f"{count}", lines)[1])
     assert sizes[1] < 1.05 * sizes[0], sizes

@@ -29,6 +29,8 @@ WORKER = 2**29
 """Bytes of memory that a process takes besides the model."""
 WEIGHTS = 4
 """How many times the size of the model's file a process takes for it."""
+SHAPES_KEPT = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+"""Of products, for which torch on a CPU keeps code: some for each step, not a thousand from a large file."""
 
 DESCRIPTION = """\
 Translate each line of the input: as many lines come out as went in, in the same order, whatever is in
@@ -67,6 +69,8 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_translate(options: argparse.Namespace) -> None:
+    for name, most in SHAPES_KEPT.items():
+        os.environ.setdefault(name, most)  # read when torch is loaded, here and by workers
     for path in (options.output, options.report):
         if path is not None:
             refuse_unwritable(path)
