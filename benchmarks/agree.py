@@ -18,6 +18,7 @@ from regard.data.ids import flatten
 from regard.engine.ctranslate import CTranslateEngine
 from regard.engine.eager import EagerEngine
 from regard.engine.engine import Engine
+from regard.engine.lean import Lean
 from regard.metrics.bleu import bleu
 from regard.search.config import SearchConfig
 from regard.tasks.folder import Folder, load_model, read_folder
@@ -30,9 +31,14 @@ def eager(folder: Folder) -> Engine:
     return EagerEngine(load_model(folder.path).transformer)
 
 
+def lean(folder: Folder) -> Engine:
+    return EagerEngine(Lean(load_model(folder.path).transformer, "int8"))
+
+
 REFERENCE = "torch-fp32"
 ENGINES: dict[str, Callable[[Folder], Engine]] = {
     REFERENCE: eager,
+    "torch-int8": lean,
     "ctranslate2-fp32": lambda folder: CTranslateEngine(folder.path, folder.config, "fp32"),
     "ctranslate2-int8": lambda folder: CTranslateEngine(folder.path, folder.config, "int8"),
 }
