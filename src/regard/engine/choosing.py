@@ -8,13 +8,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.search import kernels
 from regard.search.beams import Beams, BeamSearch, Bounds, hypotheses
 from regard.search.config import SearchConfig
 from regard.search.greedy import hypothesis
 from regard.search.highest import CHUNK, norms
 from regard.search.hypothesis import Hypothesis
 from regard.text.tokenizer import BOS, EOS
+
+try:  # comes with torch wherever there is a GPU to compute on
+    from regard.search import kernels
+except ImportError:
+    kernels = None
 
 
 class Choosing(Protocol):
@@ -41,7 +45,8 @@ class Choosing(Protocol):
 
 
 def choosing(sentences: int, width: int, config: SearchConfig, device: torch.device) -> Choosing:
-    return (Greedily if config.beam == 1 else ByBeam)(sentences, width, config, device)
+    """A GPU without triton has no kernel of ours, and takes a beam of one."""
+    return (Greedily if config.beam == 1 and kernels else ByBeam)(sentences, width, config, device)
 
 
 class ByBeam:
@@ -99,6 +104,7 @@ class Greedily:
         self._open.fill_(True)
 
     def choose(self, logits: Float[Tensor, "row vocab"], at: Int[Tensor, ""]) -> None:
+        assert kernels is not None
         kernels.choose(
             logits, self.last, self._written, self._log, self._open, self._limit, self._minimum, at,
             EOS, CHUNK,
