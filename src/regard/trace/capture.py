@@ -13,6 +13,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.model.attention import Memory, MultiHeadAttention
+from regard.model.decoder import Decoder
+from regard.model.encoder import Encoder
 from regard.model.layers import DecoderLayer, EncoderLayer, Residual
 from regard.model.transformer import Transformer, positions
 from regard.model.visible import CAUSAL, Visible, padded
@@ -60,7 +62,7 @@ class Captured:
     """Row t predicts target token t."""
 
     def attended(self, kind: Kind) -> list[Attended]:
-        """Of each layer."""
+        """Of each layer; empty for a kind that the model does not have."""
         passed = self.encoder if kind == "encoder" else self.decoder
         ending = ".cross" if kind == "cross" else ".self"
         return [each.attended for each in passed if each.attended and each.name.endswith(ending)]
@@ -85,25 +87,41 @@ def capture(
 ) -> Captured:
     """The model reads the source and the target so far, all positions in one pass."""
     visible = padded(keep)
-    x = source_embedded = model.source_embedding(source, positions(source))
-    encoder: list[Passed] = []
-    for number, layer in enumerate(model.encoder.layers, start=1):
-        x = _encoder_layer(cast(EncoderLayer, layer), number, x, visible, encoder)
-    encoded = model.encoder.norm(x)
-    x = target_embedded = model.target_embedding(target_in, positions(target_in))
-    decoder: list[Passed] = []
-    for number, (layer, past) in enumerate(
-        zip(model.decoder.layers, model.decoder.start(encoded), strict=True), start=1
-    ):
-        x = _decoder_layer(cast(DecoderLayer, layer), number, x, past.source, visible, decoder)
+    source_embedded = model.source_embedding(source, positions(source))
+    encoder, encoded = through_encoder(model.encoder, source_embedded, visible)
+    target_embedded = model.target_embedding(target_in, positions(target_in))
+    decoder, decoded = through_decoder(model.decoder, target_embedded, encoded, CAUSAL, visible)
     return Captured(
-        source_embedded[0],
-        target_embedded[0],
-        tuple(encoder),
-        tuple(decoder),
-        encoded[0],
-        model.output(model.decoder.norm(x))[0],
+        source_embedded[0], target_embedded[0], encoder, decoder, encoded[0], model.output(decoded)[0]
     )
+
+
+@torch.inference_mode()
+def through_encoder(
+    encoder: Encoder, x: Float[Tensor, "1 source d_model"], visible: Visible
+) -> tuple[tuple[Passed, ...], Float[Tensor, "1 source d_model"]]:
+    """Every sublayer, and what leaves the stack."""
+    passed: list[Passed] = []
+    for number, layer in enumerate(encoder.layers, start=1):
+        x = _encoder_layer(cast(EncoderLayer, layer), number, x, visible, passed)
+    return tuple(passed), encoder.norm(x)
+
+
+@torch.inference_mode()
+def through_decoder(
+    decoder: Decoder,
+    x: Float[Tensor, "1 target d_model"],
+    encoded: Float[Tensor, "1 source d_model"],
+    target_visible: Visible,
+    source_visible: Visible,
+) -> tuple[tuple[Passed, ...], Float[Tensor, "1 target d_model"]]:
+    """The same of a decoder that sees the encoder's output."""
+    passed: list[Passed] = []
+    for number, (layer, past) in enumerate(zip(decoder.layers, decoder.start(encoded), strict=True), start=1):
+        x = _decoder_layer(
+            cast(DecoderLayer, layer), number, x, past.source, target_visible, source_visible, passed
+        )
+    return tuple(passed), decoder.norm(x)
 
 
 def _encoder_layer(
@@ -115,11 +133,17 @@ def _encoder_layer(
 
 
 def _decoder_layer(
-    layer: DecoderLayer, number: int, x: Tensor, memory: Memory, visible: Visible, passed: list[Passed]
+    layer: DecoderLayer,
+    number: int,
+    x: Tensor,
+    memory: Memory,
+    target_visible: Visible,
+    source_visible: Visible,
+    passed: list[Passed],
 ) -> Tensor:
-    look_back = _looking(layer.self_attention, None, CAUSAL)
+    look_back = _looking(layer.self_attention, None, target_visible)
     x = _through(f"{number}.self", layer.around_self_attention, x, look_back, passed)
-    look_at_source = _looking(layer.cross_attention, memory, visible)
+    look_at_source = _looking(layer.cross_attention, memory, source_visible)
     x = _through(f"{number}.cross", layer.around_cross_attention, x, look_at_source, passed)
     return _through(f"{number}.ffn", layer.around_feed_forward, x, _plain(layer.feed_forward), passed)
 

@@ -12,20 +12,29 @@ NO_COLUMN_OVER = 0.3
 """A head that aligns looks at many places; one that always looks at the same does not."""
 
 
-def facts(kind: Kind, weights: Float[np.ndarray, "query key"], hidden: int = 0) -> HeadFacts:
+def facts(
+    kind: Kind, weights: Float[np.ndarray, "query key"], hidden: int = 0, causal: bool = True
+) -> HeadFacts:
     """Of one head over one sentence, so many of whose source tokens are hidden.
 
-    Rows that may see one key only have no choice, and are not asked.
+    `causal` is whether a decoder sees earlier places only. Rows that may see one key only have no choice,
+    and are not asked.
     """
     queries, keys = weights.shape
-    seen = np.minimum(np.arange(queries) + 1, keys) if kind == "decoder" else np.full(queries, keys - hidden)
+    seen = np.full(queries, keys if kind == "decoder" else keys - hidden)
+    if kind == "decoder" and causal:
+        seen = np.minimum(np.arange(queries) + 1, keys)
     asked = weights[seen > 1].astype(np.float64)
     if not len(asked):
         return HeadFacts(0.0, 1.0, None)
     logs = np.log(np.where(asked > 0, asked, 1.0))
     entropy = -(asked * logs).sum(axis=1) / np.log(seen[seen > 1])
     peak = float(asked.max(axis=1).mean())
-    return HeadFacts(float(np.clip(entropy.mean(), 0.0, 1.0)), min(peak, 1.0), _label(kind, weights, peak))
+    return HeadFacts(
+        float(np.clip(entropy.mean(), 0.0, 1.0)),
+        min(peak, 1.0),
+        _label(kind if causal or kind == "cross" else "encoder", weights, peak),
+    )
 
 
 def _label(kind: Kind, weights: Float[np.ndarray, "query key"], peak: float) -> Label | None:

@@ -182,6 +182,10 @@ class ModelFacts:
     parameters: int
     attention_scale: float | None = None
     """What dot products are multiplied by, where it is not 1 / sqrt(d_k)."""
+    task: str = "translation"
+    """What the model is for: translation, classification or forecasting."""
+    causal: bool = True
+    """Whether the decoder sees earlier places only."""
 
 
 @dataclass(frozen=True)

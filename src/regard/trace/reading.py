@@ -11,7 +11,7 @@ from regard.model.transformer import Transformer
 from regard.search.highest import highest
 from regard.trace.capture import Captured, Passed
 from regard.trace.heads import facts
-from regard.trace.interventions import KINDS
+from regard.trace.interventions import KINDS, Kind
 from regard.trace.parts import Candidate, Guess, HeadFacts, Step
 from regard.trace.tokens import Names
 from regard.trace.trace import Projections, Residual
@@ -56,28 +56,32 @@ def lens(
 
 def attention(captured: Captured) -> dict[str, Float[np.ndarray, "layers heads query key"]]:
     """The weights of all heads, by kind."""
-    return {kind: _stacked([each.weights for each in captured.attended(kind)]) for kind in KINDS}
+    return {kind: _stacked([each.weights for each in captured.attended(kind)]) for kind in _kinds(captured)}
 
 
 def value_norms(captured: Captured) -> dict[str, Float[np.ndarray, "layers heads key"]]:
-    return {kind: _stacked([each.value_norm for each in captured.attended(kind)]) for kind in KINDS}
+    return {
+        kind: _stacked([each.value_norm for each in captured.attended(kind)]) for kind in _kinds(captured)
+    }
 
 
 def residual(captured: Captured) -> dict[str, Residual]:
     """How long the vectors are in each stack, point by point."""
-    return {
-        "encoder": _norms(captured.source_embedded, captured.encoder),
-        "decoder": _norms(captured.target_embedded, captured.decoder),
+    stacks = {
+        "encoder": (captured.source_embedded, captured.encoder),
+        "decoder": (captured.target_embedded, captured.decoder),
     }
+    return {name: _norms(*each) for name, each in stacks.items() if each[1]}
 
 
 def head_facts(
-    attention: dict[str, Float[np.ndarray, "layers heads query key"]], hidden: int
+    attention: dict[str, Float[np.ndarray, "layers heads query key"]], hidden: int, causal: bool = True
 ) -> dict[str, tuple[tuple[HeadFacts, ...], ...]]:
     """Of every head, by kind and layer; so many source tokens are hidden."""
     return {
-        kind: tuple(tuple(facts(kind, head, hidden) for head in layer) for layer in attention[kind])
+        kind: tuple(tuple(facts(kind, head, hidden, causal) for head in layer) for layer in layers)
         for kind in KINDS
+        if (layers := attention.get(kind)) is not None
     }
 
 
@@ -90,8 +94,12 @@ def projections(captured: Captured) -> dict[str, Projections]:
             _stacked([each.key for each in every]),
             _stacked([each.value for each in every]),
         )
-        for kind in KINDS
+        for kind in _kinds(captured)
     }
+
+
+def _kinds(captured: Captured) -> list[Kind]:
+    return [kind for kind in KINDS if captured.attended(kind)]
 
 
 def _candidates(ids: Sequence[int], values: Sequence[float], names: Names) -> tuple[Candidate, ...]:

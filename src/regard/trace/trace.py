@@ -12,7 +12,7 @@ from jaxtyping import Float
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
 from regard.text.printable import printable
-from regard.trace.interventions import KINDS, Kind
+from regard.trace.interventions import Kind
 from regard.trace.pack import Dtype, pack, unpack
 from regard.trace.parts import (
     Beam,
@@ -69,7 +69,7 @@ class Projections:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One translation and all that produced it.
+    """One translation and all that produced it; or one text that was classified, or one series foretold.
 
     S source tokens and T target tokens, both with their end mark. Row 0 of decoder and cross
     attention reads <s> and predicts target token 0.
@@ -83,11 +83,11 @@ class Trace:
     source: Side
     target: Target
     attention: Mapping[str, Float[np.ndarray, "layers heads query key"]]
-    """Of the kinds encoder, decoder and cross; rows sum to 1, what is masked is exactly 0."""
+    """Of the kinds encoder, decoder and cross, those there are; rows sum to 1, what is masked is exactly 0."""
     value_norm: Mapping[str, Float[np.ndarray, "layers heads key"]]
     """Norm of what each key would add if all weight lay on it."""
     residual: Mapping[str, Residual]
-    """Of the stacks encoder and decoder."""
+    """Of the stacks encoder and decoder, as far as there are both."""
     steps: tuple[Step, ...]
     """One for each target token."""
     lens: tuple[tuple[Guess, ...], ...]
@@ -214,12 +214,12 @@ def _trace(said: Mapping[str, Any]) -> Trace:
         request=Request.from_json(said["request"]),
         source=Side(said["source"]["text"], _all(Token, said["source"]["tokens"])),
         target=_known(Target, {**said["target"], "tokens": _all(Token, said["target"]["tokens"])}),
-        attention={kind: unpack(said["attention"][kind]) for kind in KINDS},
-        value_norm={kind: unpack(said["value_norm"][kind]) for kind in KINDS},
-        residual={stack: _read_residual(said["residual"][stack]) for stack in ("encoder", "decoder")},
+        attention={kind: unpack(packed) for kind, packed in said["attention"].items()},
+        value_norm={kind: unpack(packed) for kind, packed in said["value_norm"].items()},
+        residual={stack: _read_residual(each) for stack, each in said["residual"].items()},
         steps=tuple(_known(Step, {**step, "top": _all(Candidate, step["top"])}) for step in said["steps"]),
         lens=tuple(_all(Guess, layer) for layer in said["lens"]),
-        heads={kind: tuple(_all(HeadFacts, layer) for layer in said["heads"][kind]) for kind in KINDS},
+        heads={kind: tuple(_all(HeadFacts, layer) for layer in each) for kind, each in said["heads"].items()},
         beam=None if beam is None else _read_beam(beam),
         timing=_known(Timing, said["timing"]),
         pieces={int(id): piece for id, piece in said["pieces"].items()},
