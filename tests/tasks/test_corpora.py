@@ -11,7 +11,9 @@ from regard.checkpoint import sha256
 from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError
 from regard.tasks import corpora as corpora_module
-from regard.tasks.corpora import prepare, write_report
+from regard.tasks import prepared as prepared_module
+from regard.tasks.corpora import prepare
+from regard.tasks.prepared import write_report
 from regard.text.tokenizer import SMALLEST
 from regard.train.lines import Lines
 
@@ -57,9 +59,9 @@ def test_the_second_time_nothing_is_made_again(files, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    for made in ("learn_tokenizer", "write_pairs"):
-        monkeypatch.setattr(corpora_module, made, refuse)
-    monkeypatch.setattr("regard.tasks.checking.examine", refuse)
+    for made in ("prepared.learn_tokenizer", "corpora.write_pairs"):
+        monkeypatch.setattr(f"regard.tasks.{made}", refuse)
+    monkeypatch.setattr("regard.text.doctor.examine", refuse)
     again = ready(files)
     assert (texts(again), again.valid_texts, again.report) == (texts(first), first.valid_texts, first.report)
     assert isinstance(again.train.source.flat.base, np.memmap)
@@ -247,7 +249,7 @@ def test_a_corpus_of_nothing_but_long_pairs_is_refused(files):
 
 def test_too_few_different_sentences_are_refused(tmp_path):
     data = DataConfig((write(tmp_path / "a", "xxxx"),), (write(tmp_path / "b", "yyyy"),))
-    with pytest.raises(DataError, match="too few different sentences to hold some out"):
+    with pytest.raises(DataError, match="too few different pairs to hold some out"):
         ready(data)
 
 
@@ -258,15 +260,15 @@ def test_pieces_are_learnt_from_the_training_part_alone(files, tmp_path):
 
 
 def test_pieces_of_a_large_corpus_are_learnt_from_a_part_and_said(files, monkeypatch):
-    monkeypatch.setattr(corpora_module, "SAMPLE", 10)
+    monkeypatch.setattr(prepared_module, "SAMPLE", 10)
     seen = []
 
     def learn(sample, *how):
         seen.extend(sample)
         return real(sample, *how)
 
-    real = corpora_module.learn_tokenizer
-    monkeypatch.setattr(corpora_module, "learn_tokenizer", learn)
+    real = prepared_module.learn_tokenizer
+    monkeypatch.setattr(prepared_module, "learn_tokenizer", learn)
     corpora = ready(files)
     assert "        the pieces are learnt from 10 of them, evenly spaced" in list(corpora.plan())
     places = [texts(corpora).index(text) for text in seen[::2]]

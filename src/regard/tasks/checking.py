@@ -1,12 +1,12 @@
-"""The doctor before every training: which pairs of the corpora are learned from, and why not the others."""
+"""The doctor before every training: which lines of the corpora are learned from, and why not the others."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt8
@@ -18,15 +18,43 @@ from regard.data.long import Numbered
 from regard.errors import DataError
 from regard.tasks.bar import Bar
 from regard.text.corpus import clean
-from regard.text.doctor import DEFAULT, examine
 from regard.text.findings import Report
 from regard.text.hashes import SLAB, HashFile, slabs
-from regard.text.pairs import PairFiles
 from regard.text.rows import Row
 from regard.text.unpack import Seen
 
 Text = tuple[str, str]
 SHARING = "sharing a sentence with the held-out part"
+
+
+@runtime_checkable
+class Files(Protocol):
+    """Where two texts that belong together lie: a sentence and its translation, or a text and its label."""
+
+    @property
+    def files(self) -> tuple[Path, ...]: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def rows(self, seen: Seen | None = None) -> Iterator[Row]: ...
+
+
+AnyFiles = TypeVar("AnyFiles", bound=Files)
+
+
+@dataclass(frozen=True)
+class Doctor(Generic[AnyFiles]):
+    """Who examines one kind of corpus."""
+
+    settings: Any
+    """What counts as odd."""
+    examine: Callable[[AnyFiles, AnyFiles | None, Seen, HashFile], Report]
+    """A corpus, against another that it must share nothing with; fills in the hashes of its lines."""
+    unit: str
+    """What a line holds."""
+    valid_flag: str
+    """How to give what is validated on."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +67,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the doctor said of each corpus, and the pairs that may be learned from."""
+    """What the doctor said of each corpus, and the lines that may be learned from."""
 
     key: str
     """The same for the same text, checked in the same way."""
-    corpora: tuple[PairFiles, ...]
+    corpora: tuple[Files, ...]
     files: Mapping[Path, FileFacts]
     keep: UInt8[np.ndarray, " lines"]
     """1 for each line, through all corpora, that is learned from; mapped, not read."""
@@ -53,7 +81,7 @@ class Checked:
     held_out: tuple[Text, ...]
 
     def texts(self, corpus: int, seen: Seen | None = None) -> Iterator[Numbered]:
-        """The pairs of one corpus that are learned from, as training sees them, and their lines."""
+        """The rows of one corpus that are learned from, as training sees them, and their lines."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
         rows = zip(self.corpora[corpus].rows(seen), _each(keep), strict=False)
@@ -62,7 +90,7 @@ class Checked:
                 yield line, _as_text(row)
 
     def refuse_bad(self) -> None:
-        """What `strict` asks for: the first pair that would be left out ends it."""
+        """What `strict` asks for: the first line that would be left out ends it."""
         for report in self.reports:
             bad = [finding for finding in report["findings"] if finding["severity"] == "bad"]
             if bad:
@@ -75,26 +103,27 @@ class Checked:
 
 
 def check(
-    corpora: Sequence[PairFiles],
-    valid: PairFiles | None,
+    corpora: Sequence[AnyFiles],
+    valid: AnyFiles | None,
     files: Mapping[Path, FileFacts],
     part: Part,
+    doctor: Doctor[AnyFiles],
     cache: Cache,
     console: Console,
 ) -> Checked:
     """Examines the corpora, unless the same files have been examined before.
 
-    Pairs that share a sentence with `valid` are left out; if it is None, a part is held out.
+    Lines that share a text with `valid` are left out; if it is None, a part is held out.
     """
     made_from = {
         "format": 1,
         "files": [_as_read(corpus, files) for corpus in corpora],
         "valid": _as_read(valid, files) if valid else asdict(part),
-        "doctor": asdict(DEFAULT),
+        "doctor": asdict(doctor.settings),
     }
 
     def fill(place: Path) -> dict[str, Any]:
-        facts = _examine(place, corpora, valid, part, cache.scratch(), console)
+        facts = _examine(place, corpora, valid, part, doctor, cache.scratch(), console)
         cache.confirm(files)
         return facts
 
@@ -111,18 +140,21 @@ def check(
 
 def _examine(
     place: Path,
-    corpora: Sequence[PairFiles],
-    valid: PairFiles | None,
+    corpora: Sequence[AnyFiles],
+    valid: AnyFiles | None,
     part: Part,
+    doctor: Doctor[AnyFiles],
     scratch: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Fills a folder with the reports, a mark for each pair that is kept, and the held-out pairs."""
+    """Fills a folder with the reports, a mark for each line that is kept, and what is held out."""
     with ExitStack() as files:
         hashes = [files.enter_context(HashFile(scratch)) for _ in corpora]
-        with Bar("checking the pairs", [file for each in corpora for file in each.files], console) as seen:
+        with Bar(
+            f"checking the {doctor.unit}", [file for each in corpora for file in each.files], console
+        ) as seen:
             reports = [
-                examine(corpus, against=valid, seen=seen, hashes=each)
+                doctor.examine(corpus, valid, seen, each)
                 for corpus, each in zip(corpora, hashes, strict=True)
             ]
         for report in reports:
@@ -139,7 +171,7 @@ def _examine(
         left_out[SHARING] = good - kept - len(chosen)
     if not kept:
         raise DataError(
-            f"{corpora[0].name}: too few different sentences to hold some out; give --valid-source"
+            f"{corpora[0].name}: too few different {doctor.unit} to hold some out; give {doctor.valid_flag}"
         )
     (place / "reports.json").write_text(json.dumps([report.as_document() for report in reports]), "utf-8")
     (place / "held.json").write_text(json.dumps(chosen), "utf-8")
@@ -149,7 +181,7 @@ def _examine(
 def _write_keep(
     path: Path, reports: Sequence[Report], hashes: Sequence[HashFile], held: HeldOut | None
 ) -> int:
-    """A byte for each line of all corpora: 1 if its pair is learned from. Returns how many are."""
+    """A byte for each line of all corpora: 1 if it is learned from. Returns how many are."""
     kept, first = 0, 0
     keep = np.memmap(path, np.uint8, "w+", shape=(sum(report.pairs for report in reports),))
     keep[:] = 1
@@ -167,8 +199,8 @@ def _write_keep(
     return kept
 
 
-def _texts_at(corpora: Sequence[PairFiles], chosen: Sequence[Sequence[int]]) -> list[Text]:
-    """The pairs at those lines."""
+def _texts_at(corpora: Sequence[Files], chosen: Sequence[Sequence[int]]) -> list[Text]:
+    """What is on those lines."""
     found = []
     for corpus, indexes in zip(corpora, chosen, strict=True):
         wanted = set(indexes)
@@ -177,12 +209,12 @@ def _texts_at(corpora: Sequence[PairFiles], chosen: Sequence[Sequence[int]]) -> 
 
 
 def _as_text(row: Row) -> Text:
-    """A good pair as training sees it; what is not UTF-8 can only come from a file that is changing."""
+    """A good line as training sees it; what is not UTF-8 can only come from a file that is changing."""
     source, target = ((side or b"").decode("utf-8", "replace") for side in row)
     return clean(source), clean(target)
 
 
-def _as_read(corpus: PairFiles, files: Mapping[Path, FileFacts]) -> list[list[str]]:
+def _as_read(corpus: Files, files: Mapping[Path, FileFacts]) -> list[list[str]]:
     """What each file holds, and the endings that say how it is read."""
     return [[files[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
 

@@ -13,7 +13,8 @@ from rich.console import Console
 from regard.config import Settings
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
-from regard.tasks.corpora import count, open_cache, training_files
+from regard.tasks.corpora import training_files
+from regard.tasks.prepared import count, open_cache
 from regard.tasks.translation import TranslationRun
 from regard.train.device import choose_device
 from regard.train.loop import TrainConfig
@@ -96,7 +97,7 @@ class Plan:
 def plan(asked: TranslationRun, steps: int | None, console: Console) -> Plan:
     """For the training files as they are; `steps` are as many as somebody asked for."""
     files = training_files(asked.data)
-    facts = count(files, open_cache(asked.data, console), console)
+    facts = count(files, open_cache(asked.data.cache, console), console)
     pairs = sum(facts[corpus.files[0]].lines for corpus in files)
     text = sum(facts[corpus.files[-1]].bytes // (1 if len(corpus.files) > 1 else 2) for corpus in files)
     gpu = choose_device(asked.compute.device).type == "cuda"

@@ -27,11 +27,12 @@ from regard.model.attention import KERNEL_WIDTHS
 from regard.model.config import SMALL, ModelConfig
 from regard.model.transformer import Transformer
 from regard.tasks.card import Draw, Words
-from regard.tasks.corpora import Corpora, fingerprints, prepare, write_report
+from regard.tasks.corpora import fingerprints, prepare
 from regard.tasks.course import Course, with_device
 from regard.tasks.folder import TASK, TOKENIZER, fill_model
 from regard.tasks.footprint import step_need
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
+from regard.tasks.prepared import Corpora, write_report
 from regard.tasks.sealed import CONFIG
 from regard.tasks.start import Start, StartConfig, start_from
 from regard.tasks.training import train_run
