@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from regard.search.config import Sampling, SearchConfig
     from regard.tasks.answer import Translation
     from regard.tasks.asked import Asked
+    from regard.tasks.labeller import Classified, Classifier
     from regard.tasks.translator import Translator
     from regard.text.glossary import Glossary
     from regard.trace.trace import Trace
@@ -21,6 +22,8 @@ __all__ = [
     "SMALL",
     "TINY",
     "Asked",
+    "Classified",
+    "Classifier",
     "Glossary",
     "ModelConfig",
     "RegardError",
@@ -38,6 +41,8 @@ _HOMES = {
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
     "Asked": "regard.tasks.asked",
+    "Classified": "regard.tasks.labeller",
+    "Classifier": "regard.tasks.labeller",
     "Glossary": "regard.text.glossary",
     "ModelConfig": "regard.model.config",
     "RegardError": "regard.errors",

@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.config import Settings
+    from regard.tasks.classification import ClassificationRun
     from regard.tasks.course import TaskRun
     from regard.tasks.translation import TranslationRun
 
-TASKS = ("translation",)
+TASKS = ("translation", "classification")
 PRESETS = ("tiny", "small", "base", "big")
 FLAGS = {
     "translation": {
         "data": ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict"),
         "start": ("model", "extend_vocabulary"),
+    },
+    "classification": {
+        "data": ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "strict"),
     },
 }
 """Settings that have a flag of their own, by task and section."""
@@ -50,6 +54,17 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-target", metavar="FILE")
     parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
+    parser.add_argument(
+        "--labelled",
+        metavar="FILE",
+        action="append",
+        help="to classify: label<TAB>text on each line (.tsv), or .jsonl; may be repeated",
+    )
+    parser.add_argument("--texts", metavar="FILE", action="append", help="the same in two files: texts,")
+    parser.add_argument("--labels", metavar="FILE", action="append", help="and their labels, line by line")
+    parser.add_argument("--valid-labelled", metavar="FILE", help="validate on these (default: held out)")
+    parser.add_argument("--valid-texts", metavar="FILE", help="the same in two files")
+    parser.add_argument("--valid-labels", metavar="FILE")
     parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad lines")
     parser.add_argument(
         "--preset", choices=PRESETS, help="size of the model, and no plan (default: what suits the corpus)"
@@ -88,6 +103,8 @@ def settings(options: argparse.Namespace, console: "Console", out: Path | None =
     match task:
         case "translation":
             return _translation(options, asked, console, out)
+        case "classification":
+            return _classification(options, asked, console, out)
         case _:
             raise ConfigError(f"task = {task} cannot work; it must be {' or '.join(TASKS)}")
 
@@ -141,6 +158,26 @@ def _translation(
 
         return _planned(TranslationRun(), asked, planned, chosen, console, out)
     return apply(_preset(options), asked)
+
+
+def _classification(
+    options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
+) -> "ClassificationRun":
+    from regard.config import apply
+    from regard.tasks.classification import ClassificationRun
+    from regard.tasks.classification_plan import chosen, plan
+
+    for name in ("preset", "recipe"):
+        if (said := getattr(options, name)) is not None:
+            raise ConfigError(f"--{name} {said} is for translation, and the task is classification")
+    if "d_model" in asked.get("model", {}):
+        return apply(ClassificationRun(), asked)
+
+    def planned(run: ClassificationRun) -> Planned[ClassificationRun]:
+        steps = run.train.steps if "steps" in asked.get("train", {}) else None
+        return plan(run, steps, console)
+
+    return _planned(ClassificationRun(), asked, planned, chosen, console, out)
 
 
 def _planned(

@@ -99,11 +99,14 @@ def _conform(run: "TaskRun") -> None:
 
 def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
     from regard.explorer.page import small
+    from regard.tasks.classification import ClassificationRun, train_classification
     from regard.tasks.translation import TranslationRun, train_translation
 
     match run:
         case TranslationRun():
             return train_translation(run, out, console, draw=small)
+        case ClassificationRun():
+            return train_classification(run, out, console, draw=small)
         case _:
             raise TypeError(f"there is no way to train for {run.task}")
 

@@ -51,11 +51,7 @@ class DataConfig:
         dropout = self.bpe_dropout
         require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "cache"):
-            value = getattr(self, name)
-            for path in value if isinstance(value, tuple) else (value,):
-                require(
-                    path is None or _is_path(path), f"data.{name}", repr(path), "it must be a file's path"
-                )
+            refuse_no_path(f"data.{name}", getattr(self, name))
         self._check_validation()
         self._check_weights()
         if len(self.source) != len(self.target):
@@ -79,6 +75,12 @@ class DataConfig:
                 f"data.weights has {len(self.weights)} for {corpora} corpora; "
                 "give one each: first for the sources, then for the pairs"
             )
+
+
+def refuse_no_path(name: str, value: tuple[str, ...] | str | None) -> None:
+    """What cannot be a file's path is not taken for one."""
+    for path in value if isinstance(value, tuple) else (value,):
+        require(path is None or _is_path(path), name, repr(path), "it must be a file's path")
 
 
 def _files(paths: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """A class token in front of a text, the paper's encoder over both, and a label read from the class token."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -24,6 +25,12 @@ class ClassifierConfig(CoreConfig):
     encoder_layers: int = 2
     max_length: int = 512
     """Longest text in pieces, class token included."""
+    first_embedding: float = 0.1
+    """How large the pieces' vectors are before the first step, where 1 is what the Transformer has.
+
+    Small ones let each word's vector grow as far as the labels call for; large ones are mostly luck, which
+    rare words keep. Not in the paper.
+    """
     piece_dropout: float = 0.0
     """How often training hides a piece of the text, so that no single word decides; not in the paper."""
 
@@ -31,6 +38,8 @@ class ClassifierConfig(CoreConfig):
         super().__post_init__()
         at_least(self, 1, "vocab_size", "encoder_layers")
         at_least(self, 2, "max_length")
+        first = self.first_embedding
+        require(0 < first < math.inf, "model.first_embedding", first, "it must be a number above 0")
         hides, right = self.piece_dropout, "it must be at least 0 and less than 1"
         require(0 <= hides < 1, "model.piece_dropout", hides, right)
 
@@ -54,6 +63,8 @@ class Classifier(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, classes)
         first_weights(self, config.d_model)
+        with torch.no_grad():
+            self.embedding.tokens.weight.mul_(config.first_embedding)
 
     @property
     def device(self) -> torch.device:

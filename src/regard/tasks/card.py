@@ -20,6 +20,8 @@ Change = tuple[str, str, str]
 PATHS = (
     *("data.source", "data.target", "data.pairs", "data.valid_source", "data.valid_target"),
     *("data.valid_pairs", "data.cache", "start.model"),
+    *("data.labelled", "data.texts", "data.labels"),
+    *("data.valid_labelled", "data.valid_texts", "data.valid_labels"),
 )
 """Settings that name places on one machine."""
 CARD, CURVES = "README.md", "curves.svg"

@@ -19,6 +19,7 @@ from regard.tasks.bar import Bar
 from regard.tasks.checking import Checked, Doctor, Part, check
 from regard.tasks.prepared import (
     Corpora,
+    Pieces,
     Text,
     chosen,
     count,
@@ -69,7 +70,7 @@ def prepare(
         checked.refuse_bad()
     sampled = sample_of(checked) if tokenizer is None else 0
     if tokenizer is None:
-        tokenizer = pieces(checked, vocab_size, data.lowercase, cache, console)
+        tokenizer = pieces(checked, Pieces(vocab_size, data.lowercase), cache, console)
     elif extend is not None:
         tokenizer = more_pieces(checked, tokenizer, extend, cache, console)
     dropout = PieceDropout(data.bpe_dropout, data.bpe_variants, seed) if data.bpe_dropout else NO_DROPOUT

@@ -20,6 +20,7 @@ from regard.text.examination import differing, empty
 from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
+from regard.text.word_tokenizer import learn_words
 from regard.train.lines import Lines
 from regard.train.run import REPORT
 
@@ -102,6 +103,18 @@ def write_report(run: Path, corpora: Corpora) -> None:
     (run / REPORT).write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace")
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """What is to be learnt as pieces."""
+
+    most: int
+    lowercase: bool
+    sides: int = 2
+    """How many texts of a line they are learnt from."""
+    words: bool = False
+    """Whether whole words, and not what byte-pair encoding finds."""
+
+
 def count(corpora: Sequence[Files], cache: Cache, console: Console) -> dict[Path, FileFacts]:
     """Lines and SHA-256 of each file; files that cannot match are refused here, before any work."""
     paths = [file for corpus in corpora for file in corpus.files]
@@ -116,19 +129,18 @@ def count(corpora: Sequence[Files], cache: Cache, console: Console) -> dict[Path
     return found
 
 
-def pieces(
-    checked: Checked, vocab_size: int, lowercase: bool, cache: Cache, console: Console, sides: int = 2
-) -> Tokenizer:
-    """Joint pieces of both sides, or of the first, from what the run learns from and nothing else."""
+def pieces(checked: Checked, how: Pieces, cache: Cache, console: Console) -> Tokenizer:
+    """From what the run learns from and nothing else."""
 
     def fill(place: Path) -> dict[str, Any]:
         with console.status("learning the pieces"):
-            learn_tokenizer(_Sample(checked, sides), vocab_size, lowercase).save(place / "tokenizer.json")
+            learn = learn_words if how.words else learn_tokenizer
+            learn(_Sample(checked, how.sides), how.most, how.lowercase).save(place / "tokenizer.json")
         cache.confirm(checked.files)
         return {}
 
-    made_from = {"format": 1, "text": checked.key, "pieces": vocab_size, "lowercase": lowercase}
-    path, _ = cache.folder("pieces", made_from, fill)
+    made_from = {"format": 1, "text": checked.key, "pieces": how.most, "lowercase": how.lowercase}
+    path, _ = cache.folder("pieces", {**made_from, **({"words": True} if how.words else {})}, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 

@@ -1,4 +1,4 @@
-"""What is to be said of lines that could not be translated, or not as they are."""
+"""What is to be said of lines that could not be translated or classified, or not as they are."""
 
 import json
 from collections.abc import Sequence
@@ -39,6 +39,8 @@ class Report:
     """What is counted, and numbered from 1."""
     left: str = "empty"
     """What becomes of one that cannot be translated."""
+    verb: str = "translated"
+    """What is done with the others."""
     lines: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[int]] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class Report:
     def said(self) -> list[str]:
         """One line for each kind."""
         return [
-            f"{self._named(kind)} {_meaning(kind, self.left)}"
+            f"{self._named(kind)} {_meaning(kind, self.left, self.verb)}"
             for kind in (*UNTRANSLATED, CUT, SPLIT)
             if kind in self.counts
         ]
@@ -63,7 +65,7 @@ class Report:
         """Ends the command with an exit code of its own."""
         if bad := sum(self.counts.get(kind, 0) for kind in UNTRANSLATED):
             raise UntranslatedError(
-                f"{bad:,} of {self.lines:,} {self.what}s could not be translated and are left {self.left}"
+                f"{bad:,} of {self.lines:,} {self.what}s could not be {self.verb} and are left {self.left}"
             )
 
     def _named(self, kind: str) -> str:
@@ -72,7 +74,7 @@ class Report:
         return f"{count:,} {self.what}{'s' if count > 1 else ''} ({numbers})"
 
 
-def _meaning(kind: str, left: str) -> str:
+def _meaning(kind: str, left: str, verb: str) -> str:
     match kind:
         case "not UTF-8":
             return f"not UTF-8: left {left}; convert the file to UTF-8"
@@ -81,6 +83,6 @@ def _meaning(kind: str, left: str) -> str:
         case "impossible":
             return f"without a translation that has what is required: left {left}; ask for less"
         case "cut":
-            return "too long: only the beginning is translated"
+            return f"too long: only the beginning is {verb}"
         case _:
             return "too long: translated sentence by sentence"

@@ -83,7 +83,7 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
             "and 4000 to 37000 is usual"
         )
     room = vocab_size - SMALLEST
-    backend = _backend(models.BPE(), lowercase)
+    learner = backend(models.BPE(), spelling(lowercase))
     alphabet = _alphabet(texts, max(room // 2, 1), lowercase)
     trainer = trainers.BpeTrainer(
         vocab_size=room,
@@ -92,24 +92,24 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    backend.train_from_iterator(iter(texts), trainer)
-    return Tokenizer(_backend(_with_marks_and_bytes(backend), lowercase))
+    learner.train_from_iterator(iter(texts), trainer)
+    return Tokenizer(backend(_with_marks_and_bytes(learner), spelling(lowercase)))
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer that `save` wrote."""
     try:
-        backend = Backend.from_str(path.read_text(encoding="utf-8"))
+        found = Backend.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises nothing narrower
         raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
-    return Tokenizer(backend)
+    return Tokenizer(found)
 
 
 def _alphabet(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:
     """The most frequent characters; the library, left to choose, breaks ties differently each time."""
-    counts, spelling = Counter(" "), normalizers.Sequence(_spelling(lowercase))
+    counts, normal = Counter(" "), normalizers.Sequence(spelling(lowercase))
     for text in texts:
-        counts.update(spelling.normalize_str(text))
+        counts.update(normal.normalize_str(text))
     return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
@@ -125,15 +125,15 @@ def _with_marks_and_bytes(learnt: Backend) -> models.BPE:
     return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
 
 
-def _spelling(lowercase: bool) -> list[normalizers.Normalizer]:
+def spelling(lowercase: bool) -> list[normalizers.Normalizer]:
     """NFC comes last, because a small letter may be composed where its capital is not."""
     return [normalizers.Lowercase(), normalizers.NFC()] if lowercase else [normalizers.NFC()]
 
 
-def _backend(model: models.BPE, lowercase: bool) -> Backend:
+def backend(model: models.Model, spelt: list[normalizers.Normalizer]) -> Backend:
     """The space before a word belongs to the word, so the first word is given one too."""
-    backend = Backend(model)
-    backend.normalizer = normalizers.Sequence([*_spelling(lowercase), normalizers.Prepend(" ")])
-    backend.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
-    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-    return backend
+    made = Backend(model)
+    made.normalizer = normalizers.Sequence([*spelt, normalizers.Prepend(" ")])
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
+    made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return made

@@ -16,7 +16,13 @@ PLAIN_EVERY = 30.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
 REDRAW_EVERY = 0.1
 TITLES_EVERY = 10
-TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF"}
+CLASSIFYING = {
+    "macro_f1": "macro F1",
+    "calibration_error": "ECE",
+    "calibrated_error": "after T",
+    "temperature": "T",
+}
+TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF", **CLASSIFYING}
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_WANTED = ("pad", "lr", "ppl", "speed")
 """What a narrow terminal does without, the first to go first."""
