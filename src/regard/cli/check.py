@@ -1,6 +1,7 @@
 """`regard check`: what is wrong with a corpus, before a model learns it."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from regard.text.findings import Finding, Report
+    from regard.text.labelled import LabelledFiles
     from regard.text.pairs import PairFiles
 
 SHOWN = 6  # line numbers of a kind that fit on a terminal
+LABELS = 20  # labels that are named
 STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
 
 EPILOG = """\
@@ -23,6 +26,8 @@ what it looks for
           sides, NUL and control characters, lines far too long, sides of very different length,
           copies, pairs with a sentence of the --against files
   note    duplicates
+  For labelled texts also: a single label, labels that are none, texts with two labels, rare labels,
+  and one that outweighs the others.
 
 It exits with 1 if something is fatal, and under --strict if anything is bad. Lines are counted
 from 1 and end at a newline byte, as `sed -n 17p FILE` counts them. docs/corpora.md says more.
@@ -31,6 +36,7 @@ examples
   regard check --source train.en --target train.fr
   regard check --source train.en.gz --target train.fr.gz --json report.json
   regard check --pairs train.tsv --against-pairs test.tsv
+  regard check --labelled train.tsv --against-labelled test.tsv      label<TAB>text on each line
   regard check --source train.en --target train.fr --against-source test.en --against-target test.fr
 """
 
@@ -54,9 +60,17 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument("--against-pairs", metavar="FILE", type=Path, help="the same in one file")
     parser.add_argument(
+        "--labelled", metavar="FILE", type=Path, help="instead: texts and their labels, .tsv or .jsonl"
+    )
+    parser.add_argument("--texts", metavar="FILE", type=Path, help="the same in two files: texts,")
+    parser.add_argument("--labels", metavar="FILE", type=Path, help="and their labels, line by line")
+    parser.add_argument(
+        "--against-labelled", metavar="FILE", type=Path, help="a test set that must share no text with them"
+    )
+    parser.add_argument(
         "--json", metavar="FILE", type=Path, help="write the findings there, with their line numbers"
     )
-    parser.add_argument("--strict", action="store_true", help="fail if any pair is bad")
+    parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
     parser.set_defaults(run=run_check)
 
 
@@ -67,7 +81,7 @@ def run_check(options: argparse.Namespace) -> None:
         refuse_unwritable(options.json)
     from rich.console import Console
 
-    report = _examine(options)
+    report = _examine_labelled(options) if _is_labelled(options) else _examine(options)
     if options.json is not None:
         write_output(options.json, report.to_json().encode("utf-8", "backslashreplace"))
     _show(report, Console(highlight=False, markup=False, emoji=False))
@@ -85,6 +99,45 @@ def _examine(options: argparse.Namespace) -> "Report":
     files = [path for each in (corpus, against) if each is not None for path in each.files]
     with Bar("checking", files, Console(stderr=True)) as seen:
         return examine(corpus, against=against, seen=seen)
+
+
+def _is_labelled(options: argparse.Namespace) -> bool:
+    """Whether texts with labels are meant; both kinds at once are refused."""
+    labelled, pairs = (
+        [name for name in names if getattr(options, name) is not None]
+        for names in (
+            ("labelled", "texts", "labels", "against_labelled"),
+            ("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
+        )
+    )
+    if labelled and pairs:
+        first, second = (name.replace("_", "-") for name in (labelled[0], pairs[0]))
+        raise RegardError(f"--{first} is for texts with labels and --{second} for translations; check one")
+    return bool(labelled)
+
+
+def _examine_labelled(options: argparse.Namespace) -> "Report":
+    from rich.console import Console
+
+    from regard.tasks.bar import Bar
+    from regard.text.label_doctor import examine_labelled
+    from regard.text.labelled import LabelledFiles
+
+    corpus = _labelled_files(options)
+    against = None if options.against_labelled is None else LabelledFiles(options.against_labelled)
+    files = [path for each in (corpus, against) if each is not None for path in each.files]
+    with Bar("checking", files, Console(stderr=True)) as seen:
+        return examine_labelled(corpus, against=against, seen=seen)
+
+
+def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
+    from regard.text.labelled import LabelledFiles
+
+    if (options.texts is None) != (options.labels is None):
+        raise RegardError("--texts and --labels go together; give both or neither")
+    if (options.texts is None) == (options.labelled is None):
+        raise RegardError("give --labelled FILE, or --texts FILE and --labels FILE: one of the two")
+    return LabelledFiles(options.labelled or options.texts, options.labels)
 
 
 def _refuse_half(options: argparse.Namespace, start: str) -> None:
@@ -113,7 +166,10 @@ def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) ->
 def _show(report: "Report", console: "Console") -> None:
     from rich.table import Table
 
-    console.print(f"{report.name}: {report.pairs:,} pairs", soft_wrap=True)
+    unit = "pairs" if report.labels is None else "texts"
+    console.print(f"{report.name}: {report.pairs:,} {unit}", soft_wrap=True)
+    if report.labels:
+        _show_labels(report.labels, console)
     if not report.findings:
         console.print("  nothing wrong was found")
         return
@@ -134,7 +190,15 @@ def _show(report: "Report", console: "Console") -> None:
     console.print(table)
     if bad := sum(report.left_out.values()):
         share = 100 * bad / report.pairs
-        console.print(f"  {bad:,} of {report.pairs:,} pairs ({share:.2g} %) should not be learned from")
+        console.print(f"  {bad:,} of {report.pairs:,} {unit} ({share:.2g} %) should not be learned from")
+
+
+def _show_labels(labels: Mapping[str, int], console: "Console") -> None:
+    """How many texts have each, the most frequent first."""
+    texts = sum(labels.values())
+    shown = [f"{label} {count:,} ({count / texts:.0%})" for label, count in list(labels.items())[:LABELS]]
+    more = f", and {len(labels) - LABELS:,} more" if len(labels) > LABELS else ""
+    console.print(f"  {len(labels):,} labels: {', '.join(shown)}{more}", soft_wrap=True)
 
 
 def _first(finding: "Finding") -> str:

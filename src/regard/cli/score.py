@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.score_labels import run_score_labels
 from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
 from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
@@ -42,6 +43,8 @@ examples
   regard score runs/en-de --source test.en --reference test.de
   regard score runs/en-de --source test.en.gz --reference test.de.gz --beam 5 --alpha 1 --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
+  regard score runs/trec --labelled test.tsv             accuracy, F1 and calibration of a classifier
+  regard score runs/trec --labelled test.tsv --confusion confusion.svg
   regard score runs/en-de --given --source test.en --reference test.de > likely.tsv
 """
 
@@ -64,7 +67,13 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         ("--output", "with MODEL: write its translations there"),
     ):
         parser.add_argument(flag, metavar="FILE", type=Path, help=said)
-    parser.add_argument("--reference", metavar="FILE", type=Path, required=True, help="what they should be")
+    parser.add_argument("--reference", metavar="FILE", type=Path, help="what they should be")
+    parser.add_argument(
+        "--labelled", metavar="FILE", type=Path, help="with a classifier for MODEL: texts and their labels"
+    )
+    parser.add_argument(
+        "--confusion", metavar="FILE.svg", type=Path, help="with --labelled: draw what is taken for what"
+    )
     parser.add_argument(
         "--target-language",
         metavar="CODE",
@@ -82,6 +91,12 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_score(options: argparse.Namespace) -> None:
+    if options.labelled is not None:
+        run_score_labels(options)
+        return
+    refuse_unused(options, ("confusion",), "is for --labelled FILE, on which a classifier is measured")
+    if options.reference is None:
+        raise RegardError("there is nothing to compare with; give --reference FILE, or --labelled FILE")
     if options.given:
         check_given(options)
         run_given(options)

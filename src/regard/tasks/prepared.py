@@ -192,8 +192,10 @@ def read_valid(
         left_out[verdict.name] += 1
         if strict and verdict.severity == "bad":
             raise DataError(f"{valid.name} line {line}: {verdict.name}; --strict refuses it")
+    if not texts and not left_out:
+        raise DataError(empty(valid.name))
     if not texts:
-        raise DataError(f"{valid.name} has no {unit} that could be validated on: {', '.join(left_out)}")
+        raise DataError(f"{valid.name} has no {unit} that could be used: {', '.join(left_out)}")
     return tuple(texts), dict(left_out)
 
 
