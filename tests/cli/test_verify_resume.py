@@ -1,6 +1,7 @@
 import pytest
 
 from faults.toy import run_toy
+from labelled import write_labelled
 from regard.cli.main import main
 from regard.cli.verify_resume import _compared, short
 from regard.errors import RegardError
@@ -24,6 +25,16 @@ def test_a_users_own_run_is_killed_gone_on_with_and_found_the_same(tmp_path, mon
     assert "losses     10 of 10 equal" in said
     assert "is the same, bit for bit" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["en", "fr"]
+
+
+@pytest.mark.fault
+def test_the_same_goes_for_a_classifier(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_labelled(tmp_path / "things.tsv")
+    sizes = "model.d_model=16 model.heads=2 model.d_ff=16 data.batch_tokens=100"
+    options = [f"--set={setting}" for setting in sizes.split()]
+    main(["verify-resume", "--labelled", "things.tsv", "--steps", "10", *options])
+    assert "is the same, bit for bit" in capsys.readouterr().out
 
 
 def test_a_difference_is_said_and_is_a_failure(tmp_path, capsys):

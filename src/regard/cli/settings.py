@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from regard.errors import ConfigError
 
@@ -30,6 +30,7 @@ FLAGS = {
 Run = TypeVar("Run")
 
 
+@runtime_checkable
 class Planned(Protocol[Run]):
     """Settings to begin with, and why."""
 

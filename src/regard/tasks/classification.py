@@ -53,10 +53,11 @@ SMALL_MODEL = ClassifierConfig(
     d_model=128,
     heads=4,
     d_ff=256,
-    encoder_layers=1,
-    dropout=0.3,
+    encoder_layers=2,
+    dropout=0.4,
+    norm="pre",
     position="learned",
-    piece_dropout=0.1,
+    piece_dropout=0.2,
     vocab_size=16_000,
     max_length=256,
 )
@@ -81,7 +82,8 @@ class ClassificationRun:
 
 
 SMALL = ClassificationRun(
-    optimizer=OptimizerConfig(peak=0.001, warmup=100, cooldown=1000, weight_decay=0.01),
+    optimizer=OptimizerConfig(peak=0.001, warmup=100, cooldown=1000, weight_decay=0.1),
+    loss=LabelLossConfig(label_smoothing=0.1),
     train=TrainConfig(steps=1000, save_every=100, ema=0.99, judge="accuracy"),
 )
 """What suits a small corpus; a plan sets how long."""

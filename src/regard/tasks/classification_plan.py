@@ -23,6 +23,7 @@ FEWEST_STEPS = 300
 CHOSEN = {
     "data": ("batch_tokens",),
     "optimizer": ("peak", "warmup", "cooldown", "weight_decay"),
+    "loss": ("label_smoothing",),
     "train": ("steps", "save_every", "ema", "judge"),
 }
 """The settings that a plan decides, beside those of the model."""
@@ -41,7 +42,7 @@ class Size:
 
 
 SIZES = (
-    Size("small", 3e4, layers=1, width=128, epochs=12, dropout=0.3),
+    Size("small", 3e4, layers=2, width=128, epochs=10, dropout=0.4),
     Size("medium", 3e5, layers=2, width=256, epochs=5, dropout=0.2),
     Size("large", math.inf, layers=4, width=256, epochs=2, dropout=0.1),
 )
@@ -93,14 +94,13 @@ def plan_for(texts: int, tokens: int, gpu: bool, steps: int | None = None) -> Cl
         d_model=size.width,
         d_ff=2 * size.width,
         dropout=size.dropout,
-        norm="post" if size.layers < 3 else "pre",
     )
     run = replace(
         SMALL,
         model=model,
         data=replace(SMALL.data, batch_tokens=batch),
         optimizer=replace(SMALL.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=steps),
-        train=replace(SMALL.train, steps=steps, save_every=max(1, steps // 12)),
+        train=replace(SMALL.train, steps=steps, save_every=max(1, steps // 10)),
     )
     return ClassificationPlan(run, size, texts, tokens, gpu)
 

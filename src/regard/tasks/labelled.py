@@ -23,9 +23,10 @@ from regard.tasks.prepared import (
     Corpora,
     Pieces,
     Text,
+    chosen,
     count,
     fingerprint_of,
-    lengths,
+    histogram,
     open_cache,
     pieces,
     read_valid,
@@ -215,7 +216,8 @@ def _ids(checked: Checked, cutting: Cutting, cache: Cache, console: Console) -> 
                 f"every text is longer than model.max_length = {cutting.longest + 1} pieces; set a larger one"
             )
         texts = open_pairs(place, facts, weights)
-        return {**facts, "lengths": {"source": lengths(texts.source)}}
+        some = texts.source.lengths_of(chosen(texts.source))
+        return {**facts, "lengths": {"source": histogram(some)}}
 
     made_from = {
         "format": 1,
