@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from regard.engine.reading import alignment_layer
-from regard.errors import require
+from regard.errors import DataError, require
 from regard.trace.fitting import MOST, fitted
 from regard.trace.interventions import KINDS, Kind, refuse_uncounted
 from regard.trace.trace import Trace
@@ -95,6 +95,9 @@ def opening(trace: Trace, page: str, kind: str | None, layer: int | None, head: 
 
 def first_layer(trace: Trace, kind: str) -> int:
     """The layer that is shown first, counted from 1: the one that aligns words, else the last."""
+    if kind not in trace.attention:
+        has = ", ".join(trace.attention)
+        raise DataError(f"this model has no {kind} attention; it has {has}")
     layers = len(trace.attention[kind])
     return alignment_layer(layers) + 1 if kind == "cross" else layers
 

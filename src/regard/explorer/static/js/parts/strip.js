@@ -70,6 +70,7 @@ export function strip(app) {
         },
         begins(token) ? h("span", { class: "space", "aria-hidden": "true" }, "·") : null,
         shown(token),
+        sure !== null && app.task === "classification" ? h("span", { class: "faint" }, ` ${(100 * sure).toFixed(sure < 0.1 ? 1 : 0)}%`) : null,
       );
     });
   }
