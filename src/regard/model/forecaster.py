@@ -32,8 +32,7 @@ class ForecasterConfig(CoreConfig):
     d_model: int = 64
     heads: int = 4
     d_ff: int = 128
-    dropout: float = 0.3
-    """On embeddings and on every sublayer's output; series are short, and soon learnt by heart."""
+    dropout: float = 0.1
     norm: Norm = "pre"
     """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
     activation: Activation = "gelu"
@@ -45,9 +44,9 @@ class ForecasterConfig(CoreConfig):
     """Steps that are seen."""
     horizon: int = 96
     """Steps that are foretold."""
-    patch: int = 16
-    """Steps that make one vector; 1 is a vector for each value."""
-    stride: int = 8
+    patch: int = 24
+    """Steps that make one vector, best as many as a season has; 1 is a vector for each value."""
+    stride: int = 24
     """Steps from one patch of the history to the next; those of the horizon never overlap."""
     channels: int = 1
     """Series that are read as one; 1 is each by itself, all with the same weights."""
@@ -162,13 +161,17 @@ class Forecaster(nn.Module):
         past: Float[Tensor, "batch time features"],
         future: Float[Tensor, "batch horizon features"],
     ) -> Float[Tensor, "batch horizon channels outputs"]:
-        """Mean, then quantiles, of each value of the horizon, of which nothing is known but its dates."""
+        """Mean, then quantiles, of each value of the horizon, of which nothing is known but its dates.
+
+        In parallel each patch of the horizon begins as the newest of the history, as by steps the first one
+        does: that the next day is like the last need not be learnt.
+        """
         own = frame(history, self.config.normalise)
         inside = own.enter(history)
         encoded = self._encode(inside, past)
         if self.question is not None:
-            questions = self.question.expand(len(history), self.config.foretold, -1)
-            asked = self._place(questions, future)
+            newest = self.values(self._last(inside)) + self.question
+            asked = self._place(newest.expand(-1, self.config.foretold, -1), future)
             x, _ = self.decoder(asked, self.decoder.start(encoded), EVERYTHING, EVERYTHING)
         else:
             x = self._step_by_step(encoded, self._last(inside), future)
