@@ -19,7 +19,7 @@ Change = tuple[str, str, str]
 """A setting that is not the default one: its name, its value and the default."""
 PATHS = (
     *("data.source", "data.target", "data.pairs", "data.valid_source", "data.valid_target"),
-    *("data.valid_pairs", "data.cache", "start.model"),
+    *("data.valid_pairs", "data.cache", "data.series", "start.model"),
 )
 """Settings that name places on one machine."""
 CARD, CURVES = "README.md", "curves.svg"
@@ -40,6 +40,8 @@ class Words:
     """How the scores came about."""
     scores: Mapping[str, str]
     """Their names, for people."""
+    digits: int = 2
+    """That mean something behind the point of a score."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,10 @@ def _scores(manifest: Mapping[str, Any], words: Words) -> Iterator[str]:
         f"{manifest.get('step', 0):,} ({words.judged}):"
     )
     figures = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
-    rows = [f"| {words.scores.get(name, name)} | {value:.2f} |" for name, value in sorted(figures.items())]
+    rows = [
+        f"| {words.scores.get(name, name)} | {value:.{words.digits}f} |"
+        for name, value in sorted(figures.items())
+    ]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])
     signatures = [(name, value) for name, value in metrics.items() if isinstance(value, str)]
     if signatures:

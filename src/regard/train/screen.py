@@ -16,7 +16,7 @@ PLAIN_EVERY = 30.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
 REDRAW_EVERY = 0.1
 TITLES_EVERY = 10
-TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF"}
+TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF", "mse": "MSE", "mae": "MAE"}
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_WANTED = ("pad", "lr", "ppl", "speed")
 """What a narrow terminal does without, the first to go first."""
