@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from regard.search.config import Sampling, SearchConfig
     from regard.tasks.answer import Translation
     from regard.tasks.asked import Asked
+    from regard.tasks.forecast import Forecast
+    from regard.tasks.forecaster import Forecaster
     from regard.tasks.translator import Translator
     from regard.text.glossary import Glossary
     from regard.trace.trace import Trace
@@ -21,6 +23,8 @@ __all__ = [
     "SMALL",
     "TINY",
     "Asked",
+    "Forecast",
+    "Forecaster",
     "Glossary",
     "ModelConfig",
     "RegardError",
@@ -38,6 +42,8 @@ _HOMES = {
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
     "Asked": "regard.tasks.asked",
+    "Forecast": "regard.tasks.forecast",
+    "Forecaster": "regard.tasks.forecaster",
     "Glossary": "regard.text.glossary",
     "ModelConfig": "regard.model.config",
     "RegardError": "regard.errors",

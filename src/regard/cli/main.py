@@ -7,7 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from regard import __version__
-from regard.cli import check, demo, explore, look, plot, score, trace, train, translate, verify_resume
+from regard.cli import (
+    check,
+    demo,
+    explore,
+    forecast,
+    look,
+    plot,
+    score,
+    trace,
+    train,
+    translate,
+    verify_resume,
+)
 from regard.errors import RegardError
 
 DESCRIPTION = """\
@@ -19,6 +31,8 @@ Train a Transformer on two text files, and translate with it.
   regard plot my -o curves.svg                            see how the training went
   regard translate my < new.txt                           translate, one line in, one line out
   regard score my --source test.en --reference test.fr    how good it is
+  regard train --series load.csv --out load               or: learn the series of a table
+  regard forecast load load.csv -o next.csv               and foretell what comes next
   regard look my "A sentence."                            how a translation came about, in the terminal
   regard explore my                                       look inside its translations, in the browser
   regard trace my "A sentence." -o sentence.json          the same as data, a page (.html) or a figure (.svg)
@@ -55,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (check, train, plot, verify_resume, translate, score, look, explore, trace, demo):
+    for verb in (check, train, plot, verify_resume, translate, forecast, score, look, explore, trace, demo):
         verb.add(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")
