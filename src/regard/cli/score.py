@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.score_series import run_score_series
 from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
 from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
@@ -42,6 +43,7 @@ examples
   regard score runs/en-de --source test.en --reference test.de
   regard score runs/en-de --source test.en.gz --reference test.de.gz --beam 5 --alpha 1 --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
+  regard score runs/load --series load.csv             errors of a forecaster, beside baselines
   regard score runs/en-de --given --source test.en --reference test.de > likely.tsv
 """
 
@@ -49,7 +51,7 @@ examples
 def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "score",
-        help="BLEU and chrF of a model, or of translations in a file",
+        help="BLEU and chrF of a model, or of translations in a file; errors of a forecaster",
         description="Translate a test set with a model, or take translations from a file, and score them.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -64,7 +66,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         ("--output", "with MODEL: write its translations there"),
     ):
         parser.add_argument(flag, metavar="FILE", type=Path, help=said)
-    parser.add_argument("--reference", metavar="FILE", type=Path, required=True, help="what they should be")
+    parser.add_argument("--reference", metavar="FILE", type=Path, help="what they should be")
+    parser.add_argument(
+        "--series", metavar="FILE", help="with a forecaster for MODEL: score it on this table"
+    )
+    parser.add_argument("--all", action="store_true", help="with --series: on all rows, learnt from or not")
     parser.add_argument(
         "--target-language",
         metavar="CODE",
@@ -82,6 +88,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_score(options: argparse.Namespace) -> None:
+    if options.series is not None:
+        run_score_series(options)
+        return
+    if options.reference is None:
+        raise RegardError("there is nothing to compare with; give --reference FILE, or --series FILE")
     if options.given:
         check_given(options)
         run_given(options)
