@@ -68,7 +68,7 @@ class Forecaster:
         require(horizon is None or horizon >= 1, "horizon", horizon, "it must be at least 1")
         table = self.fitting(series) if isinstance(series, Table) else self.read(series)
         steps = self.config.horizon if horizon is None else horizon
-        recent, notes = self._recent(table)
+        recent, notes = self.recent(table)
         blocks = -(-steps // self.config.horizon)
         if blocks > 1:
             notes.append(
@@ -95,7 +95,7 @@ class Forecaster:
         found = self._network.forecast(history.to(device), past.to(device), future.to(device)).cpu()
         return torch.cat([found[..., :1], found[..., 1:].sort(dim=-1).values], dim=-1)
 
-    def _recent(self, table: Table) -> tuple[Float32[np.ndarray, "time channels"], list[str]]:
+    def recent(self, table: Table) -> tuple[Float32[np.ndarray, "time channels"], list[str]]:
         """The last steps, scaled; what is missing among them is filled in, and said."""
         history = self.config.history
         if len(table) < history:
