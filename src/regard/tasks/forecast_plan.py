@@ -15,10 +15,10 @@ from regard.tasks.tables import fingerprints
 from regard.train.device import choose_device
 
 DAY = 86_400_000_000
-FEWEST_STEPS, MOST_STEPS = 300, 2000
+FEWEST_STEPS, MOST_STEPS = 300, 1500
 CPU_WINDOWS = 1000
 """Validation windows there, and in all about ten minutes' work on two cores."""
-EPOCHS = 4
+EPOCHS = 3
 """Windows overlap, so that an epoch shows each value as often as a window is long."""
 LONGEST_PATCH = 96
 """Steps; a patch is a season, so that all patches begin at the same time of the day, or of the week."""
@@ -130,11 +130,9 @@ def plan_for(
         model=model,
         data=replace(default.data, batch_windows=batch, valid_windows=None if gpu else CPU_WINDOWS),
         optimizer=replace(
-            default.optimizer, warmup=max(1, min(200, steps // 5)), cooldown=max(1, steps * 2 // 3)
+            default.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=max(1, steps * 3 // 4)
         ),
-        train=replace(
-            default.train, steps=steps, save_every=max(1, steps // 10), ema=0.995 if steps >= 1000 else 0.98
-        ),
+        train=replace(default.train, steps=steps, save_every=max(1, steps // 10), ema=0.99),
     )
     return ForecastPlan(run, size, rows, series, step)
 

@@ -48,11 +48,11 @@ class ForecastRun:
     model: ForecasterConfig = field(default_factory=ForecasterConfig)
     data: SeriesConfig = field(default_factory=SeriesConfig)
     optimizer: OptimizerConfig = field(
-        default_factory=lambda: OptimizerConfig(warmup=200, peak=1e-3, cooldown=2000, weight_decay=0.01)
+        default_factory=lambda: OptimizerConfig(warmup=100, peak=1e-3, cooldown=600, weight_decay=0.01)
     )
     loss: ForecastLossConfig = field(default_factory=ForecastLossConfig)
     train: TrainConfig = field(
-        default_factory=lambda: TrainConfig(steps=3000, save_every=150, clip=1.0, ema=0.995)
+        default_factory=lambda: TrainConfig(steps=800, save_every=50, clip=1.0, ema=0.99)
     )
     compute: ComputeConfig = field(default_factory=lambda: ComputeConfig(precision="fp32"))
     """In fp32: the digits of a series matter, and such models are small."""
