@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from regard.config import to_toml
+from regard.tasks.course import TaskRun
+from regard.tasks.forecasting import ForecastRun
 from regard.tasks.translation import TranslationRun
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -25,27 +27,48 @@ BESIDE = {
     "data": 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
 }
 """What a section's docstring does not say."""
+FORECASTING = """\
+# Settings of a forecaster
+
+With `task = "forecasting"` before the sections of a run file, or `--series`. Sections that are not here
+(`[train]`, `[compute]`) and settings that have no words are as above, with the defaults in the last table;
+[forecasting.md](forecasting.md) says more.
+"""
+SAME = ("train", "compute", "optimizer")
+"""Sections that a forecaster has in common with a translator, all but their defaults."""
 
 
 def page() -> str:
     """The whole page."""
-    run = TranslationRun()
-    sections = [_section(field.name, getattr(run, field.name)) for field in fields(run)]
-    return "\n".join([HEAD, *sections])
+    run, forecast = TranslationRun(), ForecastRun()
+    sections = [_section(run, field.name, BESIDE.get(field.name)) for field in fields(run)]
+    others = [_section(forecast, field.name) for field in fields(forecast) if field.name not in SAME]
+    return "\n".join([HEAD, *sections, FORECASTING, *others, _changed(run, forecast)])
 
 
-def _section(name: str, section: object) -> str:
-    kind = type(section)
-    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name)]
-    said = filter(None, [kind.__doc__, BESIDE.get(name)])
+def _changed(run: TaskRun, other: TaskRun) -> str:
+    """The defaults of sections that both have, where they differ."""
+    rows = []
+    for name in SAME:
+        usual = dict(_defaults(run, name))
+        rows += [
+            f"| `{name}.{key}` | `{value}` |" for key, value in _defaults(other, name) if usual[key] != value
+        ]
+    return "\n".join(["## Other defaults", "", "| setting | default |", "| --- | --- |", *rows, ""])
+
+
+def _section(run: TaskRun, name: str, beside: str | None = None) -> str:
+    kind = type(getattr(run, name))
+    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(run, name)]
+    said = filter(None, [kind.__doc__, beside])
     return "\n".join(
         [f"## [{name}]", "", *said, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
     )
 
 
-def _defaults(section: str) -> Iterator[tuple[str, str]]:
+def _defaults(run: TaskRun, section: str) -> Iterator[tuple[str, str]]:
     """Each setting of a section, as a run file writes it."""
-    _, _, text = to_toml(TranslationRun()).partition(f"[{section}]\n")
+    _, _, text = to_toml(run).partition(f"[{section}]\n")
     for line in text.partition("\n\n")[0].splitlines():
         key, _, value = line.partition(" = ")
         yield key, value

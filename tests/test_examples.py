@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.config import apply, read_settings
+from regard.config import apply, read_settings, read_task
+from regard.tasks.forecasting import ForecastRun
 from regard.tasks.translation import TranslationRun
 
 EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
@@ -12,13 +13,18 @@ EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_run_file_says_all_that_a_run_needs(path):
-    run = apply(TranslationRun(), read_settings(path))
-    assert run.data.source
-    assert run.data.valid_source is not None
+    match read_task(path):
+        case "forecasting":
+            run = apply(ForecastRun(), read_settings(path))
+            assert run.data.series
+        case _:
+            run = apply(TranslationRun(), read_settings(path))
+            assert run.data.source
+            assert run.data.valid_source is not None
     assert run.optimizer.cooldown is not None
     assert run.optimizer.warmup + run.optimizer.cooldown < run.train.steps
     assert run.train.steps % run.train.save_every == 0  # the last step is judged with the others
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 6
+    assert len(EXAMPLES) >= 10

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from regard.search.config import Sampling, SearchConfig
     from regard.tasks.answer import Translation
     from regard.tasks.asked import Asked
+    from regard.tasks.forecast import Forecast
+    from regard.tasks.forecaster import Forecaster
     from regard.tasks.labeller import Classified, Classifier
     from regard.tasks.translator import Translator
     from regard.text.glossary import Glossary
@@ -24,6 +26,8 @@ __all__ = [
     "Asked",
     "Classified",
     "Classifier",
+    "Forecast",
+    "Forecaster",
     "Glossary",
     "ModelConfig",
     "RegardError",
@@ -43,6 +47,8 @@ _HOMES = {
     "Asked": "regard.tasks.asked",
     "Classified": "regard.tasks.labeller",
     "Classifier": "regard.tasks.labeller",
+    "Forecast": "regard.tasks.forecast",
+    "Forecaster": "regard.tasks.forecaster",
     "Glossary": "regard.text.glossary",
     "ModelConfig": "regard.model.config",
     "RegardError": "regard.errors",

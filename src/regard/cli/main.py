@@ -12,6 +12,7 @@ from regard.cli import (
     classify,
     demo,
     explore,
+    forecast,
     look,
     plot,
     score,
@@ -33,6 +34,8 @@ Train a Transformer on two text files, and translate with it.
   regard score my --source test.en --reference test.fr    how good it is
   regard train --labelled train.tsv --out topics          or: learn to label texts
   regard classify topics < new.txt                        and label new ones, one line in, one line out
+  regard train --series load.csv --out load               or: learn the series of a table
+  regard forecast load load.csv -o next.csv               and foretell what comes next
   regard look my "A sentence."                            how a translation came about, in the terminal
   regard explore my                                       look inside its translations, in the browser
   regard trace my "A sentence." -o sentence.json          the same as data, a page (.html) or a figure (.svg)
@@ -69,7 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (check, train, plot, verify_resume, translate, classify, score, look, explore, trace, demo):
+    for verb in (
+        *(check, train, plot, verify_resume, translate, classify, forecast),
+        *(score, look, explore, trace, demo),
+    ):
         verb.add(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")

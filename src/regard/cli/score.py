@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from regard.cli.given import check_given, run_given
 from regard.cli.output import refuse_unwritable, write_output
 from regard.cli.score_labels import run_score_labels
+from regard.cli.score_series import run_score_series
 from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
 from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
@@ -45,6 +46,7 @@ examples
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
   regard score runs/trec --labelled test.tsv             accuracy, F1 and calibration of a classifier
   regard score runs/trec --labelled test.tsv --confusion confusion.svg
+  regard score runs/load --series load.csv             errors of a forecaster, beside baselines
   regard score runs/en-de --given --source test.en --reference test.de > likely.tsv
 """
 
@@ -52,7 +54,7 @@ examples
 def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "score",
-        help="BLEU and chrF of a model, or of translations in a file",
+        help="BLEU and chrF of a model, or of translations in a file; errors of a forecaster",
         description="Translate a test set with a model, or take translations from a file, and score them.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -75,6 +77,10 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         "--confusion", metavar="FILE.svg", type=Path, help="with --labelled: draw what is taken for what"
     )
     parser.add_argument(
+        "--series", metavar="FILE", help="with a forecaster for MODEL: score it on this table"
+    )
+    parser.add_argument("--all", action="store_true", help="with --series: on all rows, learnt from or not")
+    parser.add_argument(
         "--target-language",
         metavar="CODE",
         help="how to tokenise for tokenised BLEU: de, fr, ... (default: the ending of the reference's name)",
@@ -95,8 +101,13 @@ def run_score(options: argparse.Namespace) -> None:
         run_score_labels(options)
         return
     refuse_unused(options, ("confusion",), "is for --labelled FILE, on which a classifier is measured")
+    if options.series is not None:
+        run_score_series(options)
+        return
     if options.reference is None:
-        raise RegardError("there is nothing to compare with; give --reference FILE, or --labelled FILE")
+        raise RegardError(
+            "there is nothing to compare with; give --reference FILE, or --labelled FILE, or --series FILE"
+        )
     if options.given:
         check_given(options)
         run_given(options)

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from regard.config import Settings
     from regard.tasks.classification import ClassificationRun
     from regard.tasks.course import TaskRun
+    from regard.tasks.forecasting import ForecastRun
     from regard.tasks.translation import TranslationRun
 
-TASKS = ("translation", "classification")
+TASKS = ("translation", "classification", "forecasting")
 PRESETS = ("tiny", "small", "base", "big")
 FLAGS = {
     "translation": {
@@ -25,6 +26,7 @@ FLAGS = {
     "classification": {
         "data": ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "strict"),
     },
+    "forecasting": {"data": ("series", "time", "columns"), "model": ("horizon",)},
 }
 """Settings that have a flag of their own, by task and section."""
 Run = TypeVar("Run")
@@ -66,6 +68,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid-labelled", metavar="FILE", help="validate on these (default: held out)")
     parser.add_argument("--valid-texts", metavar="FILE", help="the same in two files")
     parser.add_argument("--valid-labels", metavar="FILE")
+    parser.add_argument(
+        "--series", metavar="FILE", help="to forecast: a CSV or Parquet file with a column of times"
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="its times (default: the column that looks like it)")
+    parser.add_argument("--columns", metavar="COLUMN", nargs="+", help="its series (default: all others)")
+    parser.add_argument("--horizon", metavar="N", type=int, help="steps to foretell")
     parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad lines")
     parser.add_argument(
         "--preset", choices=PRESETS, help="size of the model, and no plan (default: what suits the corpus)"
@@ -106,6 +114,8 @@ def settings(options: argparse.Namespace, console: "Console", out: Path | None =
             return _translation(options, asked, console, out)
         case "classification":
             return _classification(options, asked, console, out)
+        case "forecasting":
+            return _forecasting(options, asked, console, out)
         case _:
             raise ConfigError(f"task = {task} cannot work; it must be {' or '.join(TASKS)}")
 
@@ -179,6 +189,23 @@ def _classification(
         return plan(run, steps, console)
 
     return _planned(ClassificationRun(), asked, planned, chosen, console, out)
+
+
+def _forecasting(
+    options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
+) -> "ForecastRun":
+    from regard.config import apply
+    from regard.tasks.forecast_plan import chosen, plan
+    from regard.tasks.forecasting import ForecastRun
+
+    for name in ("preset", "recipe"):
+        if (said := getattr(options, name)) is not None:
+            raise ConfigError(
+                f"--{name} {said} cannot work; it is for translation, and the task is forecasting"
+            )
+    if "d_model" in asked.get("model", {}):
+        return apply(ForecastRun(), asked)
+    return _planned(ForecastRun(), asked, lambda run: plan(run, asked), chosen, console, out)
 
 
 def _planned(

@@ -1,4 +1,4 @@
-"""`regard train`: two text files to a model folder."""
+"""`regard train`: two text files, or a table with a time column, to a model folder."""
 
 import argparse
 import shlex
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from regard.tasks.course import TaskRun
     from regard.train.loop import Outcome
 
+USES = {"translation": "< FILE", "forecasting": "FILE"}
+"""What to give a model, by its task."""
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
   tiny   4+4  128   4   256   for some ten thousand pairs
@@ -38,14 +40,16 @@ A run that was cut short, by whatever, goes on when the same command is given ag
 examples
   regard train --source train.en --target train.fr --out runs/en-fr
   regard train --from runs/en-fr --source law.en --target law.fr --out runs/en-fr-law
+  regard train --series load.csv --horizon 96 --out runs/load       a forecaster: docs/forecasting.md
 """
 
 
 def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "train",
-        help="train a translation model on two text files",
-        description="Train a translation model on two text files that match line by line.",
+        help="train a model on two text files, or on series in a table",
+        description="Train a translation model on two text files that match line by line, or a forecaster\n"
+        "on a table with a column of times.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -81,7 +85,7 @@ def run_train(options: argparse.Namespace) -> None:
     folder = shlex.quote(str(options.out))
     console.print(
         f"  {_ended(outcome, options.out)}\n"
-        f"  {VERBS[run.task]} with: {program()} {VERBS[run.task]} {folder} < FILE\n"
+        f"  {VERBS[run.task]} with: {program()} {VERBS[run.task]} {folder} {USES[run.task]}\n"
         f"  see how it went: {program()} plot {folder} -o curves.html"
     )
 
@@ -100,6 +104,7 @@ def _conform(run: "TaskRun") -> None:
 def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
     from regard.explorer.page import small
     from regard.tasks.classification import ClassificationRun, train_classification
+    from regard.tasks.forecasting import ForecastRun, train_forecasting
     from regard.tasks.translation import TranslationRun, train_translation
 
     match run:
@@ -107,6 +112,8 @@ def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
             return train_translation(run, out, console, draw=small)
         case ClassificationRun():
             return train_classification(run, out, console, draw=small)
+        case ForecastRun():
+            return train_forecasting(run, out, console, draw=small)
         case _:
             raise TypeError(f"there is no way to train for {run.task}")
 

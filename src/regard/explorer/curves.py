@@ -17,6 +17,8 @@ Kind = Literal["train", "valid", "other", "mean"]
 LABELS = {"step": "step", "tokens": "target tokens seen", "hours": "hours"}
 MEAN = 3
 """The shape of its mark, whatever colour its run has."""
+SCORES = {"bleu": "BLEU", "chrf": "chrF"}
+"""What is drawn of a run whose task names no other two."""
 SETTLING = 30
 """The part of a training, one in so many, over which the loss falls too steeply to scale the rest by."""
 
@@ -53,19 +55,25 @@ class Curves:
         lines += self._means("loss")
         smoothed = any(run.facts.get("label_smoothing") for run in self.runs)
         caption = "validation is without label smoothing" if smoothed else ""
-        return self._chart("loss", "Loss, nats per target token", lines, levels, spots, caption=caption)
+        title = str(self.runs[0].facts.get("loss_title", "Loss, nats per target token"))
+        return self._chart("loss", title, lines, levels, spots, caption=caption)
 
     def scores(self) -> Chart:
         lines, signatures = [], set()
+        named = self.runs[0].facts.get("scores") or SCORES
+        (first, first_said), (second, second_said) = named.items()
         for place, run in enumerate(self.runs):
-            lines.append(self._line(place, run, "bleu", "BLEU", "valid"))
-            lines.append(replace(self._line(place, run, "chrf", "chrF", "other"), marks=not self._several))
+            lines.append(self._line(place, run, first, first_said, "valid"))
+            lines.append(
+                replace(self._line(place, run, second, second_said, "other"), marks=not self._several)
+            )
             signatures |= {
                 row["signature"] for row in run.valid.rows if isinstance(row.get("signature"), str)
             }
         caption = " / ".join(sorted(signatures))
-        lines += self._means("bleu")
-        return self._chart("scores", "BLEU and chrF of the validation part", lines, caption=caption)
+        lines += self._means(first)
+        title = f"{first_said} and {second_said} of the validation part"
+        return self._chart("scores", title, lines, caption=caption)
 
     def rate(self) -> Chart:
         lines, spots = [], []

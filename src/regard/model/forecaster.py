@@ -16,7 +16,7 @@ from regard.model.encoder import Encoder
 from regard.model.first_weights import first_weights
 from regard.model.patches import first_steps, patch_count, patches
 from regard.model.position import Positions
-from regard.model.visible import CAUSAL, EVERYTHING
+from regard.model.visible import CAUSAL, EVERYTHING, Visible
 
 Normalise = Literal["mean", "last", "none"]
 Decoding = Literal["parallel", "steps"]
@@ -32,8 +32,7 @@ class ForecasterConfig(CoreConfig):
     d_model: int = 64
     heads: int = 4
     d_ff: int = 128
-    dropout: float = 0.3
-    """On embeddings and on every sublayer's output; series are short, and soon learnt by heart."""
+    dropout: float = 0.1
     norm: Norm = "pre"
     """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
     activation: Activation = "gelu"
@@ -45,9 +44,9 @@ class ForecasterConfig(CoreConfig):
     """Steps that are seen."""
     horizon: int = 96
     """Steps that are foretold."""
-    patch: int = 16
-    """Steps that make one vector; 1 is a vector for each value."""
-    stride: int = 8
+    patch: int = 24
+    """Steps that make one vector, best as many as a season has; 1 is a vector for each value."""
+    stride: int = 24
     """Steps from one patch of the history to the next; those of the horizon never overlap."""
     channels: int = 1
     """Series that are read as one; 1 is each by itself, all with the same weights."""
@@ -147,14 +146,36 @@ class Forecaster(nn.Module):
         In parallel the target is not looked at. By steps each patch reads the true ones before it (the
         target shifted right, section 3.1), all in one pass.
         """
-        if self.question is not None:
-            return self.forecast(history, past, future)
-        own = frame(history, self.config.normalise)
-        encoded = self._encode(own.enter(history), past)
-        before = torch.cat([self._last(own.enter(history)), self._whole(own.enter(target))], dim=1)
-        asked = self._place(self.values(before), future)
-        x, _ = self.decoder(asked, self.decoder.start(encoded), CAUSAL, EVERYTHING)
+        own, source, asked = self.embed(history, past, future, target)
+        encoded = self.encoder(source, EVERYTHING)
+        x, _ = self.decoder(asked, self.decoder.start(encoded), self.visible, EVERYTHING)
         return own.leave(self._read_out(x))
+
+    @property
+    def visible(self) -> Visible:
+        """What a patch of the horizon may see of the others."""
+        return CAUSAL if self.question is None else EVERYTHING
+
+    def embed(
+        self,
+        history: Float[Tensor, "batch time channels"],
+        past: Float[Tensor, "batch time features"],
+        future: Float[Tensor, "batch horizon features"],
+        target: Float[Tensor, "batch horizon channels"],
+    ) -> tuple[Frame, Float[Tensor, "batch source d_model"], Float[Tensor, "batch target d_model"]]:
+        """What the window is freed from, and what enters encoder and decoder.
+
+        In parallel each patch of the horizon begins as the newest of the history, as by steps the first one
+        does: that the next day is like the last need not be learnt.
+        """
+        own = frame(history, self.config.normalise)
+        inside = own.enter(history)
+        source, newest = self._read_in(inside, past), self._last(inside)
+        if self.question is None:
+            before = self.values(torch.cat([newest, self._whole(own.enter(target))], dim=1))
+        else:
+            before = (self.values(newest) + self.question).expand(-1, self.config.foretold, -1)
+        return own, source, self._place(before, future)
 
     def forecast(
         self,
@@ -163,16 +184,14 @@ class Forecaster(nn.Module):
         future: Float[Tensor, "batch horizon features"],
     ) -> Float[Tensor, "batch horizon channels outputs"]:
         """Mean, then quantiles, of each value of the horizon, of which nothing is known but its dates."""
+        if self.question is not None:
+            return self(
+                history, past, future, history.new_zeros(len(history), future.shape[1], history.shape[2])
+            )
         own = frame(history, self.config.normalise)
         inside = own.enter(history)
-        encoded = self._encode(inside, past)
-        if self.question is not None:
-            questions = self.question.expand(len(history), self.config.foretold, -1)
-            asked = self._place(questions, future)
-            x, _ = self.decoder(asked, self.decoder.start(encoded), EVERYTHING, EVERYTHING)
-        else:
-            x = self._step_by_step(encoded, self._last(inside), future)
-        return own.leave(self._read_out(x))
+        encoded = self.encoder(self._read_in(inside, past), EVERYTHING)
+        return own.leave(self._read_out(self._step_by_step(encoded, self._last(inside), future)))
 
     def _step_by_step(
         self,
@@ -189,7 +208,7 @@ class Forecaster(nn.Module):
             newest = self._by_step(x)[..., 0].transpose(1, 2).flatten(1)[:, None]
         return torch.cat(found, dim=1)
 
-    def _encode(
+    def _read_in(
         self, inside: Float[Tensor, "batch time channels"], past: Float[Tensor, "batch time features"]
     ) -> Float[Tensor, "batch source d_model"]:
         config = self.config
@@ -197,7 +216,7 @@ class Forecaster(nn.Module):
         if self.when is not None:
             x = x + self.when(past[:, first_steps(config.history, config.patch, config.stride, x.device)])
         at = torch.arange(config.seen, device=x.device)[None]
-        return self.encoder(self.dropout(x + self.positions(at)), EVERYTHING)
+        return self.dropout(x + self.positions(at))
 
     def _place(
         self,

@@ -22,6 +22,7 @@ PATHS = (
     *("data.valid_pairs", "data.cache", "start.model"),
     *("data.labelled", "data.texts", "data.labels"),
     *("data.valid_labelled", "data.valid_texts", "data.valid_labels"),
+    "data.series",
 )
 """Settings that name places on one machine."""
 CARD, CURVES = "README.md", "curves.svg"
@@ -42,6 +43,8 @@ class Words:
     """How the scores came about."""
     scores: Mapping[str, str]
     """Their names, for people."""
+    digits: int = 2
+    """That mean something behind the point of a score."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,10 @@ def _scores(manifest: Mapping[str, Any], words: Words) -> Iterator[str]:
         f"{manifest.get('step', 0):,} ({words.judged}):"
     )
     figures = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
-    rows = [f"| {words.scores.get(name, name)} | {value:.2f} |" for name, value in sorted(figures.items())]
+    rows = [
+        f"| {words.scores.get(name, name)} | {value:.{words.digits}f} |"
+        for name, value in sorted(figures.items())
+    ]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])
     signatures = [(name, value) for name, value in metrics.items() if isinstance(value, str)]
     if signatures:

@@ -20,6 +20,8 @@ from regard.train.validation import Validation
 RECENT = 20
 """Stretches that the speed is taken from."""
 RECORDED = {"perplexity": "ppl", "bleu_signature": "signature"}
+DIGITS = {"loss": 3, "mse": 4, "mae": 4}
+"""Behind the point of a figure on the screen; others have two."""
 Number = int | float
 
 
@@ -151,7 +153,7 @@ class Log:
     def validated(self, step: int, validation: Validation, best: bool = False) -> None:
         """A row that stays on the screen, and the first sample under it."""
         metrics = validation.metrics
-        figures = {name: f"{value:,.{3 if name == 'loss' else 2}f}" for name, value in metrics.items()}
+        figures = {name: f"{value:,.{DIGITS.get(name, 2)}f}" for name, value in metrics.items()}
         self._screen.row({"step": f"{step:,}", "time": clock(self.seconds), **figures}, best)
         for sample in validation.samples[:1]:
             self._screen.sample(sample)

@@ -22,7 +22,7 @@ CLASSIFYING = {
     "calibrated_error": "after T",
     "temperature": "T",
 }
-TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF", **CLASSIFYING}
+TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF", "mse": "MSE", "mae": "MAE", **CLASSIFYING}
 BARS = "▁▂▃▄▅▆▇█"
 LEAST_WANTED = ("pad", "lr", "ppl", "speed")
 """What a narrow terminal does without, the first to go first."""

@@ -47,6 +47,17 @@ def cycles_for(step: Step) -> tuple[Cycle, ...]:
     return ("hour", "weekday") if step.microseconds >= 3_600_000_000 else ("minute", "hour", "weekday")
 
 
+def season(step: Step) -> int:
+    """Steps of the shortest cycle that such a series is likely to repeat: a day, a week or a year of them."""
+    if step.months:
+        return max(1, 12 // step.months)
+    hour, day = 3_600_000_000, 86_400_000_000
+    for cycle in (hour, day, 7 * day):
+        if step.microseconds < cycle and (cycle > hour or step.microseconds < 60_000_000):
+            return round(cycle / step.microseconds)
+    return max(1, round(365.25 * day / step.microseconds))
+
+
 def _within(times: Times, cycle: str) -> Float64[np.ndarray, " rows"]:
     start = times.astype(cycle)
     begin, end = start.astype(UNIT), (start + 1).astype(UNIT)

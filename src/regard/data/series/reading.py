@@ -51,13 +51,23 @@ def read_table(
     return regular(str(path), form, time, chosen, rows, longest_gap)
 
 
-def _read_csv(path: Path) -> Cells:
-    texts = _texts(path)
-    first = next(texts, "")
+def has_column(path: Path, name: str) -> bool:
+    """Whether a file's header names it."""
+    return name in (read_cells(path)[0] if is_parquet(path) else _header(path, next(_texts(path), ""))[0])
+
+
+def _header(path: Path, first: str) -> tuple[list[str], str]:
+    """The names in the first line, and what lies between them."""
     if not first.strip():
         raise DataError(f"{path} has no header; its first line must name the columns")
     delimiter = max(DELIMITERS, key=first.count)
-    header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))]
+    names = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
+    return [name.strip() for name in names], delimiter
+
+
+def _read_csv(path: Path) -> Cells:
+    texts = _texts(path)
+    header, delimiter = _header(path, next(texts, ""))
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise DataError(f"{path} has two columns {twice!r}; each needs a name of its own")

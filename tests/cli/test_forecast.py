@@ -1,0 +1,145 @@
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from commands import failure
+from regard.cli.main import main
+from regard.tasks.forecasting import train_forecasting
+from waves import small_run, write_waves
+
+SETTINGS = (
+    "model.d_model=16 model.heads=2 model.d_ff=16 model.encoder_layers=1 model.history=48 model.patch=12 "
+    "model.stride=12 data.batch_windows=32 compute.device=cpu"
+)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    run = small_run(write_waves(folder / "waves.csv"), steps=20)
+    train_forecasting(run, folder / "run", Console(quiet=True))
+    return folder
+
+
+@pytest.fixture
+def here(trained, monkeypatch):
+    monkeypatch.chdir(trained)
+    return trained
+
+
+def test_a_table_and_nothing_else_is_planned_for_trained_and_foretold(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_waves(tmp_path / "waves.csv")
+    main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
+          "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
+    said = capsys.readouterr().out
+    assert "plan    240 rows of 1 series to learn from, 1 hour apart, a season of 24: a tiny model" in said
+    assert "forecast with: " in said
+    main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
+          "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
+    assert "plan    that of run, which was begun with it" in capsys.readouterr().out
+    main(["forecast", "run", "waves.csv", "--device", "cpu"])
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "date,load,load q0.025,load q0.1,load q0.5,load q0.9,load q0.975"
+    assert len(rows) == 13
+    assert rows[1].startswith("2024-01-13 12:00:00,")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("f.csv", "date,load,"), ("f.json", "{"), ("f.svg", "<svg"), ("f.html", "<!doctype html>")],
+)
+def test_a_forecast_is_written_as_its_name_says(here, name, start):
+    main(["forecast", "run", "waves.csv", "-o", name, "--horizon", "6", "--device", "cpu"])
+    text = (here / name).read_text("utf-8")
+    assert text.startswith(start)
+    if name.endswith(("svg", "html")):
+        assert text.count("<svg") >= 2  # a panel for each series
+        assert "80% and 95% of what may come" in text
+        assert "2024-01-13" in text
+        assert "nan" not in text
+
+
+@pytest.mark.usefixtures("here")
+def test_a_model_is_scored_beside_baselines(capsys):
+    main(["score", "run", "--series", "waves.csv"])
+    said = capsys.readouterr().out
+    assert "38 windows of 12 steps" in said
+    for name in ("regard", "linear", "season of 24", "last value"):
+        assert re.search(rf"^{name} +\d\.\d+ +\d\.\d+$", said, re.MULTILINE)
+    assert re.search(r"^load +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", said, re.MULTILINE)
+    assert re.search(r"intervals: 95% holds [\d.]+%, 80% holds [\d.]+% of what came", said)
+
+
+@pytest.mark.usefixtures("here")
+def test_the_score_as_json_has_both_kinds_of_units(capsys):
+    main(["score", "run", "--series", "waves.csv", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["windows"] == 38
+    assert found["standardised"]["last value"]["mse"] > found["standardised"]["linear"]["mse"]
+    assert (
+        found["own_units"]["load"]["last value"]["mae"] > 5 * found["own_units"]["heat"]["last value"]["mae"]
+    )
+    assert found["coverage"].keys() == {"0.95", "0.8"}
+
+
+@pytest.mark.fault
+@pytest.mark.usefixtures("here")
+def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
+    options = [f"--set={setting}" for setting in SETTINGS.split()]
+    main(["verify-resume", "--series", "waves.csv", "--horizon", "12", "--steps", "30", *options])
+    said = capsys.readouterr().out
+    assert "losses     30 of 30 equal" in said
+    assert "is the same, bit for bit" in said
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "when,load\nMonday,1\nTuesday,2\n",
+            "no column that looks like time; name it with data.time: when, load",
+        ),
+        ("date,load\n2024-01-01,1\n2024-01-02,x\n", "line 3 has 'x' in column 'load', which is no number"),
+        ("date,load\n2024-01-01,1\n2024-01-02,2\n", "bad.csv has 2 rows; a series needs 3 times at least"),
+        ("date,load\nnow,1\nlater,2\nnever,3\n", "bad.csv column 'date' has no time that can be read: 'now'"),
+        ("date\n2024-01-01\n", "bad.csv has no column beside 'date'; there is nothing to forecast"),
+    ],
+)
+def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.csv").write_text(text)
+    assert said in failure("train", "--series", "bad.csv", "--out", "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["train", "--series", "waves.csv", "--columns", "lode", "--out", "new"],
+            "has no column 'lode'; it has",
+        ),
+        (
+            ["train", "--series", "waves.csv", "--time", "when", "--out", "new"],
+            "has no column 'when'; it has",
+        ),
+        (["train", "--series", "waves.csv", "--horizon", "500", "--out", "new"], "does not fit"),
+        (["train", "--series", "waves.csv", "--source", "a", "--out", "new"], "--series is for forecasting"),
+        (["train", "--series", "waves.csv", "--preset", "tiny", "--out", "new"], "--preset tiny cannot work"),
+        (["train", "--series", "none.csv", "--out", "new"], "none.csv does not exist"),
+        (["forecast", "run", "waves.csv", "-o", "f.png"], "f.png has no ending that can be written"),
+        (["forecast", "run", "waves.csv", "--horizon", "0"], "--horizon = 0 cannot work"),
+        (["forecast", "run", "none.csv"], "none.csv does not exist"),
+        (["forecast", "none", "waves.csv"], "none does not exist; give the folder"),
+        (["score", "run", "--source", "a"], "give --reference FILE, or --series FILE"),
+        (["score", "run", "--series", "waves.csv", "--reference", "a"], "--reference is for translations"),
+        (["score", "--series", "waves.csv"], "there is no model to score"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(here, arguments, said):
+    assert said in failure(*arguments)
+    assert not (here / "new").exists()

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from rich.console import Console
+
+from regard.checkpoint import sha256
+from regard.errors import DataError
+from regard.tasks.forecaster import Forecaster
+from regard.tasks.forecasting import train_forecasting
+from regard.tasks.rolling import roll
+from waves import small_run, write_waves
+
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["apart", "together"])
+def trained(tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("trained")
+    run = small_run(write_waves(folder / "waves.csv"), steps=40, together=request.param)
+    train_forecasting(run, folder / "run", QUIET)
+    return Forecaster.load(folder / "run", "cpu"), folder / "waves.csv", run.data
+
+
+def test_every_window_of_the_test_rows_is_scored_and_no_other(trained):
+    model, path, data = trained
+    found = roll(model, path, data, sha256(path))
+    assert found.rows == range(270, 300)
+    assert found.windows == 2 * (30 - 12 + 1)
+    table = model.read(path)
+    scaled = model.known.scaling.scale(table.values)
+    errors = []
+    for origin in range(270, 300 - 12 + 1):
+        said = model.forecast(table.rows(0, origin)).values
+        errors.append(model.known.scaling.scale(said) - scaled[origin : origin + 12])
+    assert found.scores[0].mse == pytest.approx(np.square(errors).mean(), rel=1e-4)
+    assert found.scores[0].mae == pytest.approx(np.abs(errors).mean(), rel=1e-4)
+
+
+def test_the_baselines_are_scored_on_the_same_windows(trained):
+    model, path, data = trained
+    found = roll(model, path, data, sha256(path))
+    assert [each.name for each in found.scores] == ["regard", "linear", "season of 24", "last value"]
+    scaled = model.known.scaling.scale(model.read(path).values)
+    last = [scaled[o : o + 12] - scaled[o - 1] for o in range(270, 289)]
+    season = [scaled[o : o + 12] - scaled[o - 24 : o - 12] for o in range(270, 289)]
+    assert found.scores[3].mse == pytest.approx(np.square(last).mean(), rel=1e-4)
+    assert found.scores[2].squared == pytest.approx(np.square(season).mean(axis=(0, 1)), rel=1e-4)
+    assert found.scores[1].mse < found.scores[3].mse / 10  # a wave is a linear thing
+
+
+def test_coverage_is_the_share_of_what_came_between_the_bounds(trained):
+    model, path, data = trained
+    found = roll(model, path, data, sha256(path))
+    table = model.read(path)
+    inside = []
+    for origin in range(270, 289):
+        said = model.forecast(table.rows(0, origin))
+        came = table.values[origin : origin + 12]
+        inside.append((said.quantiles[0.1] <= came) & (came <= said.quantiles[0.9]))
+    assert found.coverage[0.1, 0.9] == pytest.approx(np.mean(inside), abs=0.01)
+
+
+def test_of_a_file_that_has_grown_only_what_is_new_is_scored(trained, tmp_path):
+    model, path, data = trained
+    found = roll(model, write_waves(tmp_path / "grown.csv", rows=320), data, sha256(path))
+    assert found.rows == range(270, 320)
+    assert found.notes == ()
+
+
+def test_a_file_of_another_time_is_scored_from_its_beginning_without_a_linear_baseline(trained, tmp_path):
+    model, path, data = trained
+    later = write_waves(tmp_path / "later.csv", rows=100)
+    later.write_text(later.read_text().replace("2024-", "2025-"))
+    found = roll(model, later, data, sha256(path))
+    assert found.rows == range(100)
+    assert found.windows == 2 * (100 - 48 - 12 + 1)
+    assert [each.name for each in found.scores] == ["regard", "season of 24", "last value"]
+    assert "no linear baseline" in found.notes[0]
+
+
+def test_too_few_rows_to_score_are_refused(trained, tmp_path):
+    model, path, data = trained
+    with pytest.raises(DataError, match="5 new rows; a window of 48 steps seen and 12 foretold needs 12"):
+        roll(model, write_waves(tmp_path / "short.csv", rows=275), data, sha256(path))
