@@ -10,7 +10,7 @@ from conftest import MICRO
 from explorer.asking import serving
 from regard.config import to_toml
 from regard.explorer.desk import Desk, Offer
-from regard.explorer.models import Models
+from regard.explorer.models import Models, loaded
 from regard.explorer.routes import routes
 from regard.explorer.run import run_of
 from regard.model.transformer import Transformer
@@ -40,7 +40,7 @@ def write_metrics(run, *rows):
 
 def desk_of(path, text="the cat", limit=LIMIT):
     run = run_of(path)
-    return Desk(Models(path, run, "cpu"), run, Offer(text, PAPER, limit))
+    return Desk(Models(path, run, lambda folder: loaded(folder, "cpu")), run, Offer(text, PAPER, limit))
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ def run_explore(options: argparse.Namespace) -> None:
     require(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
     model_folder(options.model)
     from regard.explorer.desk import Desk, Offer
-    from regard.explorer.models import Models
+    from regard.explorer.models import Models, loaded
     from regard.explorer.routes import routes
     from regard.explorer.run import example, run_of
     from regard.explorer.server import Server
@@ -98,7 +98,8 @@ def run_explore(options: argparse.Namespace) -> None:
     run = run_of(options.model)
     others = compared([options.model, *options.others])[1:] if options.others else []
     text = example(options.model, run) if options.text is None else options.text
-    desk = Desk(Models(options.model, run, options.device), run, Offer(text, search, tokens))
+    models = Models(options.model, run, lambda folder: loaded(folder, options.device))
+    desk = Desk(models, run, Offer(text, search, tokens))
     with Server(options.host, options.port, routes(desk, others)) as server:
         sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
         sys.stdout.flush()

@@ -90,9 +90,9 @@ def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
 def shown_matrix(trace: "Trace", options: argparse.Namespace) -> "Matrix":
     """The one that the flags of `add_matrix` ask for."""
     from regard.explorer.figure import matrix
-    from regard.trace.html import first_layer
+    from regard.trace.html import first_kind, first_layer
 
-    kind = options.kind or "cross"
+    kind = options.kind or first_kind(trace)
     layer = first_layer(trace, kind) if options.layer is None else options.layer
     return matrix(trace, kind, layer, head_number(options))
 

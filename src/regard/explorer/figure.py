@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from regard.errors import DataError
 from regard.explorer.look import picture
 from regard.explorer.svg import clip, length, tag, text
 from regard.trace.interventions import HideSource, Kind, refuse_uncounted
@@ -27,6 +28,7 @@ NAMES: dict[Kind, str] = {
     "decoder": "decoder self-attention, masked",
     "cross": "cross-attention",
 }
+UNMASKED: dict[Kind, str] = {**NAMES, "decoder": "decoder self-attention"}
 RULES = """
 .rg .encoder { fill: #0072b2 } .rg .decoder { fill: #a35f00 } .rg .cross { fill: #007a58 }
 .rg .on { fill: #ffffff } .rg .hidden { fill: #f0f0f0 } .rg .hatch { stroke: #c9c9c9; stroke-width: 1 }
@@ -65,6 +67,8 @@ class Matrix:
 
 def matrix(trace: Trace, kind: Kind, layer: int, head: int | None) -> Matrix:
     """Layer and head are counted from 1; None is the mean of all heads."""
+    if kind not in trace.attention:
+        raise DataError(f"the model has no {NAMES[kind]}; it has {', '.join(trace.attention)}")
     layers = trace.attention[kind]
     refuse_uncounted("layer", layer, len(layers))
     heads = layers[layer - 1]
@@ -72,14 +76,15 @@ def matrix(trace: Trace, kind: Kind, layer: int, head: int | None) -> Matrix:
         refuse_uncounted("head", head, len(heads))
     which = "mean of all heads" if head is None else f"head {head}"
     source, target = _texts(trace.source.tokens), _texts(trace.target.tokens)
-    read = ("<s>", *target[:-1])
+    causal = trace.model.causal
+    read = ("<s>", *target[:-1]) if causal else target
     weights = heads.mean(axis=0) if head is None else heads[head - 1]
     return Matrix(
-        f"{NAMES[kind]}, layer {layer}, {which}",
+        f"{NAMES[kind] if causal else UNMASKED[kind]}, layer {layer}, {which}",
         kind,
         weights,
         _seen(trace, kind, *weights.shape),
-        source if kind == "encoder" else tuple(map("{} → {}".format, read, target)),
+        source if kind == "encoder" else _rows(read, target),
         read if kind == "decoder" else source,
     )
 
@@ -107,7 +112,7 @@ def draw(drawn: Matrix) -> str:
 
 def _seen(trace: Trace, kind: Kind, queries: int, keys: int) -> Bool[np.ndarray, "query key"]:
     seen = np.ones((queries, keys), dtype=bool)
-    if kind == "decoder":
+    if kind == "decoder" and trace.model.causal:
         return np.tril(seen)
     for intervention in trace.request.interventions:
         if isinstance(intervention, HideSource):
@@ -149,6 +154,11 @@ def _key(kind: Kind, x: float, y: float) -> Iterator[str]:
         yield tag("rect", **box, class_=kind, fill_opacity=tenth / 10)
     yield text("0", x, y + 9, "small")
     yield text("1", x + 14 + 11 * 12 + 6, y + 9, "small")
+
+
+def _rows(read: tuple[str, ...], target: tuple[str, ...]) -> tuple[str, ...]:
+    """What each row reads and what it predicts; where it reads nothing, what is asked of it."""
+    return target if read == target else tuple(map("{} → {}".format, read, target))
 
 
 def _texts(tokens: tuple[Token, ...]) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """The model that is looked into, and of a run its checkpoints: two of them stay loaded."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from regard.checkpoint import checkpoints, find_model
 from regard.explorer.reply import RequestError
@@ -18,6 +20,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.train.device import Device, choose_device
 
 LOADED = 2
+Ready = TypeVar("Ready")
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,16 @@ class Model:
         return self.transformer.config
 
 
-class Models:
+class Models(Generic[Ready]):
     """Loads what is asked for; not for two threads at once."""
 
-    def __init__(self, path: Path, run: Run | None, device: Device) -> None:
-        self._folder, self._run = find_model(path), run
-        self._device: Device = device
-        self._loaded: OrderedDict[int | None, Model] = OrderedDict()
+    def __init__(self, path: Path, run: Run | None, load: Callable[[Path], Ready]) -> None:
+        """`load` makes a model of a folder."""
+        self._folder, self._run, self._load = find_model(path), run, load
+        self._loaded: OrderedDict[int | None, Ready] = OrderedDict()
         self.model(None)  # what cannot be loaded is said at once
 
-    def model(self, step: int | None) -> Model:
+    def model(self, step: int | None) -> Ready:
         """The model itself, or its run's checkpoint of that step."""
         if step not in self._loaded:
             self._loaded[step] = self._load(self._folder if step is None else self._checkpoint(step))
@@ -61,14 +64,16 @@ class Models:
             "no_checkpoint", f"there is no checkpoint of step {step:,} any more", HTTPStatus.NOT_FOUND
         )
 
-    def _load(self, folder: Path) -> Model:
-        found = load_model(folder)
-        transformer = found.transformer.to(choose_device(self._device))
-        identity = identity_of_folder(folder, found.manifest)
-        return Model(
-            identity.id,
-            transformer,
-            found.tokenizer,
-            Tracer(transformer, found.tokenizer, identity),
-            Translator.of(transformer, found.tokenizer),
-        )
+
+def loaded(folder: Path, device: Device) -> Model:
+    """The model of a folder that translates."""
+    found = load_model(folder)
+    transformer = found.transformer.to(choose_device(device))
+    identity = identity_of_folder(folder, found.manifest)
+    return Model(
+        identity.id,
+        transformer,
+        found.tokenizer,
+        Tracer(transformer, found.tokenizer, identity),
+        Translator.of(transformer, found.tokenizer),
+    )

@@ -22,6 +22,28 @@ NUMBERED = 4
 
 def look(trace: Trace, matrix: Matrix, console: Console, others: int = 3) -> None:
     """The whole of it, for people; colours only where the console has them."""
+    if trace.model.task == "translation":
+        _translated(trace, console, others)
+    else:
+        _answered(trace, console)
+    console.print()
+    console.print(Text(f"Where it looks: {matrix.name}", style="bold"))
+    for line in _matrix(matrix, console.width):
+        console.print(line)
+    console.print(Text("░ 5%  ▒ 20%  ▓ 40%  █ 70% of a row's weight, and more", style="dim"))
+
+
+def _answered(trace: Trace, console: Console) -> None:
+    """What was read, and each label with its probability, where there are labels."""
+    console.print(Text(f"{trace.model.name}, {trace.model.task}", style="dim"))
+    console.print(Text(printable(trace.source.text)))
+    for token in trace.target.tokens:
+        if token.logprob is not None:
+            sure = math.exp(token.logprob)
+            console.print(Text(f"  {sure:6.1%}  {_name(token)}", style=_sureness(sure)))
+
+
+def _translated(trace: Trace, console: Console, others: int) -> None:
     console.print(Text(f"{_languages(trace)}{_search(trace)}", style="dim"))
     console.print(Text(printable(trace.source.text)))
     console.print(_translation(trace), end="")
@@ -29,11 +51,6 @@ def look(trace: Trace, matrix: Matrix, console: Console, others: int = 3) -> Non
     console.print()
     for line in _steps(trace, others):
         console.print(line)
-    console.print()
-    console.print(Text(f"Where it looks: {matrix.name}", style="bold"))
-    for line in _matrix(matrix, console.width):
-        console.print(line)
-    console.print(Text("░ 5%  ▒ 20%  ▓ 40%  █ 70% of a row's weight, and more", style="dim"))
 
 
 def shade(weight: float) -> str:

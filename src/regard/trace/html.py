@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 from regard.engine.reading import alignment_layer
 from regard.errors import require
 from regard.trace.fitting import MOST, fitted
-from regard.trace.interventions import KINDS, refuse_uncounted
+from regard.trace.interventions import KINDS, Kind, refuse_uncounted
 from regard.trace.trace import Trace
 
 PAGES = ("translate", "attention", "steps", "search", "model", "positions", "training")
@@ -83,6 +83,7 @@ def opening(trace: Trace, page: str, kind: str | None, layer: int | None, head: 
     """The view of a page at a place that the model has, as it stands in an address."""
     require(page in PAGES, "page", page, f"it must be one of {', '.join(PAGES)}")
     require(kind is None or kind in KINDS, "kind", kind, f"it must be one of {', '.join(KINDS)}")
+    kind = first_kind(trace) if kind is None and "cross" not in trace.attention else kind
     if layer is not None:
         refuse_uncounted("layer", layer, len(trace.attention[kind or "cross"]))
     if head is not None:
@@ -102,7 +103,12 @@ def _layer(trace: Trace, view: str) -> int:
     """The one that a view opens with: the page's own choice, unless it is told."""
     given = re.search(r"[?&]layer=(\d{1,4})(?!\d)", view)
     kinds = [kind for kind in KINDS if re.search(rf"[?&]kind={kind}(?![a-z])", view)]
-    return int(given[1]) if given else first_layer(trace, kinds[0] if kinds else "cross")
+    return int(given[1]) if given else first_layer(trace, kinds[0] if kinds else first_kind(trace))
+
+
+def first_kind(trace: Trace) -> Kind:
+    """The kind of attention that is shown first: across, or the one there is."""
+    return "cross" if "cross" in trace.attention else "encoder"
 
 
 PLACE = "<!-- what the page shows -->"

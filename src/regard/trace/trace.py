@@ -83,7 +83,7 @@ class Trace:
     source: Side
     target: Target
     attention: Mapping[str, Float[np.ndarray, "layers heads query key"]]
-    """Of the kinds encoder, decoder and cross, those there are; rows sum to 1, what is masked is exactly 0."""
+    """Of the kinds encoder, decoder and cross, those there are; rows sum to 1, masked is exactly 0."""
     value_norm: Mapping[str, Float[np.ndarray, "layers heads key"]]
     """Norm of what each key would add if all weight lay on it."""
     residual: Mapping[str, Residual]

@@ -30,18 +30,24 @@ export function makeApp(source, info, trace, view) {
   const listing = signal(false);
   const a = signal(trace);
   const b = signal(/** @type {Trace | null} */ (null));
+  const model = info?.model ?? trace?.model;
+  const task = model?.task ?? "translation";
   const app = {
     source,
     info,
     at,
+    /** What the model is for: pages about words that are written need one that translates. */
+    task,
+    /** The kinds of attention that it has. */
+    kinds: kindsOf(model),
     /** What is translated: a new value asks for a new trace. */
     request,
     /** The translation itself. */
     a,
     /** The same with something changed: what if. */
     b,
-    /** How B is made; null where no model can be asked. */
-    whatIf: source && makeWhatIf({ a, b, at, request }, source),
+    /** How B is made; null where no model can be asked, or none that translates. */
+    whatIf: source && task === "translation" ? makeWhatIf({ a, b, at, request }, source) : null,
     /** The one that pages show; of a difference, the one whose words label it. */
     trace: computed(() => (at.show.value !== "a" && b.value ? b.value : a.value)),
     /** How much each head matters, as it is measured: "cross 5 3" to log p. */
@@ -154,6 +160,7 @@ function settle(app) {
   const { at } = app;
   const trace = app.trace.value;
   if (!trace) return;
+  if (!app.kinds.includes(at.kind.value)) at.kind.value = app.kinds[0];
   const deep = layers(trace, at.kind.value);
   if (!at.layer.value) at.layer.value = at.kind.value === "cross" && deep > 2 ? deep - 1 : deep;
   if (at.layer.value > deep) at.layer.value = deep;
@@ -188,9 +195,15 @@ export function looks(app, kind, layer, head) {
   return trace && { matrix: attention(trace, kind, layer, head), signed: false };
 }
 
-/** @param {Kind} kind */
-export const kindName = (kind) =>
-  ({ encoder: "Encoder", decoder: "Decoder, masked", cross: "Cross" })[kind];
+/** @param {import("regard/types").Model | undefined} model @returns {Kind[]} */
+function kindsOf(model) {
+  const encoder = /** @type {Kind[]} */ (model?.encoder_layers === 0 ? [] : ["encoder"]);
+  return model?.decoder_layers === 0 ? encoder : [...encoder, "decoder", "cross"];
+}
+
+/** @param {Kind} kind @param {Trace | null} [trace] whose decoder may see everything */
+export const kindName = (kind, trace) =>
+  ({ encoder: "Encoder", decoder: trace?.model.causal === false ? "Decoder" : "Decoder, masked", cross: "Cross" })[kind];
 
 /** What heads matter was measured with A, and says nothing of B. @param {App} app @returns {Map<string, number>} */
 export const measuredHere = (app) => (app.trace.value === app.a.value ? app.matters.value : new Map());

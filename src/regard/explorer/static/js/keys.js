@@ -65,7 +65,7 @@ function act(app, event, help) {
       return true;
     case "k":
       at.rows.value = [];
-      at.kind.value = /** @type {const} */ ({ encoder: "decoder", decoder: "cross", cross: "encoder" })[at.kind.value];
+      at.kind.value = app.kinds[(app.kinds.indexOf(at.kind.value) + 1) % app.kinds.length];
       return true;
     case ",":
     case ".":

@@ -20,14 +20,19 @@ import { translate } from "regard/pages/translate.js";
 
 /** @type {Record<string, { name: string, make: (app: App, live: Live | null) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
-  translate: { name: "Translate", make: translate },
+  translate: { name: "Translate", make: translate, when: translates },
   attention: { name: "Attention", make: attention },
-  steps: { name: "Steps", make: steps },
-  search: { name: "Search", make: search },
-  model: { name: "Model", make: model },
-  positions: { name: "Positions", make: positions },
+  steps: { name: "Steps", make: steps, when: translates },
+  search: { name: "Search", make: search, when: translates },
+  model: { name: "Model", make: model, when: translates },
+  positions: { name: "Positions", make: positions, when: translates },
   training: { name: "Training", make: (app, live) => /** @type {Live} */ (live).training(app), when: (app) => Boolean(app.info?.run) },
 };
+
+/** @param {App} app whether there are words that were written, one after the other */
+function translates(app) {
+  return app.task === "translation";
+}
 
 start();
 
@@ -71,7 +76,7 @@ function shell(app, live) {
     fill(main, page);
     document.title = `${PAGES[name].name} · ${app.info?.model.name ?? app.a.peek()?.model.name ?? "regard"} · regard`;
   });
-  const whatIf = live?.whatIfDrawer(app);
+  const whatIf = app.whatIf ? live?.whatIfDrawer(app) : null;
   return [
     h("a", { class: "skip", href: "#main", onclick: (/** @type {Event} */ e) => { e.preventDefault(); main.focus(); } }, "Skip to the page"),
     h("header", {}, h("strong", {}, "regard"), h("nav", { "aria-label": "pages" }, tabs), tools(app, [live?.checkpoints(app), whatIf?.button])),
@@ -100,7 +105,7 @@ function problems(app) {
   const waiting = h("p", { class: "waiting", role: "status" });
   effect(() => {
     document.body.classList.toggle("busy", app.busy.value);
-    waiting.textContent = app.busy.value ? "Translating …" : app.tooLong.value && app.a.value ? "What is shown below is the sentence before." : "";
+    waiting.textContent = app.busy.value ? (translates(app) ? "Translating …" : "Looking …") : app.tooLong.value && app.a.value ? "What is shown below is the sentence before." : "";
   });
   return h("div", {}, box, waiting);
 }

@@ -190,7 +190,8 @@ export function entropy(matrix, hidden) {
  * @returns {((row: number, column: number) => boolean) | undefined}
  */
 export function hiddenCells(trace, kind, rows, columns) {
-  if (kind === "decoder") return (r, c) => columns[c].tokens[0] > Math.max(...rows[r].tokens);
+  const causal = trace.model.causal ?? true;
+  if (kind === "decoder") return causal ? (r, c) => columns[c].tokens[0] > Math.max(...rows[r].tokens) : undefined;
   const gone = new Set(trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : [])));
   return gone.size ? (_, c) => columns[c].tokens.every((token) => gone.has(token)) : undefined;
 }
@@ -223,6 +224,10 @@ export function labels(trace, kind, how = {}) {
   const kept = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
   const source = kept(group(trace.source.tokens, trace.source.text));
   if (kind === "encoder") return { rows: source, columns: source };
+  if (trace.model.task === "forecasting") {
+    const asked = kept(group(trace.target.tokens, trace.target.text));
+    return { rows: asked, columns: kind === "cross" ? source : asked };
+  }
   const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)], trace.target.text);
   const rows = group(trace.target.tokens, trace.target.text).map((label) => {
     const read = reads.find((each) => each.tokens.includes(label.tokens[0]))?.text;

@@ -1,5 +1,6 @@
 /** The trace, version 1, as src/regard/trace/trace.v1.schema.json describes it. */
 export type Kind = "encoder" | "decoder" | "cross";
+export type Task = "translation" | "classification" | "forecasting";
 export type Special = "bos" | "eos" | "unk" | "pad";
 export interface Pack {
   dtype: "u8" | "u16" | "f16" | "f32";
@@ -62,6 +63,10 @@ export interface Model {
   shared: boolean;
   parameters: number;
   attention_scale?: number | null;
+  /** What the model is for; a translation where it is not said. */
+  task?: Task;
+  /** Whether the decoder sees earlier places only; so it does where it is not said. */
+  causal?: boolean;
 }
 export interface Residual {
   points: string[];
@@ -96,6 +101,7 @@ export interface Trace {
   request: Request;
   source: { text: string; tokens: Token[] };
   target: { text: string; score: number; logprob: number; forced: boolean; tokens: Token[] };
+  /** Of the kinds that the model has: a translation has them all. */
   attention: Record<Kind, Pack>;
   value_norm: Record<Kind, Pack>;
   residual: Record<"encoder" | "decoder", Residual>;

@@ -24,7 +24,7 @@ export function attention(app) {
   const { at } = app;
   const kinds = choices(
     "which attention",
-    /** @type {[Kind, string][]} */ (["encoder", "decoder", "cross"].map((k) => [k, kindName(/** @type {Kind} */ (k))])),
+    /** @type {[Kind, string][]} */ (app.kinds.map((kind) => [kind, kindName(kind, app.a.peek())])),
     () => at.kind.value,
     (kind) => {
       at.kind.value = kind;
@@ -42,7 +42,7 @@ export function attention(app) {
 
   const matrix = matrixView({
     picture: () => drawn.value,
-    name: () => `${kindName(at.kind.value)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
+    name: () => `${kindName(at.kind.value, app.trace.value)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
     summary: () => {
       const it = now.value;
       const locked = drawn.value?.locked ?? [];
@@ -63,7 +63,7 @@ export function attention(app) {
   effect(() => {
     kinds.refresh();
     views.refresh();
-    title.textContent = `${kindName(at.kind.value)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
+    title.textContent = `${kindName(at.kind.value, app.trace.value)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
   });
   const depth = computed(() => (app.trace.value ? layers(app.trace.value, at.kind.value) : 0));
   const width = computed(() => app.trace.value?.model.heads ?? 0);
@@ -111,11 +111,18 @@ export function attention(app) {
       { class: "two" },
       h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
       one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
-        h("p", { class: "faint" }, `A weight says where a head looked, not why the word was chosen; ${app.source ? "switch it off to see." : "regard explore can switch it off, to see."}`)),
+        h("p", { class: "faint" }, caution(app))),
     ),
   );
   effect(() => (one.dataset.kind = at.kind.value));
   return page;
+}
+
+/** @param {App} app what a weight does not say */
+function caution(app) {
+  if (app.task === "classification") return "A weight says where a head looked, not why the label was chosen. The label is read from the first row, the class token, after the last layer.";
+  if (app.task === "forecasting") return "A weight says where a head looked, not why the value was foretold.";
+  return `A weight says where a head looked, not why the word was chosen; ${app.source ? "switch it off to see." : "regard explore can switch it off, to see."}`;
 }
 
 /** @param {App} app */
@@ -128,7 +135,7 @@ function options(app) {
   const read = flag("label rows by the word read", "read");
   effect(() => {
     text.textContent = `${at.mass.value}%`;
-    read.hidden = at.kind.value === "encoder";
+    read.hidden = at.kind.value === "encoder" || app.task !== "translation";
   });
   return h(
     "span",

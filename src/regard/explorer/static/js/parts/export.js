@@ -24,7 +24,7 @@ export function exportMenu(app) {
     const trace = app.trace.value;
     fill(
       menu,
-      source ? act("This translation as one HTML page", () => page(app)) : null,
+      source ? act(app.task === "translation" ? "This translation as one HTML page" : "This as one HTML page", () => page(app)) : null,
       act("The trace as JSON", () => trace && download(`${named(trace)}.json`, "application/json", JSON.stringify(trace))),
       h("p", { class: "faint" }, "Below each picture: Table, SVG and CSV of that picture."),
       source ? null : h("p", { class: "faint" }, "More pages like this one: ", h("code", {}, 'regard trace MODEL "text" -o page.html')),

@@ -8,10 +8,11 @@ import { asked } from "regard/source.js";
 
 /**
  * @param {App} app
- * @returns {HTMLElement | null} null where no model can be asked
+ * @returns {HTMLElement | null} null where there is no translation to measure by
  */
 export function measure(app) {
   const { source } = app;
+  if (app.task !== "translation") return null;
   if (!source) return h("p", { class: "faint" }, "To measure what each head matters, open the model with regard explore.");
   const running = signal(/** @type {AbortController | null} */ (null));
   const button = h("button", { type: "button", onclick: () => (running.value ? stop() : start()) });

@@ -9,6 +9,9 @@ import { editing } from "regard/parts/editing.js";
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Token} Token */
 
+/** What the two sides are called. */
+const SIDES = { translation: ["source", "target"], classification: ["text", "label"], forecasting: ["past", "future"] };
+
 /**
  * @param {App} app
  * @returns {HTMLElement}
@@ -70,11 +73,12 @@ export function strip(app) {
       );
     });
   }
+  const [above, below] = SIDES[app.task];
   return h(
     "section",
     { class: "strip", "aria-label": "the sentence" },
-    h("div", { class: "side" }, h("span", { class: "which" }, "source"), source, editing(app, "source", source)),
-    h("div", { class: "side" }, h("span", { class: "which" }, "target"), target, editing(app, "target", target)),
+    h("div", { class: "side" }, h("span", { class: "which" }, above), source, editing(app, "source", source)),
+    h("div", { class: "side" }, h("span", { class: "which" }, below), target, app.task === "translation" ? editing(app, "target", target) : []),
   );
 }
 
