@@ -4,11 +4,19 @@ import argparse
 import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from regard.cli.looking import task_of
 from regard.cli.translator import model_folder
 from regard.errors import require
 from regard.search.config import PAPER, SearchConfig
+
+if TYPE_CHECKING:
+    from regard.explorer.glances import Looker
+    from regard.explorer.reply import Routes
+    from regard.explorer.run import Run
 
 DESCRIPTION = """\
 Open a page in the browser: type a sentence, read its translation, and see every step that produced
@@ -84,23 +92,17 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_explore(options: argparse.Namespace) -> None:
-    search = SearchConfig(options.beam)
     tokens = options.max_trace_tokens
     require(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
     model_folder(options.model)
-    from regard.explorer.desk import Desk, Offer
-    from regard.explorer.models import Models, loaded
-    from regard.explorer.routes import routes
-    from regard.explorer.run import example, run_of
+    from regard.explorer.run import run_of
     from regard.explorer.server import Server
     from regard.explorer.training import compared
 
     run = run_of(options.model)
     others = compared([options.model, *options.others])[1:] if options.others else []
-    text = example(options.model, run) if options.text is None else options.text
-    models = Models(options.model, run, lambda folder: loaded(folder, options.device))
-    desk = Desk(models, run, Offer(text, search, tokens))
-    with Server(options.host, options.port, routes(desk, others)) as server:
+    answers = _answers(options, run, others)
+    with Server(options.host, options.port, answers) as server:
         sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
         sys.stdout.flush()
         if not options.no_browser and _has_screen():
@@ -109,6 +111,28 @@ def run_explore(options: argparse.Namespace) -> None:
             server.serve_forever()
         except KeyboardInterrupt:
             sys.stdout.write("\n")
+
+
+def _answers(options: argparse.Namespace, run: "Run | None", others: "Sequence[Run]") -> "Routes":
+    """What the page may ask, by what the model is for."""
+    from regard.explorer.desk import Desk, Offer
+    from regard.explorer.glances import Glances
+    from regard.explorer.models import Models, loaded
+    from regard.explorer.routes import routes
+    from regard.explorer.run import example
+    from regard.tasks.label_tracing import LabelTracer
+
+    text = example(options.model, run) if options.text is None else options.text
+    offer = Offer(text, SearchConfig(options.beam), options.max_trace_tokens)
+    match task_of(options.model):
+        case "classification":
+            looking: Models[Looker] = Models(
+                options.model, run, lambda folder: LabelTracer.load(folder, options.device)
+            )
+            return Glances(looking, run, offer, others).routes()
+        case _:
+            models = Models(options.model, run, lambda folder: loaded(folder, options.device))
+            return routes(Desk(models, run, offer), others)
 
 
 def _has_screen() -> bool:

@@ -40,7 +40,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 def run_look(options: argparse.Namespace) -> None:
     head_number(options)
-    _, trace = traced(options)
+    trace = traced(options)
     shown = shown_matrix(trace, options)
     from rich.console import Console
 

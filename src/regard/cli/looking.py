@@ -2,16 +2,20 @@
 
 import argparse
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.translator import add_search, model_folder, settle
+from regard.config import FIRST_TASK
 from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
     from regard.explorer.figure import Matrix
-    from regard.tasks.tracing import Tracer
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
+
+TRANSLATING = ("prefix", "target", "remove", "uniform", "skip", "hide", "no_positions")
+"""Flags of `add_looking` that only a translation has."""
 
 
 def add_looking(parser: argparse.ArgumentParser) -> None:
@@ -105,8 +109,39 @@ def head_number(options: argparse.Namespace) -> int | None:
     return None if said == "mean" else int(said)
 
 
-def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Trace]":
-    """The trace that is asked for, and what made it; what cannot work is said before the model is loaded."""
+def traced(options: argparse.Namespace, qkv: bool = False) -> "Trace":
+    """The trace that is asked for; what cannot work is said before the model is loaded."""
+    match task_of(options.model):
+        case "classification":
+            return _classified(options)
+        case _:
+            return _translated(options, qkv)
+
+
+def task_of(path: Path) -> str:
+    """What the model that is meant is for, by a manifest that whoever loads the model checks."""
+    from regard.checkpoint import WEIGHTS, read_manifest
+
+    return read_manifest(model_folder(path), unread=[WEIGHTS]).get("task", FIRST_TASK)
+
+
+def _classified(options: argparse.Namespace) -> "Trace":
+    """A text with its label."""
+    from regard.tasks.label_tracing import LabelTracer
+    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
+
+    for name in TRANSLATING:
+        if getattr(options, name):
+            raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} classifies")
+    most = options.max_trace_tokens
+    try:
+        tracer = LabelTracer.load(model_folder(options.model), options.device)
+        return tracer.trace(options.text, MAX_TRACE_TOKENS if most is None else most)
+    except LengthError as error:
+        raise error.naming("--max-trace-tokens") from None
+
+
+def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
     settle(options)
     changes = interventions(options)
     most = options.max_trace_tokens
@@ -126,7 +161,7 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "tuple[Tracer, Tra
         interventions=changes,
     )
     try:
-        return tracer, tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
+        return tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
     except LengthError as error:
         raise error.naming("--max-trace-tokens") from None
 

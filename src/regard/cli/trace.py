@@ -65,7 +65,7 @@ def run_trace(options: argparse.Namespace) -> None:
     if ending == ".json":
         why = "is for a figure (.svg) and a page (.html); JSON has every head of every layer"
         refuse_unused(options, ("kind", "layer", "head"), why)
-    _, trace = traced(options, qkv=ending == ".html")
+    trace = traced(options, qkv=ending == ".html")
     content = _written(trace, ending, options).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
