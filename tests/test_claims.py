@@ -11,6 +11,7 @@ import torch
 from attentive import Attentive
 from chain import longest_chain
 from likesize import like_size, parameters
+from page import PAGE, RESULTS, filled
 from recurrent import Recurrent
 from regard.model.config import ModelConfig
 from residual import without_residuals
@@ -33,7 +34,13 @@ def test_every_claim_is_measured_and_drawn(tmp_path):
     kept = json.loads((tmp_path / "cpu.json").read_text())
     assert list(kept) == list(CLAIMS)
     assert all(f"## {name}\n\n| " in said.stdout for name in CLAIMS)
-    assert all((tmp_path / f"{name}.svg").read_text().startswith("<svg") for name in CLAIMS)
+    assert all((tmp_path / f"{name}-cpu.svg").read_text().startswith("<svg") for name in CLAIMS)
+
+
+def test_the_page_has_the_figures_that_were_measured():
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"<!-- cpu {name} 0 -->" in text for name in CLAIMS)
+    assert filled(text, RESULTS) == text, "run python benchmarks/claims/page.py"
 
 
 def test_the_rivals_have_as_many_parameters_as_the_transformer():

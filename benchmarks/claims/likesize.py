@@ -10,8 +10,10 @@ from convolutional import Convolutional
 from recurrent import Recurrent
 from regard.model.config import ModelConfig
 
+FEEDING = "GRU, feeding"
 Build = Callable[[int], nn.Module]
-WIDTHS = range(16, 2048, 16)
+WIDTHS = (*range(16, 256, 4), *range(256, 2048, 16))
+"""In steps that hardware likes, where they are fine enough."""
 
 
 def rivals(config: ModelConfig) -> dict[str, Build]:
@@ -21,7 +23,7 @@ def rivals(config: ModelConfig) -> dict[str, Build]:
         "RNN": lambda width: Recurrent("RNN", vocab, width, layers),
         "GRU": lambda width: Recurrent("GRU", vocab, width, layers),
         "LSTM": lambda width: Recurrent("LSTM", vocab, width, layers),
-        "GRU, feeding": lambda width: Recurrent("GRU", vocab, width, layers, feeding=True),
+        FEEDING: lambda width: Recurrent("GRU", vocab, width, layers, feeding=True),
         "convolution": lambda width: Convolutional(vocab, width, layers, longest=config.max_length),
     }
 

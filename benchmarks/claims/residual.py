@@ -118,11 +118,15 @@ def charts(found: Found) -> list[Chart]:
         if row["layers"] == depth
     }
     trained = {name: row["curve"] for name, row in found.items() if "curve" in row}
-    curves = {name: [loss for _, loss in curve] for name, curve in trained.items()}
+    short = {"residuals and norms": "with", "norms alone": "without"}
+    curves = {}
+    for name, curve in trained.items():
+        layers, variant = name.split(", ")
+        curves[f"{layers}, {short[variant]}"] = [loss for _, loss in curve]
     steps = [step for step, _ in next(iter(trained.values()))]
     layers = list(range(1, depth + 1))
     title = "Gradient in each encoder layer at the start, power of ten"
     return [
         chart("by-layer", title, "layer", layers, deep, from_zero=False),
-        chart("residual", "Training loss", "step", steps, curves),
+        chart("residual", "Training loss, with and without residuals", "step", steps, curves),
     ]

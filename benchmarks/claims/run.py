@@ -87,8 +87,12 @@ def keep(name: str, found: Found, seconds: float, setting: Setting, out: Path) -
     kept[name] = {**setting.facts(), "seconds": round(seconds, 1), "found": _short(found)}
     text = json.dumps({key: kept[key] for key in CLAIMS if key in kept}, indent=1, allow_nan=False)
     path.write_text(f"{text}\n", encoding="utf-8")
-    picture = out / (f"{name}-gpu.svg" if setting.on_gpu else f"{name}.svg")
-    picture.write_text(svg(CLAIMS[name].charts(found), TITLES[name]), encoding="utf-8")
+    draw(name, found, kind, out)
+
+
+def draw(name: str, found: Found, kind: str, out: Path) -> None:
+    drawn = svg(CLAIMS[name].charts(found), TITLES[name])
+    (out / f"{name}-{kind}.svg").write_text(drawn, encoding="utf-8")
 
 
 def _short(value: object) -> object:

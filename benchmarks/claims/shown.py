@@ -7,7 +7,7 @@ import numpy as np
 from regard.explorer.chart import Chart, Line, draw
 from regard.explorer.look import picture
 
-WIDTH, HEIGHT, GAP = 470.0, 300.0, 12.0
+WIDTH, HEIGHT, GAP = 580.0, 320.0, 12.0
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

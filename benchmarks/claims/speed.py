@@ -96,7 +96,6 @@ def charts(found: Found) -> list[Chart]:
     ratios = {
         name: [each / other for each, other in zip(ours, theirs, strict=True)]
         for name, theirs in speed.items()
-        if name != "Transformer"
     }
     return [
         chart("speed", "Training, tokens per second", "words in a sentence", found["lengths"], speed),

@@ -1,6 +1,6 @@
 """I1, I4: the same phrasebook, the same loop, as many steps: how good is each model, and after how long?
 
-Each is trained at two learning rates, and the better one counts: what suits one kind does not suit another.
+Each is trained at three learning rates, and the best one counts: what suits one kind does not suit another.
 """
 
 from collections.abc import Callable
@@ -10,20 +10,21 @@ import torch
 from torch import nn
 
 from learning import Learning, learn
-from likesize import like_size, parameters
+from likesize import FEEDING, like_size, parameters, rivals
 from regard.model.config import ModelConfig
 from sequences import phrases
 from setting import Found, Setting
 from shown import Chart, chart, table
 
 CONFIG = ModelConfig(d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
-PEAKS = (2e-3, 6e-3)
+PEAKS = (5e-3, 1e-2, 2e-2)
 
 
 def measure(setting: Setting) -> Found:
-    vocab = phrases(setting.choose(20_000, 200)).vocab
+    config = replace(CONFIG, vocab_size=phrases(setting.choose(20_000, 200)).vocab)
+    builds = {name: build for name, build in rivals(config).items() if name != FEEDING}
     found: Found = {}
-    for name, build in like_size(replace(CONFIG, vocab_size=vocab)).items():
+    for name, build in like_size(config, builds).items():
         tried = [_learnt(build, peak, setting) for peak in PEAKS]
         found[name] = min(tried, key=lambda each: each["loss"])
     return found
