@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from regard.errors import DataError
 from regard.explorer.look import picture
 from regard.explorer.svg import clip, length, tag, text
 from regard.trace.interventions import HideSource, Kind, refuse_uncounted
@@ -66,6 +67,8 @@ class Matrix:
 
 def matrix(trace: Trace, kind: Kind, layer: int, head: int | None) -> Matrix:
     """Layer and head are counted from 1; None is the mean of all heads."""
+    if kind not in trace.attention:
+        raise DataError(f"the model has no {NAMES[kind]}; it has {', '.join(trace.attention)}")
     layers = trace.attention[kind]
     refuse_uncounted("layer", layer, len(layers))
     heads = layers[layer - 1]

@@ -1,0 +1,112 @@
+"""Do the things that are said of the Transformer, and of the models before it, hold when measured?
+
+    python benchmarks/claims/run.py --out benchmarks/results/claims
+    python benchmarks/claims/run.py --out benchmarks/results/claims --device cuda
+    python benchmarks/claims/run.py --out benchmarks/results/claims --only speed
+    python benchmarks/claims/page.py
+
+Every model is trained by regard's own loop, on the phrasebook that ships with it or on symbols drawn at
+random; all seeds are fixed. Writes cpu.json (or gpu.json) and a picture of each claim, and prints the
+tables; page.py puts them into docs/claims.md. --quick tests the code: its figures mean nothing.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+import distance
+import heads
+import mixers
+import order
+import residual
+import scale
+import speed
+import translating
+from regard.train.device import choose_device, keep_freed_memory
+from setting import Found, Setting
+from shown import svg
+
+CLAIMS: dict[str, ModuleType] = {
+    "speed": speed,
+    "translating": translating,
+    "distance": distance,
+    "scale": scale,
+    "residual": residual,
+    "order": order,
+    "heads": heads,
+    "mixers": mixers,
+}
+TITLES = {
+    "speed": "How fast each model trains, by the length of sentences",
+    "translating": "The same phrasebook, learnt by each model",
+    "distance": "How far back each model can look",
+    "scale": "Attention with and without its scale",
+    "residual": "The Transformer with and without residuals",
+    "order": "The Transformer with and without positions",
+    "heads": "One head and eight",
+    "mixers": "Words mixed by attention, a linear layer, a convolution",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder for figures and pictures")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument(
+        "--only", choices=tuple(CLAIMS), nargs="+", help="these claims; the others' figures stay"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="of the CPU; with one, its own time is measured"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="seconds instead of minutes, figures without meaning"
+    )
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.set_float32_matmul_precision(
+        "high"
+    )  # as cuDNN's recurrent layers have it anyway; a CPU has no TF32
+    keep_freed_memory()
+    setting = Setting(choose_device(options.device), options.quick)
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only or CLAIMS:
+        began = setting.clock()
+        found = CLAIMS[name].measure(setting)
+        keep(name, found, setting.clock() - began, setting, options.out)
+        print("\n\n".join([f"## {name}", *CLAIMS[name].tables(found)]), end="\n\n", flush=True)
+
+
+def keep(name: str, found: Found, seconds: float, setting: Setting, out: Path) -> None:
+    """Puts the figures beside those of the other claims, and draws them."""
+    kind = "gpu" if setting.on_gpu else "cpu"
+    path = out / f"{kind}.json"
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    kept[name] = {**setting.facts(), "seconds": round(seconds, 1), "found": _short(found)}
+    text = json.dumps({key: kept[key] for key in CLAIMS if key in kept}, indent=1, allow_nan=False)
+    path.write_text(f"{text}\n", encoding="utf-8")
+    draw(name, found, kind, out)
+
+
+def draw(name: str, found: Found, kind: str, out: Path) -> None:
+    drawn = svg(CLAIMS[name].charts(found), TITLES[name])
+    (out / f"{name}-{kind}.svg").write_text(drawn, encoding="utf-8")
+
+
+def _short(value: object) -> object:
+    """With no more digits than mean something."""
+    match value:
+        case float():
+            return float(f"{value:.4g}")
+        case dict():
+            return {key: _short(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_short(each) for each in value]
+        case _:
+            return value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The claims are measured by code that works; what they show is in docs/claims.md."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from attentive import Attentive
+from chain import longest_chain
+from likesize import like_size, parameters
+from page import PAGE, RESULTS, filled
+from recurrent import Recurrent
+from regard.model.config import ModelConfig
+from residual import without_residuals
+from run import CLAIMS
+
+ROOT = Path(__file__).parent.parent
+SMALL = ModelConfig(
+    vocab_size=50, d_model=32, heads=4, d_ff=64, encoder_layers=2, decoder_layers=2, dropout=0.0
+)
+
+
+def models():
+    torch.manual_seed(0)
+    return {name: build().eval() for name, build in like_size(SMALL).items()}
+
+
+def test_every_claim_is_measured_and_drawn(tmp_path):
+    command = [sys.executable, "-W", "error", str(ROOT / "benchmarks/claims/run.py"), "--quick"]
+    said = subprocess.run([*command, "--out", str(tmp_path)], check=True, capture_output=True, text=True)
+    kept = json.loads((tmp_path / "cpu.json").read_text())
+    assert list(kept) == list(CLAIMS)
+    assert all(f"## {name}\n\n| " in said.stdout for name in CLAIMS)
+    assert all((tmp_path / f"{name}-cpu.svg").read_text().startswith("<svg") for name in CLAIMS)
+
+
+def test_the_page_has_the_figures_that_were_measured():
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"<!-- cpu {name} 0 -->" in text for name in CLAIMS)
+    assert filled(text, RESULTS) == text, "run python benchmarks/claims/page.py"
+
+
+def test_the_rivals_have_as_many_parameters_as_the_transformer():
+    config = ModelConfig(vocab_size=1000, d_model=256, heads=4, d_ff=1024, encoder_layers=2, decoder_layers=2)
+    sizes = {name: parameters(build()) for name, build in like_size(config).items()}
+    assert all(abs(size / sizes["Transformer"] - 1) < 0.05 for size in sizes.values()), sizes
+
+
+@pytest.mark.parametrize("name", models())
+def test_no_model_sees_a_target_word_that_comes_later(name):
+    model = models()[name]
+    source, target = torch.arange(3, 10)[None], torch.arange(10, 18)[None]
+    other = target.clone()
+    other[0, 5] = 3
+    before, after = model(source, target), model(source, other)
+    torch.testing.assert_close(before[:, :5], after[:, :5])
+    assert not torch.allclose(before[:, 5:], after[:, 5:])
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_word_by_word_the_decoder_says_what_it_says_at_once(kind):
+    """With what is fed to it weighing nothing, the loop over words is the fused layer."""
+    torch.manual_seed(0)
+    once, by_word = Recurrent(kind, 20, 16), Recurrent(kind, 20, 16, feeding=True)
+    weights = once.state_dict()
+    first = weights["decoder.weight_ih_l0"]
+    weights["decoder.weight_ih_l0"] = torch.cat([first, torch.zeros_like(first)], dim=1)
+    by_word.load_state_dict(weights)
+    source, target = torch.arange(3, 8)[None], torch.arange(8, 14)[None]
+    torch.testing.assert_close(by_word(source, target), once(source, target))
+
+
+def test_only_recurrent_models_wait_for_every_word():
+    grown = {
+        name: [longest_chain(model, length, 50) for length in (4, 8)] for name, model in models().items()
+    }
+    assert {name for name, (short, long) in grown.items() if long == short} == {"Transformer", "convolution"}
+
+
+def test_without_residuals_nothing_goes_past_a_sublayer():
+    torch.manual_seed(0)
+    model = Attentive(SMALL)
+    layer = model.transformer.encoder.layers[0]
+    for cut in (False, True):
+        if cut:
+            without_residuals(model.transformer)
+        out = layer.around_attention(torch.randn(1, 3, 32), torch.zeros_like)
+        assert bool((out == 0).all()) == cut
