@@ -5,12 +5,13 @@ import os
 import sys
 import webbrowser
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.looking import task_of
 from regard.cli.translator import model_folder
-from regard.errors import require
+from regard.errors import RegardError, require
 from regard.search.config import PAPER, SearchConfig
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     )
     parser.add_argument(
         "--text", metavar="T", help="the sentence to begin with (default: one that the training watched)"
+    )
+    parser.add_argument(
+        "--series", metavar="FILE", type=Path, help="with a forecaster: the table that it is asked about"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
     parser.add_argument(
@@ -121,6 +125,7 @@ def _answers(options: argparse.Namespace, run: "Run | None", others: "Sequence[R
     from regard.explorer.routes import routes
     from regard.explorer.run import example
     from regard.tasks.label_tracing import LabelTracer
+    from regard.tasks.series_tracing import SeriesTracer
 
     text = example(options.model, run) if options.text is None else options.text
     offer = Offer(text, SearchConfig(options.beam), options.max_trace_tokens)
@@ -130,6 +135,14 @@ def _answers(options: argparse.Namespace, run: "Run | None", others: "Sequence[R
                 options.model, run, lambda folder: LabelTracer.load(folder, options.device)
             )
             return Glances(looking, run, offer, others).routes()
+        case "forecasting":
+            if options.series is None:
+                raise RegardError(f"{options.model} forecasts; give --series FILE, a table to look into")
+            looking = Models(
+                options.model, run, lambda folder: SeriesTracer.load(folder, options.series, options.device)
+            )
+            first = options.text or looking.model(None).trace("", options.max_trace_tokens).source.text
+            return Glances(looking, run, replace(offer, example=first), others).routes()
         case _:
             models = Models(options.model, run, lambda folder: loaded(folder, options.device))
             return routes(Desk(models, run, offer), others)

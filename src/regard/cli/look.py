@@ -32,7 +32,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
+    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
     add_matrix(parser, "which attention is shown")
     add_looking(parser)
     parser.set_defaults(run=run_look)

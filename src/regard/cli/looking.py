@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,9 @@ def add_looking(parser: argparse.ArgumentParser) -> None:
         "--no-positions", action="store_true", help="words without their places, on both sides"
     )
     parser.add_argument(
+        "--column", metavar="NAME", help="of a forecaster's table: which series (default: first)"
+    )
+    parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
@@ -114,6 +118,8 @@ def traced(options: argparse.Namespace, qkv: bool = False) -> "Trace":
     match task_of(options.model):
         case "classification":
             return _classified(options)
+        case "forecasting":
+            return _foretold(options)
         case _:
             return _translated(options, qkv)
 
@@ -128,15 +134,33 @@ def task_of(path: Path) -> str:
 def _classified(options: argparse.Namespace) -> "Trace":
     """A text with its label."""
     from regard.tasks.label_tracing import LabelTracer
-    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
 
+    _refuse_translating(options, "classifies")
+    tracer = LabelTracer.load(model_folder(options.model), options.device)
+    return _within(options, lambda most: tracer.trace(options.text, most))
+
+
+def _foretold(options: argparse.Namespace) -> "Trace":
+    """What comes after the last row of a table, for one of its series."""
+    from regard.tasks.series_tracing import SeriesTracer
+
+    _refuse_translating(options, "forecasts")
+    tracer = SeriesTracer.load(model_folder(options.model), Path(options.text), options.device)
+    return _within(options, lambda most: tracer.trace(options.column or "", most))
+
+
+def _refuse_translating(options: argparse.Namespace, does: str) -> None:
     for name in TRANSLATING:
         if getattr(options, name):
-            raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} classifies")
-    most = options.max_trace_tokens
+            raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} {does}")
+
+
+def _within(options: argparse.Namespace, trace: "Callable[[int], Trace]") -> "Trace":
+    """The trace, if it is not longer than was asked for; the limit has another name here."""
+    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
+
     try:
-        tracer = LabelTracer.load(model_folder(options.model), options.device)
-        return tracer.trace(options.text, MAX_TRACE_TOKENS if most is None else most)
+        return trace(MAX_TRACE_TOKENS if options.max_trace_tokens is None else options.max_trace_tokens)
     except LengthError as error:
         raise error.naming("--max-trace-tokens") from None
 
@@ -148,7 +172,6 @@ def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
     require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
     folder = model_folder(options.model)
     from regard.tasks.translator import Translator
-    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
 
     tracer = Translator.load(folder, options.device, "torch").tracer
     request = tracer.request(
@@ -160,10 +183,7 @@ def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
         target=options.target,
         interventions=changes,
     )
-    try:
-        return tracer.trace(request, MAX_TRACE_TOKENS if most is None else most, qkv)
-    except LengthError as error:
-        raise error.naming("--max-trace-tokens") from None
+    return _within(options, lambda most: tracer.trace(request, most, qkv))
 
 
 def interventions(options: argparse.Namespace) -> "list[Intervention]":

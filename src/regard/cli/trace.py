@@ -44,7 +44,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("text", metavar="TEXT", help="the sentence to translate")
+    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
     )

@@ -6,20 +6,19 @@ from time import perf_counter
 
 import torch
 
-from regard import __version__
 from regard.errors import DataError
 from regard.metrics.calibration import probabilities
 from regard.model.visible import EVERYTHING
 from regard.tasks.classifier_folder import TASK, load_classifier
+from regard.tasks.glance import glance
 from regard.tasks.identity import Identity, identity_of_folder
 from regard.tasks.labeller import Classifier
 from regard.text.corpus import clean
 from regard.text.halves import refuse_halves
 from regard.text.tokenizer import BOS
 from regard.trace.capture import Captured, through_encoder
-from regard.trace.parts import ModelFacts, Side, Target, Timing, Token, Vocab
-from regard.trace.reading import attention, head_facts, residual, value_norms
-from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request, trace_id
+from regard.trace.parts import ModelFacts, Side, Target, Token, Vocab
+from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request
 from regard.trace.tokens import Names, tokens
 from regard.trace.trace import Trace
 from regard.train.device import Device, choose_device
@@ -44,23 +43,13 @@ class LabelTracer:
         tokenizer, request = self._classifier.tokenizer, Request(text)
         ids = self._ids(text, max_tokens)
         captured = self._captured(ids)
-        weights = attention(captured)
-        return Trace(
-            id=trace_id(self._identity.id, request),
-            regard=__version__,
-            model=self.facts(),
-            request=request,
-            source=Side(Names(tokenizer).whole(ids), tuple(tokens(tokenizer, ids))),
-            target=self._labels(captured),
-            attention=weights,
-            value_norm=value_norms(captured),
-            residual=residual(captured),
-            steps=(),
-            lens=(),
-            heads=head_facts(weights, hidden=0),
-            beam=None,
-            timing=Timing(0.0, 1000 * (perf_counter() - began)),
-            pieces={},
+        return glance(
+            self.facts(),
+            request,
+            Side(Names(tokenizer).whole(ids), tuple(tokens(tokenizer, ids))),
+            self._labels(captured),
+            captured,
+            1000 * (perf_counter() - began),
         )
 
     def facts(self) -> ModelFacts:

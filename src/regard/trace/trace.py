@@ -237,7 +237,7 @@ def _token(token: Token, is_target: bool) -> dict[str, Any]:
     said = asdict(token)
     if token.special is None:
         del said["special"]
-    if not is_target:
+    if not is_target or token.logprob is None:
         del said["logprob"]
     return said
 

@@ -36,6 +36,8 @@ export function makeApp(source, info, trace, view) {
     source,
     info,
     at,
+    /** What it is, as far as it is known before anything is asked. */
+    model,
     /** What the model is for: pages about words that are written need one that translates. */
     task,
     /** The kinds of attention that it has. */
@@ -201,9 +203,9 @@ function kindsOf(model) {
   return model?.decoder_layers === 0 ? encoder : [...encoder, "decoder", "cross"];
 }
 
-/** @param {Kind} kind @param {Trace | null} [trace] whose decoder may see everything */
-export const kindName = (kind, trace) =>
-  ({ encoder: "Encoder", decoder: trace?.model.causal === false ? "Decoder" : "Decoder, masked", cross: "Cross" })[kind];
+/** @param {Kind} kind @param {{ causal?: boolean }} [model] whose decoder may see everything */
+export const kindName = (kind, model) =>
+  ({ encoder: "Encoder", decoder: model?.causal === false ? "Decoder" : "Decoder, masked", cross: "Cross" })[kind];
 
 /** What heads matter was measured with A, and says nothing of B. @param {App} app @returns {Map<string, number>} */
 export const measuredHere = (app) => (app.trace.value === app.a.value ? app.matters.value : new Map());

@@ -24,7 +24,7 @@ export function attention(app) {
   const { at } = app;
   const kinds = choices(
     "which attention",
-    /** @type {[Kind, string][]} */ (app.kinds.map((kind) => [kind, kindName(kind, app.a.peek())])),
+    /** @type {[Kind, string][]} */ (app.kinds.map((kind) => [kind, kindName(kind, app.model)])),
     () => at.kind.value,
     (kind) => {
       at.kind.value = kind;
@@ -42,7 +42,7 @@ export function attention(app) {
 
   const matrix = matrixView({
     picture: () => drawn.value,
-    name: () => `${kindName(at.kind.value, app.trace.value)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
+    name: () => `${kindName(at.kind.value, app.model)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
     summary: () => {
       const it = now.value;
       const locked = drawn.value?.locked ?? [];
@@ -63,7 +63,7 @@ export function attention(app) {
   effect(() => {
     kinds.refresh();
     views.refresh();
-    title.textContent = `${kindName(at.kind.value, app.trace.value)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
+    title.textContent = `${kindName(at.kind.value, app.model)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
   });
   const depth = computed(() => (app.trace.value ? layers(app.trace.value, at.kind.value) : 0));
   const width = computed(() => app.trace.value?.model.heads ?? 0);
@@ -140,8 +140,7 @@ function options(app) {
   return h(
     "span",
     { class: "bar" },
-    flag("whole words", "words"),
-    flag("hide marks and punctuation", "plain"),
+    app.task === "forecasting" ? null : [flag("whole words", "words"), flag("hide marks and punctuation", "plain")],
     flag("× ‖value‖", "norms"),
     flag("stretch the scale", "stretch"),
     read,

@@ -19,7 +19,7 @@ export function overview(app) {
   const grid = h("div", { class: "heads", role: "listbox", "aria-label": "heads", onkeydown: move });
   const sort = choices(
     "sort by",
-    [["layer", "layer"], ["peaked", "peaked"], ["matters", "matters"]],
+    app.task === "translation" ? [["layer", "layer"], ["peaked", "peaked"], ["matters", "matters"]] : [["layer", "layer"], ["peaked", "peaked"]],
     () => at.sort.value,
     (value) => (at.sort.value = value),
   );
