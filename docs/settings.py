@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from regard.config import to_toml
+from regard.tasks.classification import ClassificationRun
 from regard.tasks.translation import TranslationRun
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -19,8 +20,10 @@ HEAD = """\
 
 Every setting of `regard train`, by section, with the default of the preset `small`. Set one with
 `--set section.key=value` or under `[section]` in a run file. `none` switches off what can be off;
-a text is off when it is empty.
+a text is off when it is empty. First those of a translation run, then those that other tasks have instead.
 """
+OTHERS = {"Classification": ClassificationRun()}
+"""Runs of the other tasks, by the name of their part of the page."""
 BESIDE = {
     "data": 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
 }
@@ -30,22 +33,32 @@ BESIDE = {
 def page() -> str:
     """The whole page."""
     run = TranslationRun()
-    sections = [_section(field.name, getattr(run, field.name)) for field in fields(run)]
+    sections = [_section(field.name, run) for field in fields(run)]
+    for task, other in OTHERS.items():
+        first = f'# {task}\n\nA run file begins with `task = "{other.task}"`.\n'
+        sections += [first, *(_section(name, other) for name in _own(other, run))]
     return "\n".join([HEAD, *sections])
 
 
-def _section(name: str, section: object) -> str:
-    kind = type(section)
-    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name)]
+def _own(run: object, known: object) -> Iterator[str]:
+    """The sections of a run that are not those of another, which is on the page already."""
+    for field in fields(run):  # pyright: ignore[reportArgumentType]
+        if type(getattr(run, field.name)) is not type(getattr(known, field.name, None)):
+            yield field.name
+
+
+def _section(name: str, run: object) -> str:
+    kind = type(getattr(run, name))
+    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name, run)]
     said = filter(None, [kind.__doc__, BESIDE.get(name)])
     return "\n".join(
         [f"## [{name}]", "", *said, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
     )
 
 
-def _defaults(section: str) -> Iterator[tuple[str, str]]:
+def _defaults(section: str, run: object) -> Iterator[tuple[str, str]]:
     """Each setting of a section, as a run file writes it."""
-    _, _, text = to_toml(TranslationRun()).partition(f"[{section}]\n")
+    _, _, text = to_toml(run).partition(f"[{section}]\n")
     for line in text.partition("\n\n")[0].splitlines():
         key, _, value = line.partition(" = ")
         yield key, value

@@ -17,6 +17,8 @@ Kind = Literal["train", "valid", "other", "mean"]
 LABELS = {"step": "step", "tokens": "target tokens seen", "hours": "hours"}
 MEAN = 3
 """The shape of its mark, whatever colour its run has."""
+SCORES = {"bleu": "BLEU", "chrf": "chrF", "accuracy": "accuracy", "macro_f1": "macro F1"}
+"""What a run may be judged by, and what it is called."""
 SETTLING = 30
 """The part of a training, one in so many, over which the loss falls too steeply to scale the rest by."""
 
@@ -53,19 +55,24 @@ class Curves:
         lines += self._means("loss")
         smoothed = any(run.facts.get("label_smoothing") for run in self.runs)
         caption = "validation is without label smoothing" if smoothed else ""
-        return self._chart("loss", "Loss, nats per target token", lines, levels, spots, caption=caption)
+        per = next((str(run.facts["per"]) for run in self.runs if "per" in run.facts), "target token")
+        return self._chart("loss", f"Loss, nats per {per}", lines, levels, spots, caption=caption)
 
     def scores(self) -> Chart:
-        lines, signatures = [], set()
+        """Of each run the two that its task is judged by."""
+        lines, signatures, names = [], set(), []
         for place, run in enumerate(self.runs):
-            lines.append(self._line(place, run, "bleu", "BLEU", "valid"))
-            lines.append(replace(self._line(place, run, "chrf", "chrF", "other"), marks=not self._several))
+            first, second = run.facts.get("scores") or ("bleu", "chrf")
+            names += [SCORES[name] for name in (first, second) if SCORES[name] not in names]
+            lines.append(self._line(place, run, first, SCORES[first], "valid"))
+            other = self._line(place, run, second, SCORES[second], "other")
+            lines.append(replace(other, marks=not self._several))
             signatures |= {
                 row["signature"] for row in run.valid.rows if isinstance(row.get("signature"), str)
             }
         caption = " / ".join(sorted(signatures))
         lines += self._means("bleu")
-        return self._chart("scores", "BLEU and chrF of the validation part", lines, caption=caption)
+        return self._chart("scores", f"{' and '.join(names)} of the validation part", lines, caption=caption)
 
     def rate(self) -> Chart:
         lines, spots = [], []

@@ -166,6 +166,7 @@ class ClassificationTask:
             "label_smoothing": smoothing,
             "loss_floor": smoothing_floor(smoothing, len(counts)),
             "scores": ["accuracy", "macro_f1"],
+            "per": "text",
         }
 
     def write_report(self, out: Path) -> None:
