@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from regard.config import to_toml
-from regard.tasks.course import TaskRun
+from regard.data.config import DataConfig
+from regard.tasks.classification import ClassificationRun
 from regard.tasks.forecasting import ForecastRun
 from regard.tasks.translation import TranslationRun
 
@@ -21,52 +22,61 @@ HEAD = """\
 
 Every setting of `regard train`, by section, with the default of the preset `small`. Set one with
 `--set section.key=value` or under `[section]` in a run file. `none` switches off what can be off;
-a text is off when it is empty.
+a text is off when it is empty. First those of a translation run, then those that other tasks have instead.
 """
+OTHERS = {"Classification": ClassificationRun(), "Forecasting": ForecastRun()}
+"""Runs of the other tasks, by the name of their part of the page."""
 BESIDE = {
-    "data": 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
+    DataConfig: 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
 }
 """What a section's docstring does not say."""
-FORECASTING = """\
-# Settings of a forecaster
-
-With `task = "forecasting"` before the sections of a run file, or `--series`. Sections that are not here
-(`[train]`, `[compute]`) and settings that have no words are as above, with the defaults in the last table;
-[forecasting.md](forecasting.md) says more.
-"""
-SAME = ("train", "compute", "optimizer")
-"""Sections that a forecaster has in common with a translator, all but their defaults."""
 
 
 def page() -> str:
     """The whole page."""
-    run, forecast = TranslationRun(), ForecastRun()
-    sections = [_section(run, field.name, BESIDE.get(field.name)) for field in fields(run)]
-    others = [_section(forecast, field.name) for field in fields(forecast) if field.name not in SAME]
-    return "\n".join([HEAD, *sections, FORECASTING, *others, _changed(run, forecast)])
+    run = TranslationRun()
+    sections = [_section(field.name, run) for field in fields(run)]
+    for task, other in OTHERS.items():
+        first = f'# {task}\n\nA run file begins with `task = "{other.task}"`.\n'
+        own = list(_own(other, run))
+        sections += [first, *(_section(name, other) for name in own), *_changed(other, run, own)]
+    return "\n".join([HEAD, *sections])
 
 
-def _changed(run: TaskRun, other: TaskRun) -> str:
-    """The defaults of sections that both have, where they differ."""
+def _own(run: object, known: object) -> Iterator[str]:
+    """The sections of a run that are not those of another, which is on the page already."""
+    for field in fields(run):  # pyright: ignore[reportArgumentType]
+        if type(getattr(run, field.name)) is not type(getattr(known, field.name, None)):
+            yield field.name
+
+
+def _changed(run: object, known: object, own: list[str]) -> Iterator[str]:
+    """The defaults that differ in sections that both have."""
     rows = []
-    for name in SAME:
-        usual = dict(_defaults(run, name))
-        rows += [
-            f"| `{name}.{key}` | `{value}` |" for key, value in _defaults(other, name) if usual[key] != value
-        ]
-    return "\n".join(["## Other defaults", "", "| setting | default |", "| --- | --- |", *rows, ""])
+    for field in fields(run):  # pyright: ignore[reportArgumentType]
+        if field.name not in own:
+            usual = dict(_defaults(field.name, known))
+            rows += [
+                f"| `{field.name}.{key}` | `{value}` |"
+                for key, value in _defaults(field.name, run)
+                if usual[key] != value
+            ]
+    if rows:
+        yield "\n".join(
+            ["Other defaults than above:", "", "| setting | default |", "| --- | --- |", *rows, ""]
+        )
 
 
-def _section(run: TaskRun, name: str, beside: str | None = None) -> str:
+def _section(name: str, run: object) -> str:
     kind = type(getattr(run, name))
-    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(run, name)]
-    said = filter(None, [kind.__doc__, beside])
+    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name, run)]
+    said = filter(None, [kind.__doc__, BESIDE.get(kind)])
     return "\n".join(
         [f"## [{name}]", "", *said, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
     )
 
 
-def _defaults(run: TaskRun, section: str) -> Iterator[tuple[str, str]]:
+def _defaults(section: str, run: object) -> Iterator[tuple[str, str]]:
     """Each setting of a section, as a run file writes it."""
     _, _, text = to_toml(run).partition(f"[{section}]\n")
     for line in text.partition("\n\n")[0].splitlines():

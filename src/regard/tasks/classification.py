@@ -165,7 +165,8 @@ class ClassificationTask:
         return {
             "label_smoothing": smoothing,
             "loss_floor": smoothing_floor(smoothing, len(counts)),
-            "scores": ["accuracy", "macro_f1"],
+            "scores": {"accuracy": "accuracy", "macro_f1": "macro F1"},
+            "loss_title": "Loss, nats per text",
         }
 
     def write_report(self, out: Path) -> None:

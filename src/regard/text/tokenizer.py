@@ -130,10 +130,10 @@ def spelling(lowercase: bool) -> list[normalizers.Normalizer]:
     return [normalizers.Lowercase(), normalizers.NFC()] if lowercase else [normalizers.NFC()]
 
 
-def backend(model: models.Model, spelt: list[normalizers.Normalizer]) -> Backend:
+def backend(model: models.Model, spelt: list[normalizers.Normalizer], words: str = WORDS) -> Backend:
     """The space before a word belongs to the word, so the first word is given one too."""
     made = Backend(model)
     made.normalizer = normalizers.Sequence([*spelt, normalizers.Prepend(" ")])
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), behavior="isolated")
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(words), behavior="isolated")
     made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return made
