@@ -27,7 +27,7 @@ a text is off when it is empty. First those of a translation run, then those tha
 OTHERS = {"Classification": ClassificationRun(), "Forecasting": ForecastRun()}
 """Runs of the other tasks, by the name of their part of the page."""
 BESIDE = {
-    DataConfig: 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one value may stand alone.',
+    DataConfig: 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one may stand alone.',
 }
 """What a section's docstring does not say."""
 
