@@ -89,6 +89,7 @@ class GraphEngine:
             if shape not in self._played:
                 if sum(known.bytes(self._model) for known in (*self._played, shape)) > room:
                     self._played.clear()
+                    self._pool = torch.cuda.graph_pool_handle()  # the old one went with its last graph
                 self._played[shape] = Played(self._model, shape, self._pool)
             return self._played[shape](sources, limits)
 
