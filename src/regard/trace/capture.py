@@ -58,8 +58,8 @@ class Captured:
     decoder: tuple[Passed, ...]
     encoded: Float[Tensor, "source d_model"]
     """What the decoder sees of the source."""
-    logits: Float[Tensor, "target vocab"]
-    """Row t predicts target token t."""
+    logits: Float[Tensor, "row vocab"]
+    """Row t predicts target token t; a classifier has one, for the label."""
 
     def attended(self, kind: Kind) -> list[Attended]:
         """Of each layer; empty for a kind that the model does not have."""

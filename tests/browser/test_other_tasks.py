@@ -1,0 +1,102 @@
+"""The page of a classifier and of a forecaster, as a person opens it."""
+
+import math
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from rich.console import Console
+
+from browser.conftest import watched
+from labelled import tiny_run, write_labelled
+from regard.checkpoint import find_model
+from regard.tasks.classification import train_classification
+from regard.tasks.forecasting import train_forecasting
+from regard.tasks.label_tracing import LabelTracer
+from regard.tasks.series_tracing import SeriesTracer
+from waves import small_run, write_waves
+
+QUIET = Console(quiet=True)
+TEXT = "I saw a cat today"
+
+
+@contextmanager
+def explored(browser, *arguments):
+    """A page at `regard explore`; whatever goes wrong on it fails the test."""
+    command = [sys.executable, "-m", "regard", "explore", "--no-browser", *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    ) as process:
+        try:
+            address = process.stdout.readline().split()[-1]
+            context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
+            context.set_default_timeout(15_000)
+            page = context.new_page()
+            seen = watched(page)
+            yield page
+            context.close()
+        finally:
+            process.kill()
+    assert seen.errors == []
+    assert seen.strangers(address) == []
+
+
+def shown(page, kind, layer, head, row):
+    """One row of weights as the page has them."""
+    return page.evaluate(
+        """async ([kind, layer, head, row]) => {
+            const { attention } = await import("regard/trace.js");
+            const matrix = attention(regard.app.trace.value, kind, layer, head);
+            return [...matrix.values.slice(row * matrix.columns, (row + 1) * matrix.columns)];
+        }""",
+        [kind, layer, head, row],
+    )
+
+
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory):
+    place = tmp_path_factory.mktemp("things")
+    train_classification(tiny_run(write_labelled(place / "things.tsv")), place / "run", QUIET)
+    return place / "run"
+
+
+def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
+    tracer = LabelTracer.load(find_model(classified), "cpu")
+    expected = tracer.trace(TEXT)
+    with explored(browser, classified, "--text", TEXT) as page:
+        page.goto("/")
+        page.wait_for_selector(".strip .token")
+        tabs = page.locator("nav a").all_inner_texts()
+        assert tabs == ["Attention", "Training"]
+        assert page.locator("[aria-label='source tokens'] .token").first.inner_text() == "<s>"
+        label = page.locator("[aria-label='target tokens'] .token").first.inner_text()
+        best = expected.target.tokens[0]
+        assert label.split()[0] == best.text
+        assert f"{100 * math.exp(best.logprob):.0f}%" in label
+        assert shown(page, "encoder", 1, 2, 0) == pytest.approx(
+            expected.attention["encoder"][0, 1, 0].tolist(), abs=5e-4
+        )
+        assert "Decoder" not in page.locator("main").inner_text()
+        page.keyboard.press("k")  # there is one kind only
+        page.get_by_role("button", name="edit the source").click()
+        page.keyboard.type("the dog is here")
+        page.keyboard.press("Enter")
+        page.locator("[aria-label='source tokens'] .token", has_text="dog").wait_for()
+
+
+def test_a_forecaster_shows_which_hours_look_at_which(browser, tmp_path):
+    table = write_waves(tmp_path / "waves.csv")
+    train_forecasting(small_run(table), tmp_path / "run", QUIET)
+    expected = SeriesTracer.load(find_model(tmp_path / "run"), table, "cpu").trace("heat")
+    with explored(browser, tmp_path / "run", "--series", table, "--text", "heat") as page:
+        page.goto("/#/attention?kind=cross")
+        page.wait_for_selector(".strip .token")
+        assert page.locator(".strip .which").all_inner_texts() == ["past", "future"]
+        future = page.locator("[aria-label='target tokens'] .token").all_inner_texts()
+        assert future == [token.text for token in expected.target.tokens]
+        assert shown(page, "cross", 1, 1, 0) == pytest.approx(
+            expected.attention["cross"][0, 0, 0].tolist(), abs=5e-4
+        )
+        assert "masked" not in page.locator("main .bar").first.inner_text()  # it sees the whole horizon
