@@ -14,6 +14,12 @@ def test_a_word_that_occurs_twice_has_a_piece_and_one_that_occurs_once_is_unknow
     assert row[2] == UNKNOWN
 
 
+def test_signs_around_a_word_are_pieces_of_their_own_and_those_inside_are_not():
+    tokenizer = learn_words(["well-made, do n't"] * 2, 400)
+    [row] = tokenizer.tokenize(["well-made, do n't"])
+    assert [tokenizer.piece(id) for id in row] == [" well-made", ",", " do", " n't"]
+
+
 def test_white_space_makes_no_difference():
     tokenizer = learn_words(TEXTS, 400)
     assert tokenizer.tokenize(["the  cat\tsat"]) == tokenizer.tokenize(["the cat sat"])

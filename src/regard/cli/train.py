@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from regard.tasks.course import TaskRun
     from regard.train.loop import Outcome
 
-USES = {"translation": "< FILE", "forecasting": "FILE"}
+USES = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
 """What to give a model, by its task."""
 EPILOG = """\
 presets (layers, width, heads, feed-forward)

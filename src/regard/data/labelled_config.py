@@ -31,8 +31,10 @@ class LabelledConfig:
     """Refuse a corpus with bad lines instead of leaving them out."""
     long: LongText = "cut"
     """Texts over `model.max_length` pieces: cut off, or left out."""
-    batch_tokens: int = 1024
-    """Tokens of a batch, class tokens counted, padding not."""
+    batch_texts: int | None = 50
+    """Texts of a batch at most, so that in each step all count alike; none is as many as fit."""
+    batch_tokens: int = 8192
+    """Tokens of a batch at most, class tokens counted, padding not."""
     cache: str | None = None
     """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
     pieces: PieceKind = "words"
@@ -50,6 +52,8 @@ class LabelledConfig:
     def __post_init__(self) -> None:
         for name in ("held_out", "batch_tokens", "bpe_variants"):
             require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+        texts = self.batch_texts
+        require(texts is None or texts >= 1, "data.batch_texts", texts, "it must be at least 1, or none")
         dropout = self.bpe_dropout
         require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "cache"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -21,6 +21,7 @@ except ImportError:
     kernels = None
 
 
+@runtime_checkable
 class Choosing(Protocol):
     """Where every sentence of a batch stands, in tensors that stay where they are."""
 

@@ -140,7 +140,15 @@ class ClassificationTask:
             yield from header(
                 [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
             )
-        yield from self.course.plan(f"{run.data.batch_tokens * run.train.accumulate:,} tokens")
+        yield from self.course.plan(self._amount)
+
+    @property
+    def _amount(self) -> str:
+        """What a step sees."""
+        data, batches = self._run.data, self._run.train.accumulate
+        if data.batch_texts is None:
+            return f"{data.batch_tokens * batches:,} tokens"
+        return f"{data.batch_texts * batches:,} texts"
 
     @property
     def words(self) -> Words:
@@ -180,7 +188,7 @@ class ClassificationTask:
         return ahead(batches, AHEAD) if self._device.type == "cuda" else batches
 
     def _batches(self, start: Position) -> Iterator[tuple[LabelBatch, Position]]:
-        texts, plan = self.corpora.train, BatchPlan(self._run.data.batch_tokens)
+        texts, plan = self.corpora.train, BatchPlan(self._run.data.batch_tokens, self._run.data.batch_texts)
         for indexes, after in stream(texts, plan, self._run.train.seed, Place(**start)):
             batch = label_batch(texts.source, texts.target, indexes)
             yield batch.pinned() if self._device.type == "cuda" else batch, asdict(after)

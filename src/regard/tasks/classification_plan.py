@@ -17,11 +17,12 @@ from regard.train.device import choose_device
 BYTES_OF_A_TOKEN = 5
 """Near enough, before there are pieces to count."""
 BATCH_TEXTS = 50
-"""Of a small corpus a batch has so many, about; of a larger one more, and fewer steps."""
+"""Of a small corpus; a larger one has larger batches, and fewer steps."""
+LARGEST_BATCH = 500
 MOST_STEPS = 20_000
 FEWEST_STEPS = 300
 CHOSEN = {
-    "data": ("batch_tokens",),
+    "data": ("batch_texts",),
     "optimizer": ("peak", "warmup", "cooldown", "weight_decay"),
     "loss": ("label_smoothing",),
     "train": ("steps", "save_every", "ema", "judge"),
@@ -60,7 +61,7 @@ class ClassificationPlan:
 
     def why(self, run: ClassificationRun) -> str:
         """What was found and what is done about it; `run` is the plan with what else was asked for."""
-        epochs = run.train.steps * run.train.accumulate * run.data.batch_tokens / max(self.tokens, 1)
+        epochs = run.train.steps * run.train.accumulate * (run.data.batch_texts or BATCH_TEXTS) / self.texts
         return (
             f"{self.texts:,} texts, about {self.tokens:,} words, on a {'GPU' if self.gpu else 'CPU'}: "
             f"a {self.size.name} model, {epochs:.{int(epochs < 10)}f} epochs"
@@ -80,14 +81,10 @@ def plan(asked: ClassificationRun, steps: int | None, console: Console) -> Class
 def plan_for(texts: int, tokens: int, gpu: bool, steps: int | None = None) -> ClassificationPlan:
     """The plan for so many texts with so many tokens in all, class tokens not counted."""
     size = next(size for size in SIZES if texts <= size.upto)
-    tokens += texts  # each has its class token
-    batch = min(8192, max(128, tokens * BATCH_TEXTS // max(texts, 1)))
+    texts = max(texts, 1)
+    batch = min(LARGEST_BATCH, BATCH_TEXTS * -(-texts * size.epochs // (BATCH_TEXTS * MOST_STEPS)))
     if steps is None:
-        steps = round(tokens * size.epochs / batch)
-        if steps > MOST_STEPS:  # larger batches, within reason
-            batch = min(16_384, batch * -(-steps // MOST_STEPS))
-            steps = min(MOST_STEPS, round(tokens * size.epochs / batch))
-        steps = max(FEWEST_STEPS, round(steps / 100) * 100)
+        steps = min(MOST_STEPS, max(FEWEST_STEPS, round(texts * size.epochs / batch / 100) * 100))
     model = replace(
         SMALL.model,
         encoder_layers=size.layers,
@@ -98,7 +95,7 @@ def plan_for(texts: int, tokens: int, gpu: bool, steps: int | None = None) -> Cl
     run = replace(
         SMALL,
         model=model,
-        data=replace(SMALL.data, batch_tokens=batch),
+        data=replace(SMALL.data, batch_texts=batch),
         optimizer=replace(SMALL.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=steps),
         train=replace(SMALL.train, steps=steps, save_every=max(1, steps // 10)),
     )

@@ -20,7 +20,7 @@ from regard.text.examination import differing, empty
 from regard.text.extending import extend_tokenizer
 from regard.text.findings import Kind
 from regard.text.tokenizer import Tokenizer, learn_tokenizer, load_tokenizer
-from regard.text.word_tokenizer import WORDS, learn_words
+from regard.text.word_tokenizer import WHOLE_WORDS, learn_words
 from regard.train.lines import Lines
 from regard.train.run import REPORT
 
@@ -140,7 +140,7 @@ def pieces(checked: Checked, how: Pieces, cache: Cache, console: Console) -> Tok
         return {}
 
     made_from = {"format": 1, "text": checked.key, "pieces": how.most, "lowercase": how.lowercase}
-    path, _ = cache.folder("pieces", {**made_from, **({"words": WORDS} if how.words else {})}, fill)
+    path, _ = cache.folder("pieces", {**made_from, **({"words": WHOLE_WORDS} if how.words else {})}, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 

@@ -14,8 +14,8 @@ from tokenizers import models as kinds
 from regard.errors import ConfigError
 from regard.text.tokenizer import BYTES, MARKS, SMALLEST, Tokenizer, backend, spelling
 
-WORDS = r" ?['’]?[\p{L}\p{M}\p{N}]+(?:['’][\p{L}\p{M}]+)*| ?[^\s\p{L}\p{M}\p{N}]+|\s"
-"""A word or a number, apostrophes included; a run of signs; each with the space before it."""
+WHOLE_WORDS = r" ?['’]?[\p{L}\p{M}\p{N}](?:\S*[\p{L}\p{M}\p{N}])?| ?[^\s\p{L}\p{M}\p{N}]+|\s"
+"""What stands between white space, and the signs around it by themselves; each with the space before it."""
 UNKNOWN = SMALLEST
 """The piece of every word that has none of its own."""
 UNKNOWN_PIECE = " <unk>"
@@ -34,7 +34,7 @@ def learn_words(texts: Iterable[str], vocab_size: int, lowercase: bool = False) 
             f"model.vocab_size = {vocab_size} cannot work; {SMALLEST + 1} are taken before the first word, "
             "and 4000 to 20000 is usual"
         )
-    learner = backend(kinds.WordLevel(), _one_space(lowercase), WORDS)
+    learner = backend(kinds.WordLevel(), _one_space(lowercase), WHOLE_WORDS)
     learner.train_from_iterator(
         iter(texts), trainers.WordLevelTrainer(vocab_size=room, min_frequency=FEWEST, show_progress=False)
     )
@@ -42,7 +42,7 @@ def learn_words(texts: Iterable[str], vocab_size: int, lowercase: bool = False) 
     words = sorted(found, key=found.__getitem__)
     vocab = {piece: id for id, piece in enumerate([*MARKS, *BYTES, UNKNOWN_PIECE, *words])}
     model = kinds.WordLevel(vocab=vocab, unk_token=UNKNOWN_PIECE)
-    return Tokenizer(backend(model, _one_space(lowercase), WORDS))
+    return Tokenizer(backend(model, _one_space(lowercase), WHOLE_WORDS))
 
 
 def _one_space(lowercase: bool) -> list[normalizers.Normalizer]:
