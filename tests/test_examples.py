@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.config import apply, read_settings, read_task
+from regard.tasks.classification import ClassificationRun
 from regard.tasks.forecasting import ForecastRun
 from regard.tasks.translation import TranslationRun
 
@@ -17,6 +18,9 @@ def test_a_run_file_says_all_that_a_run_needs(path):
         case "forecasting":
             run = apply(ForecastRun(), read_settings(path))
             assert run.data.series
+        case "classification":
+            run = apply(ClassificationRun(), read_settings(path))
+            assert run.data.labelled
         case _:
             run = apply(TranslationRun(), read_settings(path))
             assert run.data.source
