@@ -85,6 +85,21 @@ def test_the_score_as_json_has_both_kinds_of_units(capsys):
     assert found["coverage"].keys() == {"0.95", "0.8"}
 
 
+def test_a_table_is_checked_before_it_is_learnt(tmp_path, capsys):
+    path = write_waves(tmp_path / "waves.csv", rows=40)
+    main(["check", "--series", str(path)])
+    said = capsys.readouterr().out
+    assert "40 rows, 1 hour apart, 2024-01-01 00:00:00 to 2024-01-02 15:00:00" in said
+    assert "nothing wrong was found" in said
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:5], lines[7], *lines[8:20], "2024-01-01 20:00:00,,1"]) + "\n")
+    main(["check", "--series", str(path), "--json", str(tmp_path / "found.json")])
+    assert "3 steps have no row (after lines 5, 18)" in capsys.readouterr().out
+    assert json.loads((tmp_path / "found.json").read_text())["rows"] == 21
+    assert "had to be changed" in failure("check", "--series", path, "--strict")
+    assert "--source is for text" in failure("check", "--series", path, "--source", "a", "--target", "b")
+
+
 @pytest.mark.fault
 @pytest.mark.usefixtures("here")
 def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
@@ -135,7 +150,7 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
         (["forecast", "run", "waves.csv", "--horizon", "0"], "--horizon = 0 cannot work"),
         (["forecast", "run", "none.csv"], "none.csv does not exist"),
         (["forecast", "none", "waves.csv"], "none does not exist; give the folder"),
-        (["score", "run", "--source", "a"], "give --reference FILE, or --series FILE"),
+        (["score", "run", "--source", "a"], "or --series FILE"),
         (["score", "run", "--series", "waves.csv", "--reference", "a"], "--reference is for translations"),
         (["score", "--series", "waves.csv"], "there is no model to score"),
     ],

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.check_series import run_check_series
 from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import RegardError
 
@@ -70,6 +71,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "--json", metavar="FILE", type=Path, help="write the findings there, with their line numbers"
     )
+    parser.add_argument("--series", metavar="FILE", help="a table of series, for a forecaster")
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
     parser.set_defaults(run=run_check)
 
@@ -79,6 +81,9 @@ def run_check(options: argparse.Namespace) -> None:
         _refuse_half(options, start)
     if options.json is not None:
         refuse_unwritable(options.json)
+    if options.series is not None:
+        run_check_series(options)
+        return
     from rich.console import Console
 
     report = _examine_labelled(options) if _is_labelled(options) else _examine(options)
