@@ -14,7 +14,7 @@ from regard.tasks.labeller import Classifier
 from regard.trace.request import LengthError
 from regard.trace.trace import Trace
 
-TEXT = "I saw a cat today"
+TEXT = "we saw a cat today"
 
 
 @pytest.fixture(scope="module")
