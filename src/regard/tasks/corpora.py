@@ -23,6 +23,7 @@ from regard.tasks.prepared import (
     Text,
     chosen,
     count,
+    every_fingerprint,
     fingerprint_of,
     histogram,
     more_pieces,
@@ -105,9 +106,7 @@ def prepare(
 
 def fingerprints(data: DataConfig, console: Console) -> dict[str, str]:
     """The SHA-256 of every file of the run, known before anything is made of them."""
-    corpora, valid = training_files(data), validation_files(data)
-    every = [*corpora, *([] if valid is None else [valid])]
-    return fingerprint_of(every, count(every, open_cache(data.cache, console), console))
+    return every_fingerprint(training_files(data), validation_files(data), data.cache, console)
 
 
 def training_files(data: DataConfig) -> list[PairFiles]:

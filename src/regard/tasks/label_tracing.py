@@ -13,6 +13,7 @@ from regard.tasks.classifier_folder import TASK, load_classifier
 from regard.tasks.glance import glance
 from regard.tasks.identity import Identity, identity_of_folder
 from regard.tasks.labeller import Classifier
+from regard.tasks.model_facts import model_facts
 from regard.text.corpus import clean
 from regard.text.halves import refuse_halves
 from regard.text.tokenizer import BOS
@@ -54,28 +55,10 @@ class LabelTracer:
 
     def facts(self) -> ModelFacts:
         """What a trace says of its model."""
-        network, identity = self._classifier.network, self._identity
-        config = network.config
-        return ModelFacts(
-            name=identity.name,
-            id=identity.id,
-            source_lang=None,
-            target_lang=None,
-            step=identity.step,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=0,
-            heads=config.heads,
-            d_model=config.d_model,
-            d_k=config.head_width,
-            d_ff=config.d_ff,
-            norm=config.norm,
-            positions=config.position,
-            vocab=Vocab(config.vocab_size, len(self._classifier.labels)),
-            shared=False,
-            parameters=sum(parameter.numel() for parameter in network.parameters()),
-            attention_scale=config.attention_scale,
-            task=TASK,
-        )
+        network = self._classifier.network
+        config, labels = network.config, self._classifier.labels
+        vocab = Vocab(config.vocab_size, len(labels))
+        return model_facts(self._identity, network, config, (config.encoder_layers, 0), vocab, TASK)
 
     def _ids(self, text: str, max_tokens: int) -> list[int]:
         refuse_halves("the text", text)

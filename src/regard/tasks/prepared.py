@@ -215,5 +215,13 @@ def with_long(left_out: Mapping[str, int], too_long: int, max_length: int) -> di
     return {**left_out, **({f"over {max_length - 1} pieces": too_long} if too_long else {})}
 
 
+def every_fingerprint(
+    corpora: Sequence[Files], valid: Files | None, cache: str | None, console: Console
+) -> dict[str, str]:
+    """The SHA-256 of every file of a run, known before anything is made of them."""
+    every = [*corpora, *([] if valid is None else [valid])]
+    return fingerprint_of(every, count(every, open_cache(cache, console), console))
+
+
 def fingerprint_of(corpora: Sequence[Files], files: Mapping[Path, FileFacts]) -> dict[str, str]:
     return {str(path): files[path].sha256 for corpus in corpora for path in corpus.files}

@@ -12,6 +12,7 @@ from regard.tasks.forecaster import Forecaster
 from regard.tasks.glance import glance
 from regard.tasks.identity import Identity, identity_of_folder
 from regard.tasks.last_window import last_window
+from regard.tasks.model_facts import model_facts
 from regard.trace.capture import Captured, through_decoder, through_encoder
 from regard.trace.parts import ModelFacts, Side, Target, Token, Vocab
 from regard.trace.request import MAX_TRACE_TOKENS, LengthError, Request
@@ -62,29 +63,11 @@ class SeriesTracer:
 
     def facts(self) -> ModelFacts:
         """What a trace says of its model."""
-        network, identity = self._forecaster.network, self._identity
+        network = self._forecaster.network
         config = network.config
-        return ModelFacts(
-            name=identity.name,
-            id=identity.id,
-            source_lang=None,
-            target_lang=None,
-            step=identity.step,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            heads=config.heads,
-            d_model=config.d_model,
-            d_k=config.head_width,
-            d_ff=config.d_ff,
-            norm=config.norm,
-            positions=config.position,
-            vocab=Vocab(config.patch, config.patch),
-            shared=False,
-            parameters=sum(parameter.numel() for parameter in network.parameters()),
-            attention_scale=config.attention_scale,
-            task=TASK,
-            causal=network.visible.causal,
-        )
+        layers, vocab = (config.encoder_layers, config.decoder_layers), Vocab(config.patch, config.patch)
+        causal = network.visible.causal
+        return model_facts(self._identity, network, config, layers, vocab, TASK, causal=causal)
 
 
 def _stretches(times: tuple[str, ...]) -> tuple[Token, ...]:

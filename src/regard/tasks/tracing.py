@@ -11,12 +11,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard import __version__
+from regard.config import FIRST_TASK
 from regard.errors import ConfigError, DataError
 from regard.model.embedding import Embedding
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.search.hypothesis import length_penalty
 from regard.tasks.identity import Identity
+from regard.tasks.model_facts import model_facts
 from regard.text.halves import refuse_halves
 from regard.text.tokenizer import BOS, EOS, MARKS, Tokenizer
 from regard.trace.beam import search
@@ -209,26 +211,10 @@ class Tracer:
 
     def facts(self) -> ModelFacts:
         """What a trace says of its model."""
-        config, identity = self._model.config, self._identity
-        return ModelFacts(
-            name=identity.name,
-            id=identity.id,
-            source_lang=identity.source_lang,
-            target_lang=identity.target_lang,
-            step=identity.step,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            heads=config.heads,
-            d_model=config.d_model,
-            d_k=config.head_width,
-            d_ff=config.d_ff,
-            norm=config.norm,
-            positions=config.position,
-            vocab=Vocab(config.vocab_size, config.vocab_size),
-            shared=config.tied == "all",
-            parameters=sum(parameter.numel() for parameter in self._model.parameters()),
-            attention_scale=config.attention_scale,
-        )
+        model, config = self._model, self._model.config
+        layers = (config.encoder_layers, config.decoder_layers)
+        vocab, shared = Vocab(config.vocab_size, config.vocab_size), config.tied == "all"
+        return model_facts(self._identity, model, config, layers, vocab, FIRST_TASK, shared=shared)
 
     def _source(self, request: Request, max_tokens: int) -> list[int]:
         """The ids that the encoder reads, the end mark among them."""
