@@ -79,6 +79,21 @@ def test_months_are_steps_however_long_they_are():
     assert clock.write(clock.after(times[-1], 2)) == ["2024-04-01", "2024-05-01"]
 
 
+def test_months_may_be_named_by_their_last_days():
+    times, form = read_times(["2023-11-30", "2023-12-31", "2024-01-31", "2024-02-29", "2024-03-31"], "x")
+    clock = Clock(form, commonest_step(times))
+    assert clock.step == Step(months=1, ends=True)
+    assert grid(times[0], clock.step, 5).tolist() == times.tolist()
+    assert places(times, clock.step).tolist() == [0, 1, 2, 3, 4]
+    assert clock.write(clock.after(times[-1], 2)) == ["2024-04-30", "2024-05-31"]
+
+
+def test_years_are_years_and_not_seconds():
+    times, form = read_times([str(year) for year in range(1995, 2006)], "x")
+    assert form == "%Y"
+    assert commonest_step(times) == Step(months=12)
+
+
 @pytest.mark.parametrize(
     ("step", "said"),
     [
@@ -87,6 +102,7 @@ def test_months_are_steps_however_long_they_are():
         (Step(172_800_000_000), "2 days"),
         (Step(500_000), "0.5 seconds"),
         (Step(months=3), "3 months"),
+        (Step(months=3, ends=True), "3 months (last days)"),
     ],
 )
 def test_a_step_can_be_said(step, said):

@@ -39,10 +39,12 @@ class Step:
 
     microseconds: int = 0
     months: int = 0
+    ends: bool = False
+    """Whether each time is on the last day of its month, whichever that is."""
 
     def __str__(self) -> str:
         if self.months:
-            return _several(self.months, "month")
+            return _several(self.months, "month") + (" (last days)" if self.ends else "")
         for name, size in (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000)):
             if self.microseconds % size == 0:
                 return _several(self.microseconds // size, name)
@@ -69,7 +71,7 @@ def grid(first: np.datetime64, step: Step, count: int) -> Times:
     """So many times from `first` on, a step apart."""
     if not step.months:
         return first + np.arange(count) * np.timedelta64(step.microseconds, "us")
-    month = first.astype("datetime64[M]")
+    month = first.astype("datetime64[M]") + int(step.ends)  # the end of a month is where the next begins
     return (month + np.arange(count) * step.months).astype(UNIT) + (first - month.astype(UNIT))
 
 
@@ -85,17 +87,20 @@ def places(times: Times, step: Step) -> np.ndarray:
 def commonest_step(times: Times) -> Step:
     """The step that comes most often between rows in order; in months where only those are equal."""
     apart, counts = np.unique(np.diff(times).astype(np.int64), return_counts=True)
-    within_month = times - times.astype("datetime64[M]").astype(UNIT)
-    if len(apart) > 1 and (within_month == within_month[0]).all():
-        months, counts = np.unique(
-            np.diff(times.astype("datetime64[M]")).astype(np.int64), return_counts=True
-        )
-        return Step(months=int(months[counts.argmax()]))
+    month = times.astype("datetime64[M]")
+    since, until = times - month.astype(UNIT), (month + 1).astype(UNIT) - times
+    same, ends = (since == since[0]).all(), (until == until[0]).all() and until[0] <= np.timedelta64(1, "D")
+    if len(apart) > 1 and (same or ends):
+        months, counts = np.unique(np.diff(month).astype(np.int64), return_counts=True)
+        return Step(months=int(months[counts.argmax()]), ends=not same)
     return Step(microseconds=int(apart[counts.argmax()]))
 
 
 def read_times(texts: Sequence[str], where: str) -> tuple[Times, str]:
-    """The times, and the format they are in; of several formats that fit, the one with the evenest steps."""
+    """The times, and the format they are in; of several formats that fit, the one with the evenest steps.
+
+    Numbers that can be dates are: seconds since 1970 have more digits than any date, today's at least.
+    """
     sample = texts[:: max(1, len(texts) // LOOKED_AT)]
     likely = [form for form in FORMATS if _read(sample, form) is not None]
     found = [(read, form) for form in likely if (read := _read(texts, form)) is not None]
@@ -104,7 +109,8 @@ def read_times(texts: Sequence[str], where: str) -> tuple[Times, str]:
             f"{where} has no time that can be read: {_first_bad(texts, likely)!r}; "
             "write times as 2024-12-31 23:00:00, or as another usual format throughout"
         )
-    return min(found, key=lambda each: len(np.unique(np.diff(each[0]))))
+    dates = [each for each in found if each[1] not in UNIX]
+    return min(dates or found, key=lambda each: len(np.unique(np.diff(each[0]))))
 
 
 def write_times(times: Times, form: str) -> list[str]:
