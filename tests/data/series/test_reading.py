@@ -41,6 +41,7 @@ def test_a_packed_file_says_the_same(tmp_path):
     ("header", "rows"),
     [
         ("a;when;b", ["1,5;{};2", "3;{};4", "5;{};6", "7;{};8"]),
+        ("a;when;b", ["1,500;{};2", "3;{};4", "5;{};6", "7;{};8"]),
         ("a\twhen\tb", ["1.5\t{}\t2", "3\t{}\t4", "5\t{}\t6", "7\t{}\t8"]),
         ('"a", "when", "b"', ['"1.5","{}",2', "3,{},4", "5,{},6", "7,{},8"]),
     ],
@@ -70,6 +71,10 @@ def test_columns_and_time_can_be_named(tmp_path):
         (["2024-01-01", "2024-01-02", "2024-01-03"], "date", "no column beside 'date'"),
         ([], "date,a", "has no rows"),
         (["2024-01-01,1", "2024-01-02,2"], "date,a", "has 2 rows"),
+        (hourly(["1,2", '3,"1,250"', "5,6", "7,8"]), "date,a,b", "line 3 has '1,250'.*; write it as 1250"),
+        (hourly(["1,2", '3,"4', "5,6", "7,8"]), "date,a,b", "line 3 has '4.{0,40}' in column 'b', which"),
+        (hourly(["1,2", '3,"4', "5,6", "7," + 200_000 * "8"]), "date,a,b", "line 3 cannot be read as CSV"),
+        (["\r".join(hourly(["1,2", "3,4", "5,6", "7,8"]))], "date,a,b", "line 2 cannot be read as CSV"),
         (["2024-01-01,1", "2024-01-02,2", "2024-01-03,3", "2094-01-04,4"], "date,a", "ends in line 5"),
     ],
 )

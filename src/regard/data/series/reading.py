@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,10 @@ from regard.text.lines import read_lines
 TIME_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
 DELIMITERS = ",;\t|"
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+"""What may be thousands, where a comma stands between cells too: such a file has no decimal comma."""
+SHOWN = 40
+"""Characters of a cell that a message shows; a quote without an end makes all that follows one cell."""
 
 
 class Cells(NamedTuple):
@@ -26,6 +31,7 @@ class Cells(NamedTuple):
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
+    delimiter: str = ","
 
 
 def read_table(
@@ -72,18 +78,31 @@ def _read_csv(path: Path) -> Cells:
         twice = next(name for name in header if header.count(name) > 1)
         raise DataError(f"{path} has two columns {twice!r}; each needs a name of its own")
     rows, lines = [], []
-    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
-    for row in reader:
+    for line, row in _parsed(path, texts, delimiter):
         if not any(map(str.strip, row)):
             continue
         if len(row) != len(header):
             raise DataError(
-                f"{path} line {reader.line_num + 1} has {len(row)} cells and the header {len(header)}; "
+                f"{path} line {line} has {len(row)} cells and the header {len(header)}; "
                 "every row needs as many"
             )
         rows.append(row)
-        lines.append(reader.line_num + 1)
-    return Cells(header, rows, lines)
+        lines.append(line)
+    return Cells(header, rows, lines, delimiter)
+
+
+def _parsed(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows after the header, and the line that each begins in; a quote without an end has no row."""
+    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
+    while True:
+        line = reader.line_num + 2
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise DataError(f"{path} line {line} cannot be read as CSV: {error}") from None
+        if row is None:
+            return
+        yield line, row
 
 
 def _read_parquet(path: Path) -> Cells:
@@ -128,11 +147,14 @@ def _refuse_without_time(path: Path, texts: Sequence[str], lines: Sequence[int],
 def _numbers(path: Path, cells: Cells, place: int) -> list[float]:
     found = []
     for row, line in zip(cells.rows, cells.lines, strict=True):
-        number = _number(row[place].strip())
+        text = row[place].strip()
+        where = f"{path} line {line} has {text[:SHOWN]!r} in column {cells.header[place]!r}"
+        if cells.delimiter == "," and THOUSANDS.fullmatch(text):
+            raise DataError(f"{where}; write it as {text.replace(',', '')}, or with a decimal point")
+        number = _number(text)
         if number is None:
             raise DataError(
-                f"{path} line {line} has {row[place].strip()!r} in column {cells.header[place]!r}, "
-                "which is no number; correct it, or name the columns to use with data.columns"
+                f"{where}, which is no number; correct it, or name the columns to use with data.columns"
             )
         found.append(number)
     return found
