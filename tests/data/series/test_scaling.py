@@ -25,6 +25,11 @@ def test_a_value_that_is_missing_and_a_series_that_never_changes_do_no_harm():
     assert scaling.deviation.tolist() == [1, 1]
 
 
+def test_a_series_that_never_changes_is_not_divided_by_its_rounding():
+    values = np.stack([np.full(1000, 0.1), np.arange(1000.0)], axis=1)
+    assert fit_scaling(values, COLUMNS).deviation[0] == 1
+
+
 def test_a_series_without_training_values_is_refused_by_name():
     with pytest.raises(DataError, match="column 'b' has no value in the training rows"):
         fit_scaling(np.array([[1.0, np.nan], [2.0, np.nan]]), COLUMNS)

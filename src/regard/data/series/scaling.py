@@ -31,4 +31,5 @@ def fit_scaling(values: Values, columns: tuple[str, ...]) -> Scaling:
                 f"column {column!r} has no value in the training rows; leave it out of data.columns"
             )
     deviation = np.nanstd(values, axis=0)
-    return Scaling(np.nanmean(values, axis=0), np.where(deviation > 0, deviation, 1.0))
+    changes = np.nanmax(values, axis=0) > np.nanmin(values, axis=0)  # rounding deviates even where none does
+    return Scaling(np.nanmean(values, axis=0), np.where(changes & (deviation > 0), deviation, 1.0))
