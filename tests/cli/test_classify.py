@@ -112,6 +112,12 @@ def test_flags_of_two_tasks_are_not_mixed(tmp_path):
     assert "--labelled is for texts with labels and --pairs for translations" in said
 
 
+def test_the_run_of_another_task_is_not_gone_on_with(model, tmp_path):
+    (tmp_path / "waves.csv").write_text("date,load\n")
+    said = commands.failure("train", "--series", tmp_path / "waves.csv", "--out", model)
+    assert "is a run for classification, and the task is forecasting; choose another --out" in said
+
+
 def test_labelled_texts_are_checked_with_their_counts(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "160")
     corpus = write_labelled(tmp_path / "things.tsv")

@@ -145,6 +145,7 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
         (["train", "--series", "waves.csv", "--horizon", "500", "--out", "new"], "does not fit"),
         (["train", "--series", "waves.csv", "--source", "a", "--out", "new"], "--series is for forecasting"),
         (["train", "--series", "waves.csv", "--preset", "tiny", "--out", "new"], "--preset tiny cannot work"),
+        (["train", "--series", "waves.csv", "--strict", "--out", "new"], "--strict is for texts"),
         (["train", "--series", "none.csv", "--out", "new"], "none.csv does not exist"),
         (["forecast", "run", "waves.csv", "-o", "f.png"], "f.png has no ending that can be written"),
         (["forecast", "run", "waves.csv", "--horizon", "0"], "--horizon = 0 cannot work"),

@@ -106,6 +106,7 @@ def settings(options: argparse.Namespace, console: "Console", out: Path | None =
     from regard.config import merge, parse_assignments, read_settings
 
     task = _task(options)
+    _refuse_another(out, task)
     written = {} if options.config is None else read_settings(options.config)
     memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
     asked = merge(written, parse_assignments([*options.set, *memory]), _flags(options, task))
@@ -132,6 +133,15 @@ def _task(options: argparse.Namespace) -> str:
         if other != task and given:
             raise ConfigError(f"--{given[0].replace('_', '-')} is for {other}, and the task is {task}")
     return task
+
+
+def _refuse_another(out: Path | None, task: str) -> None:
+    """A run that was begun for one task cannot go on for another."""
+    from regard.config import read_task
+    from regard.train.run import SETTINGS
+
+    if out is not None and (out / SETTINGS).is_file() and (begun := read_task(out / SETTINGS)) != task:
+        raise ConfigError(f"{out} is a run for {begun}, and the task is {task}; choose another --out")
 
 
 def _given(options: argparse.Namespace, task: str) -> list[str]:
@@ -203,6 +213,8 @@ def _forecasting(
             raise ConfigError(
                 f"--{name} {said} cannot work; it is for translation, and the task is forecasting"
             )
+    if options.strict:
+        raise ConfigError("--strict is for texts; `regard check --series FILE --strict` refuses a table")
     if "d_model" in asked.get("model", {}):
         return apply(ForecastRun(), asked)
     return _planned(ForecastRun(), asked, lambda run: plan(run, asked), chosen, console, out)
