@@ -71,10 +71,17 @@ def test_a_file_of_another_time_is_scored_from_its_beginning_without_a_linear_ba
     later = write_waves(tmp_path / "later.csv", rows=100)
     later.write_text(later.read_text().replace("2024-", "2025-"))
     found = roll(model, later, data, sha256(path))
-    assert found.rows == range(100)
+    assert found.rows == range(48, 100)  # those before are looked back on
     assert found.windows == 2 * (100 - 48 - 12 + 1)
     assert [each.name for each in found.scores] == ["regard", "season of 24", "last value"]
     assert "no linear baseline" in found.notes[0]
+
+
+@pytest.mark.parametrize(("rows", "everything"), [(200, False), (300, True)])
+def test_rows_that_may_have_been_learnt_are_said_to_be(trained, tmp_path, rows, everything):
+    model, path, data = trained
+    found = roll(model, write_waves(tmp_path / "old.csv", rows=rows), data, sha256(path), everything)
+    assert any("the model learnt from" in note for note in found.notes)
 
 
 def test_too_few_rows_to_score_are_refused(trained, tmp_path):

@@ -89,6 +89,12 @@ def roll(
     refuse_none(cut[2], table.name, "new", len(parts.test))
     tallies = [Tally("regard", len(table.columns))]
     answers, notes = _baselines(cut, config.horizon, season(table.clock.step))
+    rows = range(max(parts.test.start, config.history), parts.test.stop)
+    if table.times[rows.start] <= known.learnt_until:
+        notes.append(
+            "some of these rows are of a time that the model learnt from: if they are the same series, "
+            "it has seen them"
+        )
     tallies += [Tally(name, len(table.columns)) for name in answers]
     inside = Inside(config.quantiles)
     for shown, foretold in _foretold(model, cut[2]):
@@ -98,7 +104,7 @@ def roll(
             tally.add(answer(shown), shown)
     return Rolling(
         table,
-        parts.test,
+        rows,
         cut[2].turns * (1 if cut[2].channel is not None else len(table.columns)),
         config.horizon,
         known.scaling.deviation,
