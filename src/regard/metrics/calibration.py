@@ -11,7 +11,7 @@ Labels = Int64[np.ndarray, " texts"]
 BINS = 15
 """Of equal width, as in the article."""
 COLDEST, HOTTEST = 0.02, 50.0
-"""Between which a temperature is looked for: beyond, validation is all right or all wrong."""
+"""Between which a temperature is looked for."""
 CLOSE = 1e-4
 """How far, as a share of it, the temperature found may be from the best."""
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -45,8 +45,11 @@ def fit_temperature(scores: Scores, true: Labels) -> float:
     """The temperature under which the true labels are likeliest.
 
     It changes no ranking, only how sure the answers sound. The likelihood has a single peak over it, so
-    golden-section search over its logarithm finds the best.
+    golden-section search over its logarithm finds the best. Where every label is right there is no best,
+    the colder the likelier: a few easy texts would make the model sure of everything, so it is left at 1.
     """
+    if (scores.argmax(axis=1) == true).all():
+        return 1.0
 
     def cost(log_temperature: float) -> float:
         return negative_log_likelihood(scores, true, math.exp(log_temperature))
