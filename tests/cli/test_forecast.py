@@ -153,6 +153,8 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
         (["forecast", "none", "waves.csv"], "none does not exist; give the folder"),
         (["score", "run", "--source", "a"], "or --series FILE"),
         (["score", "run", "--series", "waves.csv", "--reference", "a"], "--reference is for translations"),
+        (["score", "run", "--labelled", "a.tsv", "--series", "waves.csv"], "--series is for a forecaster"),
+        (["check", "--series", "waves.csv", "--labelled", "a.tsv"], "--labelled is for text"),
         (["score", "--series", "waves.csv"], "there is no model to score"),
     ],
 )

@@ -13,7 +13,10 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.data.series.table import Table
 
-OTHERS = ("source", "target", "pairs", "against_source", "against_target", "against_pairs")
+OTHERS = (
+    *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
+    *("labelled", "texts", "labels", "against_labelled"),
+)
 
 
 def run_check_series(options: argparse.Namespace) -> None:

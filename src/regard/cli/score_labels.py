@@ -29,6 +29,7 @@ def run_score_labels(options: argparse.Namespace) -> None:
     if options.model is None:
         raise RegardError("give a MODEL to measure on --labelled FILE")
     refuse_unused(options, IDLE, "is for translations, and --labelled for a classifier")
+    refuse_unused(options, ("series", "all"), "is for a forecaster, and --labelled for a classifier")
     if options.confusion is not None:
         if options.confusion.suffix != ".svg":
             raise RegardError(f"{options.confusion} is not a picture's name; end it in .svg")

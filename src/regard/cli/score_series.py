@@ -27,7 +27,7 @@ def run_score_series(options: argparse.Namespace) -> None:
     from regard.tasks.rolling import roll
     from regard.tasks.sealed import read_section
 
-    model = Forecaster.load(options.model)
+    model = Forecaster.load(options.model, options.device or "auto")
     folder = find_model(options.model)
     trained_on = next(iter(read_manifest(folder)["trained_on"]["files"].values()))
     data = read_section(folder, SeriesConfig, "data")
