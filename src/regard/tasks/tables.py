@@ -94,15 +94,14 @@ def prepare(data: SeriesConfig, history: int, horizon: int) -> Tables:
     fingerprint = fingerprints(data)
     table = read_table(Path(data.path), data.time, data.columns, data.longest_gap)
     parts, cycles = data.parts(table.times), data.cycles_of(table.clock.step)
-    learnt = table.values[parts.train.start : parts.train.stop]
-    if not len(learnt):
+    if not len(parts.train):
         raise DataError(f"{table.name} has no training row before the first to validate on")
-    scaling = fit_scaling(learnt, table.columns)
-    values, dates = scaling.scale(table.values).astype(np.float32), calendar(table.times, cycles)
-    cut = [
-        windows(values, dates, part, history, horizon, not data.together)
-        for part in (parts.train, parts.valid)
-    ]
+    scaling = fit_scaling(table.known_at(parts.train.stop)[parts.train.start :], table.columns)
+    dates = calendar(table.times, cycles)
+    cut = []
+    for part in (parts.train, parts.valid):
+        values = scaling.scale(table.known_at(part.stop)).astype(np.float32)
+        cut.append(windows(values, dates[: part.stop], part, history, horizon, not data.together))
     for found, name, part in zip(cut, ("training", "validation"), (parts.train, parts.valid), strict=True):
         refuse_none(found, table.name, name, len(part))
     until = table.times[parts.valid.stop - 1]

@@ -50,9 +50,10 @@ def regular(
     rows, even = _on_grid(name, rows, clock, notes)
     opened = _opened(rows, even, notes)
     filled = np.stack([fill(column, longest_gap) for column in opened.values.T], axis=1)
+    guessed = np.isnan(opened.values) & ~np.isnan(filled)
     for column, before, after in zip(columns, opened.values.T, filled.T, strict=True):
         notes += _missing(column, before, after, opened.lines)
-    return Table(name, clock, time_column, tuple(columns), even, filled, opened.lines, tuple(notes))
+    return Table(name, clock, time_column, tuple(columns), even, filled, guessed, opened.lines, tuple(notes))
 
 
 def fill(column: Column, longest: int) -> Column:

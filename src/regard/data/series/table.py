@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from regard.data.series.clock import Clock, Times
 from regard.errors import DataError
@@ -24,6 +24,8 @@ class Table:
     columns: tuple[str, ...]
     times: Times
     values: Values
+    guessed: Bool[np.ndarray, "rows channels"]
+    """Which of them the file does not have: a straight line fills the gap."""
     lines: Int64[np.ndarray, " rows"]
     """Of the file, from 1; 0 for a row that it does not have."""
     notes: tuple[str, ...] = ()
@@ -35,7 +37,13 @@ class Table:
     def rows(self, first: int, end: int) -> "Table":
         """Some of the rows."""
         some = slice(first, end)
-        return replace(self, times=self.times[some], values=self.values[some], lines=self.lines[some])
+        return replace(
+            self,
+            times=self.times[some],
+            values=self.values[some],
+            guessed=self.guessed[some],
+            lines=self.lines[some],
+        )
 
     def choose(self, columns: Sequence[str]) -> "Table":
         """These columns, in this order."""
@@ -43,7 +51,17 @@ class Table:
             if column not in self.columns:
                 raise DataError(f"{self.name} has no column {column!r}; it has {', '.join(self.columns)}")
         places = [self.columns.index(column) for column in columns]
-        return replace(self, columns=tuple(columns), values=self.values[:, places])
+        return replace(
+            self, columns=tuple(columns), values=self.values[:, places], guessed=self.guessed[:, places]
+        )
+
+    def known_at(self, end: int) -> Values:
+        """The values before that row as they were known then: what a later one helped to guess is missing."""
+        values = self.values[:end].copy()
+        for column, guessed in zip(values.T, self.guessed[:end].T, strict=True):
+            told = np.flatnonzero(~guessed & ~np.isnan(column))
+            column[told[-1] + 1 if len(told) else 0 :] = np.nan
+        return values
 
     def future(self, steps: int) -> Times:
         """When the steps after the last row are."""
