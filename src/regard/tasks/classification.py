@@ -222,6 +222,7 @@ class ClassificationTask:
                 "temperature": temperature,
             },
             samples=self._watched(scores, true),
+            titles=("text", "label", "given"),
         )
 
     def save(self, folder: Path) -> dict[str, Any]:

@@ -156,7 +156,7 @@ class Log:
         figures = {name: f"{value:,.{DIGITS.get(name, 2)}f}" for name, value in metrics.items()}
         self._screen.row({"step": f"{step:,}", "time": clock(self.seconds), **figures}, best)
         for sample in validation.samples[:1]:
-            self._screen.sample(sample)
+            self._screen.sample(sample, validation.titles)
         samples = [asdict(sample) for sample in validation.samples]
         self._write({"kind": "valid", **self._figures(step, validation), "best": best, "samples": samples})
 

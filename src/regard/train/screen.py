@@ -81,14 +81,13 @@ class Screen:
         row = Text(_aligned(cells.values()))
         self._print(row.append("  best", style="bold green") if best else row)
 
-    def sample(self, sample: Sample) -> None:
+    def sample(self, sample: Sample, titles: tuple[str, str, str]) -> None:
         """A sentence that is watched: what is new since the last time it was shown is marked."""
         before = self._before.get(sample.source)
         self._before[sample.source] = sample.hypothesis
         hypothesis = marked(before and printable(before), printable(sample.hypothesis))
-        shown = {"source": Text(printable(sample.source), style="dim")}
-        shown |= {"reference": Text(printable(sample.reference), style="dim"), "hypothesis": hypothesis}
-        for label, text in shown.items():
+        given = (Text(printable(text), style="dim") for text in (sample.source, sample.reference))
+        for label, text in zip(titles, (*given, hypothesis), strict=True):
             line = Text(f"{'':{MARGIN}}{label:<12}", style="dim")
             text.truncate(max(8, self._console.width - len(line)), overflow="ellipsis")
             self._print(Text.assemble(line, text))

@@ -22,5 +22,7 @@ class Validation:
     """What the metrics need beside them to be compared with others."""
     samples: Sequence[Sample] = ()
     """For a person to read; the same sentences each time."""
+    titles: tuple[str, str, str] = ("source", "reference", "hypothesis")
+    """What their three texts are called."""
     curves: Mapping[str, object] = field(default_factory=dict)
     """What is drawn beside the metrics, as JSON has it; it stays in metrics.jsonl alone."""
