@@ -1,3 +1,4 @@
+import io
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -41,6 +42,17 @@ def test_it_learns_and_the_folder_gives_the_labels_back(corpus, tmp_path):
     texts, labels = zip(*sentences(), strict=True)
     found = Classifier.load(tmp_path / "run").classify(texts)
     assert sum(answer.label == label for answer, label in zip(found, labels, strict=True)) > 0.9 * len(texts)
+
+
+def test_a_watched_text_stands_with_its_label_and_the_one_it_was_given(corpus, tmp_path):
+    console = Console(record=True, width=100, file=io.StringIO())
+    train_classification(tiny_run(corpus), tmp_path / "run", console)
+    titles = ("text", "label", "given")
+    said = [
+        line.strip().split()[0] for line in console.export_text().splitlines() if line.startswith(" " * 8)
+    ]
+    watched = [word for word in said if word in titles]
+    assert watched == [*titles, *titles]
 
 
 def test_a_training_leaves_model_settings_report_and_metrics(corpus, tmp_path):

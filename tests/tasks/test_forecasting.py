@@ -78,6 +78,24 @@ def test_what_is_learnt_depends_on_the_training_rows_alone(run, tmp_path):
     assert tasks[0].validate().metrics != tasks[1].validate().metrics
 
 
+def test_a_gap_that_ends_after_the_training_rows_teaches_nothing_of_what_comes(run, tmp_path):
+    header, *rows = (tmp_path / "waves.csv").read_text().splitlines()
+    fields = [row.split(",") for row in rows]
+    for row in range(237, 243):  # the training part ends before row 240
+        fields[row][1] = ""
+    learnt = []
+    for name, scale in (("one.csv", 1.0), ("other.csv", 50.0)):
+        later = [[when, f"{float(load) * scale}", heat] for when, load, heat in fields[243:]]
+        text = [header, *(",".join(row) for row in [*fields[:243], *later])]
+        (tmp_path / name).write_text("\n".join(text) + "\n")
+        tables = task_for(replace(run, data=replace(run.data, series=str(tmp_path / name)))).tables
+        batch = tables.train.batch(np.arange(tables.train.turns))
+        learnt.append((tables.known.scaling.mean.tolist(), batch.history, batch.target))
+    assert learnt[0][0] == learnt[1][0]
+    assert torch.equal(learnt[0][1], learnt[1][1])
+    assert torch.equal(learnt[0][2], learnt[1][2])
+
+
 def test_it_learns_to_foretell_a_wave_better_than_the_last_value(run):
     run = replace(run, train=TrainConfig(steps=150, seed=1))
     task = task_for(run)
