@@ -132,8 +132,8 @@ def warm(work: Path, size: int) -> Figures:
 
 def steps(work: Path, size: int) -> Figures:
     """Batches alone, and then with a model to learn from them."""
+    from regard.malloc import keep_freed_memory
     from regard.tasks.translation import TranslationTask
-    from regard.train.device import keep_freed_memory
     from regard.train.step import EagerStep
 
     keep_freed_memory()

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Form, PairBatch, pad, pair_batch
 from regard.data.ids import Ids, flatten
+from regard.malloc import keep_freed_memory
 from regard.model import config as presets
 from regard.model.config import ModelConfig
 from regard.model.position import paper
@@ -36,7 +37,7 @@ from regard.model.transformer import Transformer
 from regard.tasks.pair_loss import pair_loss
 from regard.text.tokenizer import BOS, EOS, PAD
 from regard.train.captured import CapturedStep
-from regard.train.device import computing_in, keep_freed_memory
+from regard.train.device import computing_in
 from regard.train.learner import Learner
 from regard.train.optimizer import OptimizerConfig, adam
 from regard.train.step import EagerStep, Step

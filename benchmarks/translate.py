@@ -9,8 +9,9 @@ ratio is what counts. Random weights, about 25 tokens in and 24 out, the end mar
 ends there by itself, because its position says so, and Marian is told to. With one thread the clock is
 the CPU time of the process, which others on the machine hardly change; with more, CTranslate2 has as many
 workers of one thread, its best setting for many sentences, and the clock is the wall's, as it is on a
-GPU, where both compute in half precision. Prints one JSON
-line: milliseconds for each batch and beam, and how many times as fast each engine of ours is as the others.
+GPU, where both compute in half precision. Ours keep freed memory, as the commands of regard do; with
+--alike the others, too. Prints one JSON line: milliseconds for each batch and beam, and how many times as
+fast each engine of ours is as the others.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.checkpoint import write_whole
+from regard.malloc import keep_freed_memory
 from regard.model import config as presets
 from regard.model.config import ModelConfig
 from regard.search.config import SearchConfig
@@ -230,6 +232,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=1.0, help="how long a turn repeats one batch, at least"
     )
+    parser.add_argument("--alike", action="store_true", help="others keep freed memory as ours do")
     parser.add_argument("--only", nargs="*", choices=ENTRANTS, default=list(ENTRANTS))
     parser.add_argument("--alone", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -281,6 +284,8 @@ def measure(options: argparse.Namespace) -> dict[str, float]:
     """One of them in a process of its own: milliseconds of each batch."""
     name, folder = options.alone
     model = SHAPES[options.shape]
+    if options.alike or name not in PEERS:
+        keep_freed_memory()
     translate = ENTRANTS[name](Path(folder), model, Where(options.device, options.threads))
     now = time.process_time if by_cpu_time(options) else time.perf_counter
     spent = {}

@@ -25,7 +25,8 @@ import residual
 import scale
 import speed
 import translating
-from regard.train.device import choose_device, keep_freed_memory
+from regard.malloc import keep_freed_memory
+from regard.train.device import choose_device
 from setting import Found, Setting
 from shown import svg
 

@@ -23,7 +23,8 @@ from regard.data.ids import flatten
 from regard.model import config
 from regard.model.transformer import Transformer
 from regard.tasks.pair_loss import agreeing_pair_loss, pair_loss
-from regard.train.device import computing_in, keep_freed_memory
+from regard.malloc import keep_freed_memory
+from regard.train.device import computing_in
 from regard.train.learner import Learner
 from regard.train.optimizer import OptimizerConfig, adam
 from regard.train.step import EagerStep

@@ -64,9 +64,9 @@ def run_demo(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace, console: "Console") -> bool:
     """Whether the training came to its end."""
     from regard.explorer.page import small
+    from regard.malloc import keep_freed_memory
     from regard.tasks.translation import train_translation
     from regard.text.phrasebook.corpus import phrasebook
-    from regard.train.device import keep_freed_memory
     from regard.train.run import refuse_unusable
 
     out: Path = options.out

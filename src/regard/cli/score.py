@@ -15,6 +15,7 @@ from regard.cli.score_series import run_score_series
 from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
 from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
+from regard.malloc import keep_freed_memory
 
 if TYPE_CHECKING:
     from regard.metrics.bleu import Bleu
@@ -97,6 +98,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_score(options: argparse.Namespace) -> None:
+    keep_freed_memory()
     if options.labelled is not None:
         run_score_labels(options)
         return

@@ -77,8 +77,8 @@ def run_train(options: argparse.Namespace) -> None:
     if options.conformance:
         _conform(run)
         return
+    from regard.malloc import keep_freed_memory
     from regard.tasks.sealed import VERBS
-    from regard.train.device import keep_freed_memory
 
     keep_freed_memory()
     outcome = _train(run, options.out, console)

@@ -15,6 +15,7 @@ from regard.cli.document import document, translate_document
 from regard.cli.output import is_stream, opened, refuse_unwritable, write_down
 from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
+from regard.malloc import keep_freed_memory
 
 if TYPE_CHECKING:
     from regard.cli.progress import Watch
@@ -71,6 +72,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 def run_translate(options: argparse.Namespace) -> None:
     for name, most in SHAPES_KEPT.items():
         os.environ.setdefault(name, most)  # read when torch is loaded, here and by workers
+    keep_freed_memory()
     for path in (options.output, options.report):
         if path is not None:
             refuse_unwritable(path)

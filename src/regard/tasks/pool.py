@@ -10,6 +10,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from regard.errors import RegardError
+from regard.malloc import keep_freed_memory
 from regard.tasks.commission import Answered, Commission
 from regard.tasks.windows import Window
 
@@ -101,6 +102,7 @@ def _deaf() -> Iterator[None]:
 def _serve(pipe: Connection, commission: Commission, finish: Finish) -> None:
     """What a worker does until it is ended: a window in, its answer or what went wrong out."""
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    keep_freed_memory()
     try:
         translator = commission.load()
         while True:

@@ -1,6 +1,5 @@
-"""Which device computes, in which precision, and how its process treats memory."""
+"""Which device computes, in which precision, and how much memory it has taken."""
 
-import ctypes
 import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
@@ -81,20 +80,6 @@ def device_name(device: torch.device) -> str:
         return torch.cuda.get_device_name(device)
     threads = torch.get_num_threads()
     return f"cpu ({threads} thread{'s' if threads > 1 else ''})"
-
-
-def keep_freed_memory() -> None:
-    """Tells glibc to reuse large blocks rather than return them to the system after every tensor.
-
-    Otherwise each batch of logits is paged in anew, which took nearly half the time of a
-    training step on a CPU. It is the whole process's setting, so only commands call it.
-    """
-    if sys.platform == "linux":
-        largest, threshold_of_mmap, threshold_of_trim = 2**31 - 1, -3, -1
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "mallopt"):  # musl has none
-            libc.mallopt(threshold_of_mmap, largest)
-            libc.mallopt(threshold_of_trim, largest)
 
 
 def memory_mb() -> float:
