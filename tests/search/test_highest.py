@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.search.highest import CHUNK, highest, likeliest, log_norm
+from regard.search.highest import CHUNK, first_highest, highest, likeliest, log_norm
 
 values = st.sampled_from([-math.inf, -1.5, -0.0, 0.0, 0.25, 2.0, math.inf])
 
@@ -58,3 +58,15 @@ def test_no_token_is_beyond_the_vocabulary_even_where_too_few_are_possible():
     best, _, token = likeliest(logits, none, none, 2)
     assert token.max() < logits.shape[2]
     assert (best[0, 0], token[0, 0]) == (0.0, 5)
+
+
+@pytest.mark.parametrize("vocab", [3, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 1, 5 * CHUNK - 1])
+@pytest.mark.parametrize("levels", [1, 50, None])
+def test_the_first_of_the_highest_is_found_chunk_by_chunk(vocab, levels):
+    torch.manual_seed(vocab)
+    logits = torch.randn(40, vocab)
+    if levels is not None:  # many equals
+        logits = (logits * levels).round() / levels
+    logits[0] = -math.inf
+    expected = [row.index(max(row)) for row in logits.tolist()]
+    assert first_highest(logits).tolist() == expected

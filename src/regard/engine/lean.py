@@ -181,7 +181,12 @@ class LeanDecoderLayer:
             return look.output(kernels.look_back(asked, past, here.ancestors, here.at, look.scale))
         sentences, width = past.shape[1], past.shape[4]
         each = asked.view(sentences, -1, 3, look.heads, width)
-        past.index_copy_(3, here.slots, each[:, :, 1:].permute(2, 0, 3, 1, 4))
+        keys_and_values = each[:, :, 1:].permute(2, 0, 3, 1, 4)
+        if past.is_cuda:  # where only the device knows the place
+            past.index_copy_(3, here.slots, keys_and_values)
+        else:
+            beam = each.shape[1]
+            past.narrow(3, int(here.at) * beam, beam).copy_(keys_and_values)
         query = each[:, :, 0].flatten(2)
         return look(query, past[0, :, :, : here.seen], past[1, :, :, : here.seen], here.mask)
 

@@ -79,7 +79,7 @@ class Int8Linear:
         self._weight = torch.ops.onednn.qlinear_prepack(in_bytes, None)
         self._scale = scale / LARGEST  # of a weight, and of an input whose largest is 1
         self._zeros = torch.zeros(len(weight), dtype=torch.int32)
-        self._middle = torch.tensor(ZERO + 0.5)  # a half, because to cut off is then to round
+        self._middle = torch.full((weight.shape[1],), ZERO + 0.5)  # the half rounds what is then cut off
         self._bias = bias
 
     def __call__(self, x: Float[Tensor, "row inputs"], relu: bool = False) -> Float[Tensor, "row outputs"]:
@@ -91,5 +91,5 @@ class Int8Linear:
             whole.byte(), 1.0, ZERO, self._weight, self._scale, self._zeros, None,
             1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
-        out = out.mul_(largest) if self._bias is None else torch.addcmul(self._bias, out, largest)
+        out = out.mul_(largest) if self._bias is None else torch.addcmul(self._bias, out, largest, out=out)
         return out.relu_() if relu else out

@@ -12,7 +12,7 @@ from regard.search.bans import Bans
 from regard.search.beam import STILL_FULL
 from regard.search.beams import FREE, Bounds
 from regard.search.config import SearchConfig
-from regard.search.highest import log_norm
+from regard.search.highest import first_highest, log_norm
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.step import State, Step
 
@@ -31,10 +31,10 @@ def greedy(
 ) -> list[list[Hypothesis]]:
     """The one hypothesis of each sentence."""
 
-    def argmax(logits: Tensor, *_: object) -> Tensor:
-        return logits.argmax(dim=1)  # the first of equals, as torch promises
+    def choose(logits: Tensor, *_: object) -> Tensor:
+        return first_highest(logits)
 
-    return write(model, state, bos, eos, bounds, config.alpha, bans, argmax)
+    return write(model, state, bos, eos, bounds, config.alpha, bans, choose)
 
 
 def write(

@@ -36,6 +36,19 @@ def norms(logits: Float[Tensor, "row vocab"]) -> tuple[Float[Tensor, " row"], Fl
     return log_norm(logits), chunk_maxima(logits)
 
 
+def first_highest(logits: Float[Tensor, "row vocab"]) -> Int[Tensor, " row"]:
+    """Where the highest of each row is, the first among equals.
+
+    On a CPU `argmax` goes number by number, and maxima do not; so the maximum of each chunk comes first.
+    """
+    vocab = logits.shape[1]
+    if logits.is_cuda or vocab < 2 * CHUNK:
+        return logits.argmax(dim=1)
+    chunk = chunk_maxima(logits).argmax(dim=1, keepdim=True)
+    token = (chunk * CHUNK + torch.arange(CHUNK, device=logits.device)).clamp_(max=vocab - 1)
+    return token.gather(1, logits.gather(1, token).argmax(dim=1, keepdim=True))[:, 0]
+
+
 def highest(
     scores: Float[Tensor, "sentence choices"], count: int
 ) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
