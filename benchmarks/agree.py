@@ -3,7 +3,8 @@
     python benchmarks/agree.py runs/en-de --source test.en --reference test.de
 
 Prints one JSON line: for greedy search and for beam 4 the share of lines that are the same, letter for
-letter, BLEU, and how much it differs. A line that differs need not be worse.
+letter, BLEU (lower-case where the model knows no capitals), and how much it differs. A line that differs
+need not be worse.
 """
 
 import argparse
@@ -62,7 +63,9 @@ def main() -> None:
             name: folder.tokenizer.detokenize(best(engine, sources, SearchConfig(beam)))
             for name, engine in engines.items()
         }
-        scores = {name: bleu(lines, references).score for name, lines in texts.items()}
+        scores = {
+            name: bleu(lines, references, folder.tokenizer.lowercase).score for name, lines in texts.items()
+        }
         found[f"beam {beam}"] = {
             name: {
                 "same": round(sum(map(str.__eq__, lines, texts[REFERENCE])) / len(lines), 4),

@@ -10,7 +10,7 @@ def keep_freed_memory() -> None:
     """Tells glibc to reuse large blocks rather than return them to the system after every tensor.
 
     Otherwise each batch of logits is paged in anew, which took nearly half the time of a training step on a
-    CPU, and a fifth of that of a translation. It is the whole process's setting, so only commands call it.
+    CPU, and a tenth of that of a translation. It is the whole process's setting, so only commands call it.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
