@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.documents.marked import Kind, Piece, marked, tag_pieces
+from regard.text.documents.marked import marked, tag_pieces
+from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 
 TAG = re.compile(r"</?\w+>")

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from regard.text.documents.marked import Kind, Piece
+from regard.text.documents.pieces import Kind, Piece
 
 ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 XML_NAMES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}

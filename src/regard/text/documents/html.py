@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from regard.text.documents.entities import Spelling, pieces_of, plain
-from regard.text.documents.marked import Kind, Piece, marked
+from regard.text.documents.marked import marked
 from regard.text.documents.markup import Markup, attributes, read_markup
+from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, unless_same
 

@@ -16,7 +16,7 @@ from markdown_it.rules_block import StateBlock, reference
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from regard.text.documents.marked import Kind
+from regard.text.documents.pieces import Kind
 
 SPECIAL = re.compile(r"[\\`*_~\[\]<&!\n]")
 """Without any of these, all is text."""

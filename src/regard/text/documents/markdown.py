@@ -12,7 +12,8 @@ from operator import itemgetter
 from regard.errors import DataError
 from regard.text.documents.entities import plain
 from regard.text.documents.inline_markdown import Found, InlineMarkdown
-from regard.text.documents.marked import Kind, Piece, marked
+from regard.text.documents.marked import marked
+from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.spelled_markdown import spelled
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, one_line, unless_same

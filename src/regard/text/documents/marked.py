@@ -4,26 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
-
-class Kind(Enum):
-    """What a piece of a sentence with markup is."""
-
-    TEXT = "text"
-    OPEN = "open"  # <b>: belongs to what follows
-    CLOSE = "close"  # </b>: belongs to what precedes
-    ALONE = "alone"  # <img>: between the two
-    BREAK = "break"  # a line's end and what begins the next line: stands for a space
-    KEPT = "kept"  # text that must come back as it is: `code`, %s
-
-
-class Piece(NamedTuple):
-    """A part of a sentence as the document spells it, and the text it stands for, if any."""
-
-    kind: Kind
-    raw: str
-    text: str = ""
+from regard.text.documents.addresses import with_addresses
+from regard.text.documents.pieces import Kind, Piece
 
 
 class Side(Enum):
@@ -110,7 +93,7 @@ def marked(pieces: Iterable[Piece]) -> Marked | None:
     """
     growing = _Growing()
     lead = 0
-    for piece in _words(pieces):
+    for piece in _words(with_addresses(pieces)):
         if piece.kind not in (Kind.TEXT, Kind.KEPT):
             growing.waiting.append(piece)
             continue

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from regard.text.documents.marked import Code, Kept, Kind, Marked, Side
+from regard.text.documents.marked import Code, Kept, Marked, Side
+from regard.text.documents.pieces import Kind
 
 IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 POINTS = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：；（）「」『』【】《》؟،؛।"

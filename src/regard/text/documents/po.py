@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from regard.errors import DataError
-from regard.text.documents.marked import Kind, Marked, Piece, marked, tag_pieces
+from regard.text.documents.marked import Marked, marked, tag_pieces
+from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.template import Slot, Span, Template, cut
 

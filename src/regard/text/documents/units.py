@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from regard.text.documents.entities import Spelling, pieces_of, plain
-from regard.text.documents.marked import Kind, Marked, Piece, marked, tag_pieces
+from regard.text.documents.marked import Marked, marked, tag_pieces
 from regard.text.documents.markup import Markup, attributes
+from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.template import Slot, Span, Writer, unless_same
 from regard.text.documents.xml_tree import Element, indent
