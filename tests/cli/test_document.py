@@ -1,5 +1,7 @@
 """`regard translate` on documents, with an echo for a model: what is translated, and what is left alone."""
 
+from pathlib import Path
+
 import pytest
 
 from commands import failure
@@ -57,6 +59,10 @@ def translate(name, *arguments):
         ("a.md", "# the cat\n\n```\ncode\n```\n\n- the dog sleeps\n"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>the cat</i>\n\n"),
         ("a.htm", "<p>\u2026</p>"),
+        (
+            "two.html",
+            '<p title="the cat sings all day.  the dog sleeps.">The cat sings all day.  The dog.</p>',
+        ),
     ],
 )
 def test_a_document_that_is_copied_is_the_same_file(folder, name, content):
@@ -120,8 +126,56 @@ def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, c
         translate("page.html", "--report", "report", "--long", "skip")
     assert stop.value.code == 4
     said = capsys.readouterr().err
-    assert "1 sentence (2) too long: left as it is; --long split or cut would translate more" in said
+    assert "1 sentence (2) too long: left as it is; --long split takes up to 1 MiB, --long cut" in said
     assert "1 of 2 sentences could not be translated and are left as it is" in said
     assert (folder / "out").read_text() == page
-    assert '"line": 2' in (folder / "report").read_text()
+    report = (folder / "report").read_text()
+    assert '"line": 2' in report
+    assert ": the dog sleeps the dog" in report  # nobody can count the sentences of a page
     assert "--prefix is for lines" in failure("translate", "model", "--input", "page.html", "--prefix", "a")
+
+
+@pytest.mark.usefixtures("engine")
+def test_paragraphs_inside_a_text_stay(folder):
+    (folder / "a.jsonl").write_text(r'{"text": "The cat sings all day.\n\nThe dog sleeps.  The cat."}' + "\n")
+    translate("a.jsonl")
+    assert (
+        r'"translation": "The cat sings all day.\n\nThe dog sleeps.  The cat."'
+        in (folder / "out").read_text()
+    )
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_document_without_text_is_said_to_have_none(folder, capsys):
+    (folder / "done.po").write_text('msgid "the cat"\nmsgstr "le chat"\n')
+    translate("done.po")
+    assert "there is nothing to translate in done.po" in capsys.readouterr().err
+    assert (folder / "out").read_text() == (folder / "done.po").read_text()
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_document_can_be_finished_in_its_place_but_no_report_takes_that_of_a_text(folder):
+    (folder / "page.html").write_text("<p>the cat sings</p>")
+    (folder / "a.txt").write_text("the cat sings\n")
+    common = ("translate", "model", "--device", "cpu", "--input")
+    for name in ("page.html", "a.txt"):
+        before = (folder / name).read_text()
+        said = failure(*common, name, "--output", "out", "--report", f"./{name}")
+        assert f"{name} is --input and --report; give one of them another name" in said
+        assert "same is --output and --report" in failure(
+            *common, name, "--output", "same", "--report", "same"
+        )
+        assert (folder / name).read_text() == before
+    assert "a.txt is --input and --output" in failure(*common, "a.txt", "--output", "a.txt")
+    main([*common, "page.html", "--output", "page.html"])
+    assert (folder / "page.html").read_text() == "<p>the cat sings</p>"
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_device_that_is_full_has_its_own_exit_code(folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    (folder / "page.html").write_text("<p>the cat sings</p>")
+    with pytest.raises(SystemExit) as stop:
+        main(["translate", "model", "--device", "cpu", "--input", "page.html", "--output", "/dev/full"])
+    assert stop.value.code == 3

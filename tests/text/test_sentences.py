@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.sentences import divide, halves, join, sentences
+from regard.text.sentences import divide, halves, join, rejoin, sentences
 
 ODD = st.text(st.sampled_from("aB .!?…\"')。！」\n,;你é́"), max_size=200)
 
@@ -73,3 +73,22 @@ def test_time_is_linear_in_the_text(run):
         return best
 
     assert seconds(400_000) < 8 * seconds(100_000) + 0.05
+
+
+@given(ODD)
+def test_sentences_that_are_copied_come_back_with_their_white_space(text):
+    text = text.strip()
+    parts = sentences(text)
+    assert rejoin(parts, [part.strip() for part in parts]) == text
+
+
+def test_paragraphs_stay_and_spaces_are_those_of_the_script():
+    english = ["It is raining here.  ", "Take the umbrella!\n\n", "It is over there. ", "Good."]
+    chinese = ["正在下雨。", "带上雨伞！", "在那边。", "好。"]
+    assert rejoin(english, chinese) == "正在下雨。带上雨伞！\n\n在那边。好。"
+    assert rejoin(chinese, [part.strip() for part in english]) == (
+        "It is raining here. Take the umbrella! It is over there. Good."
+    )
+    assert rejoin(english, ["Il pleut.", "Prends le parapluie !", "", "Bon."]) == (
+        "Il pleut.  Prends le parapluie !\n\n Bon."
+    )

@@ -12,10 +12,12 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.cli.progress import Watch
     from regard.tasks.commission import Commission
-    from regard.tasks.report import Report
+    from regard.tasks.report import Report, Trouble
     from regard.tasks.windows import Size
     from regard.text.documents.document import Document
 
+SHOWN = 60
+"""Characters of a sentence that say which it is."""
 LINES = "lines"
 """The format of what is no document, and of a document that is to be read as if it were none."""
 
@@ -80,10 +82,13 @@ def translate_document(
     """Sentence by sentence, as models learn; one that cannot be translated stays as it is, reported."""
     from regard.tasks.pool import alone, together
     from regard.tasks.windows import text_windows
-    from regard.text.sentences import join, sentences
+    from regard.text.sentences import rejoin, sentences
 
-    parts = [[part.strip() for part in sentences(segment)] for segment in found.segments]
-    windows = text_windows([part for some in parts for part in some], size)
+    if not found.segments:
+        sys.stderr.write(f"regard: there is nothing to translate in {options.input}\n")
+    parts = [sentences(segment) for segment in found.segments]
+    texts = [part.strip() for some in parts for part in some]
+    windows = text_windows(texts, size)
     if workers > 1:
         answers = together(commission, windows, workers)
     else:
@@ -92,11 +97,17 @@ def translate_document(
     for done in answers:
         written += done.text.split("\n")[:-1]
         report.add(done.lines, done.troubles)
-        write_down(done.troubles, said)
+        write_down([_with_text(trouble, texts[trouble.line - 1]) for trouble in done.troubles], said)
         watch.window(done.lines, done.tokens, done.position)
     answer = iter(written)
-    content = found.written([join([next(answer) or part for part in some]) for some in parts])
+    translations = [[next(answer) or part.strip() for part in some] for some in parts]
+    content = found.written([rejoin(*each) for each in zip(parts, translations, strict=True)])
     if options.output is None:
         sys.stdout.buffer.write(content)
     else:
         write_output(options.output, content)
+
+
+def _with_text(trouble: "Trouble", text: str) -> "Trouble":
+    """Nobody can count the sentences of a document, so the report says which it is."""
+    return trouble._replace(said=f"{trouble.said}: {text[:SHOWN]}{'...' if len(text) > SHOWN else ''}")

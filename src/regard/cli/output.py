@@ -1,13 +1,13 @@
 """Where a command writes what it found: a file that is whole or absent, or a stream as it is."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from regard.checkpoint import writing
-from regard.errors import RegardError
+from regard.errors import RegardError, SaveError
 
 if TYPE_CHECKING:
     from regard.tasks.report import Trouble
@@ -24,6 +24,17 @@ def refuse_unwritable(path: Path) -> None:
         raise RegardError(f"{path} cannot be written: {folder} is not a folder you may write to")
 
 
+def refuse_same(paths: Mapping[str, Path | None]) -> None:
+    """Flags that name one file: what the second of them means would take the place of the first's."""
+    named: dict[Path, str] = {}
+    for flag, path in paths.items():
+        if path is None or is_stream(path):
+            continue
+        other = named.setdefault(path.resolve(), flag)
+        if other != flag:
+            raise RegardError(f"{path} is {other} and {flag}; give one of them another name")
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
     """A file appears whole or not at all; a pipe or a device is written as it is."""
@@ -33,7 +44,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RegardError(f"{path} cannot be written: {error.strerror}") from None
+        raise SaveError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def write_output(path: Path, content: bytes) -> None:

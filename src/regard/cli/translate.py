@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from regard.cli.asking import add_flags, commission
 from regard.cli.document import document, translate_document
-from regard.cli.output import is_stream, opened, refuse_unwritable, write_down
+from regard.cli.output import is_stream, opened, refuse_same, refuse_unwritable, write_down
 from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
 from regard.malloc import keep_freed_memory
@@ -79,6 +79,10 @@ def run_translate(options: argparse.Namespace) -> None:
     source = _source(options.input)
     asked = commission(options)
     paper = document(options)
+    refuse_same({"--input": options.input, "--report": options.report})
+    refuse_same({"--output": options.output, "--report": options.report})
+    if paper is None:  # a document may be finished in its place
+        refuse_same({"--input": options.input, "--output": options.output})
     _refuse_idle(options, source)
     from regard.cli.progress import Watch
     from regard.tasks.engines import on_gpu, say

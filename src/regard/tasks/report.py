@@ -79,7 +79,7 @@ def _meaning(kind: str, left: str, verb: str) -> str:
         case "not UTF-8":
             return f"not UTF-8: left {left}; convert the file to UTF-8"
         case "too long":
-            return f"too long: left {left}; --long split or cut would translate more"
+            return f"too long: left {left}; --long split takes up to 1 MiB, --long cut the beginning of any"
         case "impossible":
             return f"without a translation that has what is required: left {left}; ask for less"
         case "cut":

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 Count = Callable[[list[str]], list[int]]
 """How many pieces each text has."""
@@ -77,11 +78,31 @@ def join(parts: Sequence[str]) -> str:
     return "".join(_spaced(part for part in parts if part))
 
 
+def rejoin(parts: Sequence[str], translations: Sequence[str]) -> str:
+    """The translations of what `sentences` found as one text, with the white space that was after each.
+
+    Only where one of the two scripts writes a space and the other none, the translation's own counts.
+    """
+    found = [part.strip() and new for part, new in zip(parts, translations, strict=True)]
+    text = "".join(found[:1])
+    for (old, new), (old_next, new_next) in pairwise(zip(parts, found, strict=True)):
+        white = old[len(old.rstrip()) :]
+        if new and new_next and "\n" not in white:
+            own = _between(new, new_next)
+            white = white if _between(old.rstrip(), old_next) == own else own
+        text += white + new_next
+    return text
+
+
+def _between(before: str, after: str) -> str:
+    return "" if _spaceless(before[-1]) or _spaceless(after[0]) else " "
+
+
 def _spaced(parts: Iterator[str]) -> Iterator[str]:
     last = ""
     for part in parts:
-        if last and not (_spaceless(last[-1]) or _spaceless(part[0])):
-            yield " "
+        if last:
+            yield _between(last, part)
         yield part
         last = part
 
