@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from regard.errors import DataError
+from regard.text.documents.addresses import ADDRESS
 from regard.text.documents.marked import Marked, marked, tag_pieces
 from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
-from regard.text.documents.template import Slot, Span, Template, cut
+from regard.text.documents.template import Declared, Slot, Span, Template, cut
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')
@@ -19,10 +20,19 @@ LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v"
 SPELLED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
 SPELLED |= {"\f": "\\f", "\v": "\\v"}
 PLACEHOLDER = re.compile(
-    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@]"
-    r"(?![a-z])|%\d+|\$?\{[\w.!:\[\]]*\}|\{\{[^{}]*\}\}"
+    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
+    r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
+    r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
 )
-"""What a program replaces when it runs: %s, %(name)s, %1$d, %1, {name}, {0:.2f}, ${name}, {{ name }}."""
+"""What a program replaces when it runs: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
+${name}, %{name}, {{ name }}."""
+KEPT = re.compile(f"{ADDRESS.pattern}|{PLACEHOLDER.pattern}")
+"""Addresses too, as what looks like a placeholder in one (%20) is a part of it."""
+CHARSET = re.compile(r"charset=([\w-]*)")
+CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
+ASCII = ("", "charset", "us-ascii", "ascii")
+"""Charsets of a header that is yet to be filled in, or that nobody thought about."""
 WIDTH = 79  # columns after which gettext's own tools begin a new line
 
 
@@ -48,10 +58,11 @@ class _Entry:
     forms: list[_Field] = field(default_factory=list)
 
 
-def read_po(text: str, name: str, overwrite: bool) -> Template:
+def read_po(text: str, name: str, overwrite: bool) -> Template | Declared:
     """Messages without a translation; with `overwrite` those that have one, or a guess (fuzzy), too."""
     entries = list(_entries(text, name))
-    singular = _singular_form(entries, name)
+    header = next((entry.forms[0] for entry in entries if not entry.fields["msgid"].value), None)
+    singular = _singular_form(header, name)
     newline = "\r\n" if "\r\n" in text else "\n"
     spans: list[Span] = []
     for entry in entries:
@@ -63,7 +74,13 @@ def read_po(text: str, name: str, overwrite: bool) -> Template:
                 source = entry.fields["msgid_plural"]
             if (slot := _slot(source, newline)) is not None and entry.fields["msgid"].value:
                 spans.append(Span(form.start, form.end, slot))
-    return cut(text, spans)
+    charset = _charset(text, header, newline)
+    if charset is None:
+        return cut(text, spans)
+    start, end, instead = charset
+    before = cut(text, [span for span in spans if span.end <= start], end=start)
+    after = cut(text, [span for span in spans if span.start >= end], start=end)
+    return Declared(before, text[start:end], instead, after)
 
 
 def _entries(text: str, name: str) -> Iterator[_Entry]:
@@ -107,14 +124,28 @@ def _whole(entry: _Entry, name: str) -> _Entry:
     return entry
 
 
-def _singular_form(entries: list[_Entry], name: str) -> int | None:
+def _charset(text: str, header: _Field | None, newline: str) -> tuple[int, int, str] | None:
+    """From where to where the header says that all is ASCII, or says nothing; and what to say instead."""
+    if header is None:
+        return None
+    said = CHARSET.search(text, header.start, header.end)
+    if said is not None:
+        return (*said.span(1), "UTF-8") if said[1].lower() in ASCII else None
+    if CHARSET.search(header.value):  # in two strings
+        return None
+    if content := CONTENT_TYPE.search(text, header.start, header.end):
+        return content.end(), content.end(), "; charset=UTF-8"
+    begin = "" if header.value.endswith("\n") or not header.value else "\\n"
+    return header.end, header.end, f'{newline}"{begin}Content-Type: text/plain; charset=UTF-8\\n"'
+
+
+def _singular_form(header: _Field | None, name: str) -> int | None:
     """Which form is for one thing, as the header's rule says; None where one form serves for all."""
-    headers = [entry.forms[0].value for entry in entries if not entry.fields["msgid"].value]
-    header = headers[0] if headers else ""
-    charset = re.search(r"charset=([\w-]+)", header)
-    if charset and charset[1].lower() not in ("utf-8", "utf8", "charset", "us-ascii", "ascii"):
+    value = header.value if header else ""
+    charset = CHARSET.search(value)
+    if charset and charset[1].lower() not in ("utf-8", "utf8", *ASCII):
         raise DataError(f"{name} is in charset {charset[1]}; convert it: msgconv --to-code=UTF-8 {name}")
-    rule = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)", header)
+    rule = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)", value)
     if rule is None:
         return 0
     if rule[1] == "1":
@@ -146,7 +177,7 @@ def _slot(source: _Field, newline: str) -> Slot | None:
 def _pieces(value: str) -> Iterator[Piece]:
     for piece in tag_pieces(value):
         done, raw = 0, piece.raw
-        for match in PLACEHOLDER.finditer(raw) if piece.kind is Kind.TEXT else ():
+        for match in KEPT.finditer(raw) if piece.kind is Kind.TEXT else ():
             yield Piece(Kind.TEXT, raw[done : match.start()], raw[done : match.start()])
             yield Piece(Kind.KEPT, match[0], match[0])
             done = match.end()
@@ -155,7 +186,7 @@ def _pieces(value: str) -> Iterator[Piece]:
 
 def _without_surplus(sentence: Marked, translation: str) -> str:
     """Less placeholders that the source has not, or not so often: a program may fail on them."""
-    left = [kept.raw for kept in sentence.kept]
+    left = [match[0] for kept in sentence.kept for match in PLACEHOLDER.finditer(kept.raw)]
 
     def keep(match: re.Match[str]) -> str:
         if match[1] in left:

@@ -30,9 +30,17 @@ class Template:
         return tuple(part.text for part in self.parts if isinstance(part, Slot))
 
     def filled(self, translations: Sequence[str]) -> str:
+        return self.joined(self.written(translations))
+
+    def written(self, translations: Sequence[str]) -> list[str]:
+        """What stands in each slot."""
         slots = [part for part in self.parts if isinstance(part, Slot)]
-        written = iter([slot.write(new) for slot, new in zip(slots, translations, strict=True)])
-        return "".join(part if isinstance(part, str) else next(written) for part in self.parts)
+        return [slot.write(new) for slot, new in zip(slots, translations, strict=True)]
+
+    def joined(self, written: Iterable[str]) -> str:
+        """The document, given what stands in each slot."""
+        left = iter(written)
+        return "".join(part if isinstance(part, str) else next(left) for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,29 @@ class Layers:
         return outer.filled(translations[:border])
 
 
-Fillable = Template | Layers
+@dataclass(frozen=True)
+class Declared:
+    """A document that says its charset between two templates: once a letter beyond ASCII is written, it
+    must say another, or nobody can read it."""
+
+    before: Template
+    said: str
+    instead: str
+    after: Template
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        return self.before.segments + self.after.segments
+
+    def filled(self, translations: Sequence[str]) -> str:
+        border = len(self.before.segments)
+        before = self.before.written(translations[:border])
+        after = self.after.written(translations[border:])
+        said = self.said if all(map(str.isascii, [*before, *after])) else self.instead
+        return self.before.joined(before) + said + self.after.joined(after)
+
+
+Fillable = Template | Layers | Declared
 
 
 @dataclass(frozen=True)
@@ -70,14 +100,15 @@ class Span:
     slot: Slot
 
 
-def cut(document: str, spans: Iterable[Span]) -> Template:
-    """The template of a document whose spans, in order, are replaced, and nothing else."""
+def cut(document: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> Template:
+    """The template of a document, or of its characters `start` to `end`, whose spans, in order, are
+    replaced, and nothing else."""
     parts: list[str | Slot] = []
-    done = 0
+    done = start
     for span in spans:
         parts += [document[done : span.start], span.slot]
         done = span.end
-    return Template([*parts, document[done:]])
+    return Template([*parts, document[done:end]])
 
 
 def plain_span(document: str, start: int, end: int, spell: Writer | None = None) -> Span | None:
