@@ -84,6 +84,100 @@ def test_the_language_of_translations_is_found_or_asked_for():
         read("x.tmx", several)
 
 
+def memory(srclang, *units):
+    """A translation memory; a unit is the languages of its texts, which say "Hi"."""
+    body = "".join(
+        "<tu>" + "".join(f'<tuv xml:lang="{lang}"><seg>Hi</seg></tuv>' for lang in unit.split()) + "</tu>"
+        for unit in units
+    )
+    return f'<tmx><header srclang="{srclang}"/><body>{body}</body></tmx>'
+
+
+def test_the_source_may_be_of_another_country_where_none_is_of_its_own():
+    new = '<tuv xml:lang="en-US"><seg>Hi</seg></tuv><tuv xml:lang="fr"><seg>HI</seg></tuv>'
+    assert new in upper("x.tmx", memory("en-GB", "en-US", "de en-US"), language="fr")
+    assert new in upper("x.tmx", memory("en_GB", "en-US"), language="fr")
+    assert read("x.tmx", memory("en-GB", "en-US fr", "en-US")).segments == ("Hi",)
+    both = memory("pt-BR", "pt-BR", "pt-PT")
+    assert upper("x.tmx", both, language="pt-PT").count("HI") == 1
+
+
+def test_a_memory_without_the_language_of_its_source_is_refused_with_those_it_has():
+    expected = r"x.tmx has no text in en-GB, which it says .* \(srclang\); it has de, fr$"
+    for language in ("fr", None):
+        with pytest.raises(DataError, match=expected):
+            read("x.tmx", memory("en-GB", "de", "fr de"), language=language)
+    with pytest.raises(DataError, match="it has texts that name no language"):
+        read("x.tmx", memory("en", "de").replace(' xml:lang="de"', ""), language="fr")
+    assert read("x.tmx", memory("en"), language="fr").segments == ()
+
+
+def unit(source, rest=""):
+    return f"<xliff><trans-unit><source>{source}</source>{rest}</trans-unit></xliff>"
+
+
+@pytest.mark.parametrize(
+    "target", ['<mrk mtype="seg" mid="1"/>', "<!-- to do -->", "<g><x/></g>", "<![CDATA[ ]]>", "&#160;"]
+)
+def test_a_target_of_nothing_but_markup_is_not_done(target):
+    assert "<target>HI</target>" in upper("x.xlf", unit("Hi", f"<target>{target}</target>"))
+    done = unit("Hi", f"<target>{target}!</target>") if target[1] != "!" else unit("Hi", "<target>-</target>")
+    assert read("x.xlf", done).segments == ()
+
+
+def test_a_target_with_marks_of_sentences_keeps_them():
+    first, second = '<mrk mtype="seg" mid="1">', '<mrk mtype="seg" mid="2">'
+    cut = f"<seg-source>{first}One.</mrk> {second}Two.</mrk></seg-source>"
+    written = upper("x.xlf", unit("One. Two.", f"{cut}<target>{first}</mrk>{second}</mrk></target>"))
+    assert f"<target>{first}ONE.</mrk> {second}TWO.</mrk></target>" in written
+    other = cut.replace("Two", "Three")
+    written = upper("x.xlf", unit("One. Two.", f"{other}<target>{first}</mrk></target>"))
+    assert "<target>ONE. TWO.</target>" in written
+
+
+def text_of(written):
+    return " ".join("".join(ET.fromstring(written).find(".//target").itertext()).split())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Salt &amp; pepper <![CDATA[bread & <b>butter</b>]]> x &lt; y",
+        "<![CDATA[Salt & pepper]]> bread <![CDATA[& butter x < y]]>",
+        "<!-- <![CDATA[ -->Salt &amp; pepper <!-- <![CDATA[ -->bread &amp; <![CDATA[butter]]> x &lt; y",
+    ],
+)
+def test_text_is_spelled_as_it_must_be_inside_cdata_and_outside(source):
+    document = read("x.xlf", unit(source))
+    assert document.segments == ("Salt & pepper bread & butter x < y",)
+    for said in ("SALT & PEPPER BREAD & BUTTER X < Y", "a & b & c & d & e & f & g & h", "&"):
+        written = document.written([said])
+        assert text_of(written).replace("<b>", "").replace("</b>", "") == said
+    assert upper("x.xlf", unit(source)).count("CDATA") == 2 * source.count("CDATA")
+    same = f"</source><target>{source}</target>"
+    assert same in document.written(document.segments).decode()
+
+
+@pytest.mark.parametrize(
+    "source", ["<![CDATA[See {}]]> in Paris or Rome", "In Paris or Rome <![CDATA[see]]> {}"]
+)
+def test_an_address_is_spelled_as_it_must_be_where_it_leaves_cdata_or_comes_into_it(source):
+    address = "https://a.org/?b=1&c=2"
+    spelled = address if source.startswith("<") else address.replace("&", "&amp;")
+    document = read("x.xlf", unit(source.format(spelled)))
+    for said in (f"Paris Rome {address}", f"{address} Paris Rome", f"A {address} Paris Rome", "Paris"):
+        assert address in text_of(document.written([said]))
+
+
+def test_addresses_come_back_whole():
+    source = "See https://example.org/?a=1&amp;b=2 and write to tom@example.org"
+    said = "Voyez https://exemple.org et écrivez à Thomas"
+    for name, content in (("x.xlf", unit(source)), ("x.tmx", memory("en", "en").replace("Hi", source))):
+        written = read(name, content, language="fr").written([said]).decode()
+        assert written.count("https://example.org/?a=1&amp;b=2") == 2
+        assert written.count("tom@example.org") == 2
+
+
 @pytest.mark.parametrize("charset", ["UTF-16", "ISO-8859-1"])
 def test_other_charsets_come_back_as_they_were(charset):
     text = XLIFF2.replace("Click", "Été")

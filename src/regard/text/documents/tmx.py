@@ -1,6 +1,7 @@
 """TMX: a unit that has the source's language and not the other gets it."""
 
 import re
+from collections.abc import Callable
 
 from regard.errors import DataError
 from regard.text.documents.template import Span, Template, cut
@@ -8,6 +9,7 @@ from regard.text.documents.units import Units
 from regard.text.documents.xml_tree import Element, check_xml, indent, named, read_elements
 
 LANGUAGE = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+BORDER = re.compile("[-_]")
 KEPT = ("tmx", "header", "tu", "tuv", "seg")
 
 
@@ -22,16 +24,19 @@ def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Tem
     header = roots[0].child("header")
     default = header.attributes.get("srclang", "*all*") if header else "*all*"
     entries = [child for child in roots[0].children if child.name == "tu"]
-    language = language or _other_language(entries, default, name)
+    sources = _sources(entries, default, name)
+    language = language or _other_language(entries, sources, name)
     units = Units(text)
-    spans = (_span(text, units, entry, default, language, overwrite) for entry in entries)
+    spans = (
+        _span(text, units, entry, source, language, overwrite)
+        for entry, source in zip(entries, sources, strict=True)
+    )
     return cut(text, [span for span in spans if span is not None])
 
 
 def _span(
-    text: str, units: Units, entry: Element, default: str, language: str, overwrite: bool
+    text: str, units: Units, entry: Element, source: Element | None, language: str, overwrite: bool
 ) -> Span | None:
-    source = _source(entry, default)
     segment = source and source.child("seg")
     if source is None or segment is None:
         return None
@@ -48,20 +53,37 @@ def _span(
     return units.after(segment, source, before, f"</{seg}>{outer if inner else ''}</{variant}>")
 
 
-def _source(entry: Element, default: str) -> Element | None:
+def _sources(entries: list[Element], default: str, name: str) -> list[Element | None]:
+    """The variant of each unit that is the source. Where no unit has the very language that is declared,
+    a language that differs in the country only is taken for it: tools write en-GB above units in en-US."""
+    for fits in (_fits, _is_akin):
+        found = [_source(entry, default, fits) for entry in entries]
+        if any(source is not None for source in found):
+            return found
+    if any(entry.children for entry in entries):
+        languages = {_language(child) for entry in entries for child in entry.children} - {""}
+        wanted = {entry.attributes.get("srclang", default) for entry in entries}
+        raise DataError(
+            f"{name} has no text in {' or '.join(sorted(wanted))}, which it says is the source's language "
+            f"(srclang); it has {', '.join(sorted(languages)) or 'texts that name no language'}"
+        )
+    return [None] * len(entries)
+
+
+def _source(entry: Element, default: str, fits: Callable[[str, str], bool]) -> Element | None:
     wanted = entry.attributes.get("srclang", default)
     variants = [child for child in entry.children if child.name == "tuv"]
     if wanted == "*all*":
         return variants[0] if variants else None
-    return next((child for child in variants if _fits(_language(child), wanted)), None)
+    return next((child for child in variants if fits(_language(child), wanted)), None)
 
 
-def _other_language(entries: list[Element], default: str, name: str) -> str:
+def _other_language(entries: list[Element], sources: list[Element | None], name: str) -> str:
     found = {
         _language(child)
-        for entry in entries
+        for entry, source in zip(entries, sources, strict=True)
         for child in entry.children
-        if child is not _source(entry, default)
+        if child is not source
     }
     if len(found) != 1:
         what = "no language" if not found else f"the languages {', '.join(sorted(found))}"
@@ -77,3 +99,8 @@ def _fits(language: str, wanted: str) -> bool:
     """en fits en-GB, in any case."""
     language, wanted = language.lower(), wanted.lower()
     return language == wanted or language.startswith(f"{wanted}-") or wanted.startswith(f"{language}-")
+
+
+def _is_akin(language: str, wanted: str) -> bool:
+    """en-US is akin to en-GB."""
+    return BORDER.split(language.lower())[0] == BORDER.split(wanted.lower())[0]

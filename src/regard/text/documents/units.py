@@ -1,5 +1,6 @@
 """A source and its target, side by side in XML: what XLIFF and TMX have in common."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from regard.text.documents.entities import Spelling, pieces_of, plain
@@ -22,6 +23,8 @@ NATIVE = {  # elements whose content is somebody's code, and no text
     **dict.fromkeys(("ph", "it", "ut", "x", "cp"), Kind.ALONE),
 }
 CDATA = ("<![CDATA[", "]]>")
+BORDER = re.compile(r"<!--.*?-->|<\?.*?\?>|<!\[CDATA\[|\]\]>", re.DOTALL)
+"""Where CDATA begins or ends; in a comment it does neither."""
 
 
 class Units:
@@ -31,8 +34,16 @@ class Units:
         self._document = document
         self._spelling = Spelling(document, xml=True)
 
-    def has_text(self, element: Element | None) -> bool:
-        return element is not None and bool(self._document[element.inner_start : element.inner_end].strip())
+    def has_text(self, element: Element) -> bool:
+        """Whether it says something: tags and comments by themselves do not."""
+        return bool(self._text(element))
+
+    def same_text(self, one: Element, other: Element) -> bool:
+        """Whether two elements differ in markup and white space only."""
+        return self._text(one).split() == self._text(other).split()
+
+    def _text(self, element: Element) -> str:
+        return "".join(piece.text for piece in _pieces(self._document, element.content)).strip()
 
     def into(self, source: Element, target: Element) -> Span | None:
         """The content of an element that is there, replaced."""
@@ -54,17 +65,28 @@ class Units:
         sentence = marked(_pieces(self._document, source.content))
         if sentence is None:
             return None
-        spell = self._spelling if not _one_cdata(content) else _in_cdata
-        write = unless_same(sentence.text, content, _writer(sentence, content, spell))
+        write = unless_same(sentence.text, content, _writer(sentence, content, self._spelling))
         return Slot(sentence.text, lambda translation: before + write(translation) + behind)
 
 
 def _writer(sentence: Marked, content: str, spell: Writer) -> Writer:
     lead, tail = content[: sentence.lead], content[len(content) - sentence.tail :]
+    addresses: dict[str, str] = {}
+    if CDATA[0] in content:  # one that leaves a CDATA, or comes into it, is spelled otherwise there
+        texts = {kept.raw: sentence.text[kept.start : kept.end] for kept in sentence.kept}
+        addresses = {raw: text for raw, text in texts.items() if not raw.startswith("<")}
 
     def write(translation: str) -> str:
-        parts = placed(sentence, translation)
-        return lead + "".join(part.text if part.ready else spell(part.text) for part in parts) + tail
+        written = [lead]
+        inside = _ends_in_cdata(lead, False)
+        for part in placed(sentence, translation):
+            text = addresses.get(part.text) if part.ready else part.text
+            if text is None:
+                written.append(part.text)
+                inside = _ends_in_cdata(part.text, inside)
+            else:
+                written.append(_in_cdata(text) if inside else spell(text))
+        return "".join([*written, tail])
 
     return write
 
@@ -116,9 +138,11 @@ def _end_of(parts: Sequence[Markup], at: int) -> int:
     return len(parts)
 
 
-def _one_cdata(content: str) -> bool:
-    content = content.strip()
-    return content.startswith(CDATA[0]) and content.find(CDATA[1]) == len(content) - len(CDATA[1])
+def _ends_in_cdata(markup: str, inside: bool) -> bool:
+    """Whether what follows this markup is in CDATA, given whether the markup itself is."""
+    for border in BORDER.finditer(markup):
+        inside = border[0] == CDATA[0] or (inside and border[0] != CDATA[1])
+    return inside
 
 
 def _in_cdata(text: str) -> str:

@@ -41,7 +41,13 @@ def _span(units: Units, unit: Element, overwrite: bool) -> Span | None:
     if target is not None:
         state = target.attributes.get("state") or unit.attributes.get("state")
         if overwrite or not units.has_text(target) or state in UNTRANSLATED:
-            return units.into(source, target)
+            return units.into(_cut_as(target, source, unit.child("seg-source"), units), target)
         return None
     tag = named(source, "target")
     return units.after(source, unit.child("seg-source") or source, f"<{tag}>", f"</{tag}>")
+
+
+def _cut_as(target: Element, source: Element, cut_source: Element | None, units: Units) -> Element:
+    """The source with the marks of its sentences where the target has such marks already."""
+    marked = any(part.name.rpartition(":")[2] == "mrk" for part in target.content)
+    return cut_source if marked and cut_source and units.same_text(source, cut_source) else source
