@@ -132,6 +132,11 @@ def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
     assert {".txt", ".tsv", ".jsonl", ".srt", ".po", ".tmx", ".xliff", ".html", ".md"} < set(FORMATS)
 
 
+@pytest.mark.parametrize("ending", [".md", ".markdown", ".mdown", ".mkd", ".MARKDOWN"])
+def test_markdown_has_several_endings(ending):
+    assert read(f"x{ending}", MARKDOWN).segments == read("x.md", MARKDOWN).segments
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

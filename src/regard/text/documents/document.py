@@ -22,7 +22,7 @@ FORMATS = {
     ".xlf": "XLIFF 1.2 or 2",
     ".html": "a page",
     ".htm": "a page",
-    ".md": "Markdown",
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
 }
 """What each ending of a name means."""
 
