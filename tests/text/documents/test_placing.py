@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from regard.text.documents.marked import marked, tag_pieces
 from regard.text.documents.pieces import Kind, Piece
-from regard.text.documents.placing import placed
+from regard.text.documents.placing import _find, placed
 
 TAG = re.compile(r"</?\w+>")
 
@@ -57,6 +58,38 @@ def test_tags_go_with_their_words(source, translation, expected):
 )
 def test_what_must_stay_is_found_or_put_back(source, translation, expected):
     assert put(source, translation) == expected
+
+
+KEPT = st.lists(st.sampled_from(["a", "b", "ab", "a b", "%s", "a.b", "(a)", "É"]), min_size=1, max_size=4)
+OTHERS = st.lists(st.sampled_from([*"abz%s é.()", "A", "a b", " ab "]), max_size=16).map("".join)
+
+
+@given(KEPT, st.sampled_from([" z ", "z", " z", "z "]), OTHERS)
+def test_what_must_stay_is_the_first_that_is_free_among_whole_words(kept, between, translation):
+    """As a slow twin finds it: from the start each time."""
+    source = marked([each for text in kept for each in (Piece(Kind.KEPT, "#", text), PLAIN[between])])
+    free, expected = translation, []
+    for part in source.kept:
+        text = source.text[part.start : part.end]
+        left = r"\b" if re.match(r"\w", text) and not re.search(r"\w\Z", source.text[: part.start]) else ""
+        right = r"\b" if re.search(r"\w\Z", text) and not re.match(r"\w", source.text[part.end :]) else ""
+        for match in re.finditer(f"{left}{re.escape(text)}{right}", translation, re.IGNORECASE):
+            if "\0" not in free[match.start() : match.end()]:
+                free = free[: match.start()] + "\0" * len(text) + free[match.end() :]
+                expected.append(match.span())
+                break
+    assert [(part.start, part.end) for part in _find(source, translation)[0]] == sorted(expected)
+
+
+PLAIN = {text: Piece(Kind.TEXT, text, text) for text in (" z ", "z", " z", "z ")}
+
+
+@pytest.mark.parametrize("name", ["name", "name{}", "https://example.org/{}"])
+def test_a_paragraph_may_hold_thousands_of_things_that_stay(name):
+    source = " ".join(f"use #{name.format(k)}#" for k in range(6000))
+    start = time.process_time()
+    assert put(source, source.replace("#", "").replace("use", "nimm")) == source.replace("use", "nimm")
+    assert time.process_time() - start < 2
 
 
 def test_lines_are_broken_in_about_the_same_place():

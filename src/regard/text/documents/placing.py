@@ -8,8 +8,8 @@ markup around words never ends up around nothing.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -22,6 +22,8 @@ POINTS = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：
 UNIT = re.compile(f"[{IDEOGRAPHS}][\ufe00-\ufe0f\u3099\u309a]*|[^\\s{IDEOGRAPHS}{POINTS}]+|[{POINTS}]")
 """A word, a mark of punctuation, or a character of a script that puts no space between words."""
 IDEOGRAPH, POINT = re.compile(f"[{IDEOGRAPHS}]"), re.compile(f"[{POINTS}]")
+TOKEN = re.compile(r"\w+|[^\w\s]")
+"""A word or a sign of what must come back as it is."""
 
 
 @dataclass(frozen=True)
@@ -216,19 +218,69 @@ def _find(source: Marked, translation: str) -> tuple[list[Kept], list[Code]]:
     """Where the translation has what must stay; and what it has not, as codes to be put back."""
     found: list[Kept] = []
     lost: list[Code] = []
-    taken: set[int] = set()
+    search = _Search(translation)
     for part in source.kept:
         text = source.text[part.start : part.end]
-        left = r"\b" if re.match(r"\b", text) and _border(source.text, part.start) else ""
-        right = r"\b" if re.search(r"\b\Z", text) and _border(source.text, part.end) else ""
-        for match in re.finditer(left + re.escape(text) + right, translation, re.IGNORECASE):
-            if taken.isdisjoint(range(*match.span())):
-                taken.update(range(*match.span()))
-                found.append(Kept(*match.span(), part.raw))
-                break
-        else:
+        left = _border(text, 0) and _border(source.text, part.start)
+        right = _border(text, len(text)) and _border(source.text, part.end)
+        start = search.next(text, left, right)
+        if start is None:
             lost.append(Code(part.start, f" {part.raw} ", Kind.ALONE, Side.INSTEAD))
+        else:
+            found.append(Kept(start, start + len(text), part.raw))
     return sorted(found, key=lambda part: part.start), lost
+
+
+class _Search:
+    """Finds texts in a translation, each where none was found yet.
+
+    A text is looked for where its rarest word stands, and again from where the last search for it left
+    off: a paragraph may hold thousands.
+    """
+
+    def __init__(self, translation: str) -> None:
+        self._translation = translation
+        self._taken = bytearray(len(translation))
+        self._left: dict[tuple[str, bool, bool], Iterator[int]] = {}
+
+    @cached_property
+    def _tokens(self) -> dict[str, list[int]]:
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for match in TOKEN.finditer(self._translation):
+            found[match[0].casefold()].append(match.start())
+        return found
+
+    def next(self, text: str, left: bool, right: bool) -> int | None:
+        """Where the text stands, next; `left` and `right` say that a word must begin or end there."""
+        key = text, left, right
+        if key not in self._left:
+            self._left[key] = iter(self._candidates(text, left, right))
+        for start in self._left[key]:
+            end = start + len(text)
+            if self._taken.find(1, start, end) < 0 and self._is_at(text, start, left, right):
+                self._taken[start:end] = b"\1" * len(text)
+                return start
+        return None
+
+    def _is_at(self, text: str, start: int, left: bool, right: bool) -> bool:
+        there = self._translation[start : start + len(text)]
+        if there != text and there.casefold() != text.casefold():
+            return False
+        ends = _border(self._translation, start + len(text))
+        return (not left or _border(self._translation, start)) and (not right or ends)
+
+    def _candidates(self, text: str, left: bool, right: bool) -> Iterable[int]:
+        """The places to look at; part of a word may be anywhere, so only whole words can be looked up."""
+        tokens = list(TOKEN.finditer(text))
+        if tokens and tokens[0].start() == 0 and _border(text, 0) and not left:
+            del tokens[0]
+        if tokens and tokens[-1].end() == len(text) and _border(text, len(text)) and not right:
+            del tokens[-1]
+        if not tokens:
+            return (match.start() for match in re.finditer(re.escape(text), self._translation, re.IGNORECASE))
+        rows = [(self._tokens.get(token[0].casefold(), []), token.start()) for token in tokens]
+        places, offset = min(rows, key=lambda row: len(row[0]))
+        return [place - offset for place in places if place >= offset]
 
 
 def _border(text: str, at: int) -> bool:
