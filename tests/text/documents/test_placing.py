@@ -132,3 +132,36 @@ def test_the_same_words_keep_their_tags_exactly(source):
     if len(set(words.split())) == len(words.split()):
         assert put(source, words) == source
         assert put(source, words.upper()).casefold() == source.casefold()
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("I asked Tom <b>not</b> to overreact.", "Ich bat Tom, <b>nicht</b> überzureagieren."),
+        ("He pretended that <b>he</b> was a lawyer.", "Er gab vor, <b>Anwalt</b> zu sein."),
+        ("There's no doubt that he's <b>English</b>.", "Er ist zweifellos <b>Engländer</b>."),
+        (
+            "I'll show you the <b>car</b> I've just bought.",
+            "Ich zeige dir den Wagen, <b>den</b> ich gekauft habe.",
+        ),
+        ("You like <b>it</b>?", "Tu aimes <b>ça</b> ?"),
+        ("He said <b>no</b>.", "Er sagte: „<b>nein</b>“."),
+        ("It is <b>(no)</b> word", "Das ist <b>(kein)</b> Wort"),
+        ("Look <b>…</b> there", "Da <b>…</b> dort"),
+        ("Look <b>here</b>", "<b>…</b>"),
+    ],
+)
+def test_tags_around_a_word_are_around_a_word_and_not_a_comma(source, expected):
+    assert put(source, TAG.sub("", expected)) == expected
+
+
+POINTED = st.lists(st.sampled_from(["one", "two,", "(3)", "„Jane“", "!", "été ?", "漢字。"]), max_size=12)
+
+
+@given(TAGGED, POINTED.map(" ".join))
+def test_tags_are_around_a_word_while_there_is_one_left(source, translation):
+    """One pair after the other; those that find no word any more stand at the end."""
+    written = put(source, translation)
+    for pair in re.finditer(r"<(\w)>([^<>]*)</\1>", written):
+        rest = TAG.sub("", written[pair.end() :])
+        assert re.search(r"\w", pair[2]) or not re.search(r"\w", rest)

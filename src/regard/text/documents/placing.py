@@ -3,7 +3,7 @@
 Nothing says which word became which, so places are taken in proportion: markup before the fourth of
 eight words comes before the second of four. Words that occur once on both sides (names, numbers) are
 fixed points in between. The order of the markup never changes, so what was nested stays nested, and
-markup around words never ends up around nothing.
+markup around words never ends up around nothing, or around a comma, while there is a word left for it.
 """
 
 import re
@@ -32,6 +32,8 @@ class Part:
 
     text: str
     ready: bool
+    kind: Kind | None = None
+    """Of markup: what it is."""
 
 
 def placed(source: Marked, translation: str) -> list[Part]:
@@ -43,10 +45,10 @@ def placed(source: Marked, translation: str) -> list[Part]:
     before = _Units(source.text, source.kept)
     after = _Units(translation, kept)
     codes = sorted([*source.codes, *lost], key=lambda code: code.at)
-    places = _Places(before, after)
     parts: list[Part] = []
     done = 0
-    for at, group in groupby([(places.of(code), code) for code in codes], key=lambda pair: pair[0]):
+    found = zip(_Places(before, after).of(codes), codes, strict=True)
+    for at, group in groupby(found, key=lambda pair: pair[0]):
         left, right = after.gap(at)
         parts += after.parts(done, left)
         parts += _around(translation[left:right], [code for _, code in group], at.unit, after)
@@ -81,6 +83,38 @@ class _Units:
 
     def word(self, unit: int) -> str:
         return self.text[self.starts[unit] : self.ends[unit]].casefold()
+
+    @cached_property
+    def words(self) -> list[int]:
+        """The units that say something: not those that are only punctuation."""
+        return [
+            unit
+            for unit, start in enumerate(self.starts)
+            if start in self.raw or any(map(str.isalnum, self.text[start : self.ends[unit]]))
+        ]
+
+    def next_word(self, unit: int) -> int | None:
+        """The first unit from here on that is a word, if there is any."""
+        at = bisect_left(self.words, unit)
+        return self.words[at] if at < len(self.words) else None
+
+    def is_point(self, unit: int) -> bool:
+        """Whether this is a mark of punctuation, and not one that must stay as it is."""
+        start = self.starts[unit]
+        return start not in self.raw and POINT.match(self.text, start) is not None
+
+    def end_of_words(self, unit: int) -> int:
+        """This place, or the one before the punctuation that ends here."""
+        at = bisect_left(self._solid, unit)
+        return self._solid[at - 1] + 1 if at else 0
+
+    @cached_property
+    def _solid(self) -> list[int]:
+        return [unit for unit in range(len(self)) if not self.is_point(unit)]
+
+    def is_attached(self, unit: int) -> bool:
+        """Whether there is no space before this unit."""
+        return unit > 0 and self.ends[unit - 1] == self.starts[unit]
 
     def gap(self, at: _Place) -> tuple[int, int]:
         """From where to where there is nothing but white space."""
@@ -127,20 +161,34 @@ class _Places:
         self._old = [old for old, _ in fixed]
         self._new = [new for _, new in fixed]
         self._last = _Place(0)
-        self._opened: dict[str, _Place] = {}
 
-    def of(self, code: Code) -> _Place:
-        """The place of the next code: never before that of the last one."""
+    def of(self, codes: Sequence[Code]) -> list[_Place]:
+        """The place of each code: never before that of the last one."""
+        partners = pairs(enumerate((code.raw, code.kind) for code in codes))
+        found: list[_Place] = []
+        for k, code in enumerate(codes):
+            partner = partners.get(k)
+            other = None if partner is None else codes[partner]
+            opened = found[partner] if partner is not None and partner < k else _Place(0)
+            self._last = max(self._last, self._wanted(code, other, opened))
+            found.append(self._last)
+        return found
+
+    def _wanted(self, code: Code, partner: Code | None, opened: _Place) -> _Place:
         unit = bisect_right(self._before.ends, code.at)
         within = code.at - self._before.starts[unit] if unit < len(self._before) else 0
-        opened = self._opened.pop(_pair(code.raw), _Place(0)) if code.kind is Kind.CLOSE else _Place(0)
-        wanted = self._inside(unit, within) if within > 0 else None
-        if wanted is None:
-            wanted = _Place(self._between(unit + (within > 0 and code.kind is not Kind.OPEN), code, opened))
-        self._last = max(self._last, wanted)
-        if code.kind is Kind.OPEN:
-            self._opened[_pair(code.raw)] = self._last
-        return self._last
+        if within > 0 and (inside := self._inside(unit, within)) is not None:
+            return inside
+        unit += within > 0 and code.kind is not Kind.OPEN
+        match code.kind:
+            case Kind.OPEN:
+                return _Place(self._opening(unit, self._around_words(code, partner)))
+            case Kind.CLOSE:
+                return _Place(self._closing(unit, opened.unit, self._around_words(partner, code)))
+            case _ if code.side is Side.INSTEAD:
+                return _Place(self._nearest_break(self._proportion(unit)))
+            case _:
+                return _Place(self._proportion(unit, first=code.side is Side.BEFORE))
 
     def _inside(self, unit: int, within: int) -> _Place | None:
         """Markup inside a word (H<sub>2</sub>O) stays there if the word does."""
@@ -148,17 +196,38 @@ class _Places:
         same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
         return _Place(new, within) if same else None
 
-    def _between(self, unit: int, code: Code, opened: _Place) -> int:
-        most = len(self._after)
-        match code.kind:
-            case Kind.OPEN:
-                return min(self._proportion(unit), max(most - 1, 0))
-            case Kind.CLOSE:
-                return min(max(self._proportion(unit, first=True), opened.unit + 1), most)
-            case _ if code.side is Side.INSTEAD:
-                return self._nearest_break(self._proportion(unit))
-            case _:
-                return self._proportion(unit, first=code.side is Side.BEFORE)
+    def _around_words(self, opening: Code | None, closing: Code | None) -> bool:
+        """Whether a pair is around words in the source; what has no partner is taken to be."""
+        if opening is None or closing is None:
+            return True
+        word = self._before.next_word(bisect_right(self._before.ends, opening.at))
+        return word is not None and self._before.starts[word] < closing.at
+
+    def _opening(self, unit: int, words: bool) -> int:
+        """Behind punctuation that belongs to the word before, and before at least one word."""
+        after = self._after
+        wanted = max(min(self._proportion(unit), max(len(after) - 1, 0)), self._last.unit)
+        word = after.next_word(wanted)
+        if word is None or not words:
+            return after.words[-1] if words and after.words else wanted
+        begins_so = unit < len(self._before) and self._before.is_point(unit)
+        if begins_so and self._before.is_attached(unit):
+            return wanted
+        while wanted < word and after.is_point(wanted) and not (begins_so and not after.is_attached(wanted)):
+            wanted += 1
+        return wanted
+
+    def _closing(self, unit: int, opened: int, words: bool) -> int:
+        """Behind at least one word, and before punctuation that was not inside the pair."""
+        after = self._after
+        wanted = min(max(self._proportion(unit, first=True), opened + 1), len(after))
+        word = after.next_word(opened) if words else None
+        if word is None:
+            return wanted
+        wanted = max(wanted, word + 1)
+        if unit and not self._before.is_point(unit - 1):
+            return max(after.end_of_words(wanted), word + 1)
+        return wanted
 
     def _nearest_break(self, unit: int) -> int:
         breaks = self._after.breaks
@@ -180,7 +249,20 @@ class _Places:
 PARTNERS = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
-def _pair(raw: str) -> str:
+def pairs(codes: Iterable[tuple[int, tuple[str, Kind | None]]]) -> dict[int, int]:
+    """Which opening code belongs to which closing code, and the other way round."""
+    opened: defaultdict[str, list[int]] = defaultdict(list)
+    found: dict[int, int] = {}
+    for k, (raw, kind) in codes:
+        if kind is Kind.OPEN:
+            opened[_name(raw)].append(k)
+        elif kind is Kind.CLOSE and opened[_name(raw)]:
+            partner = opened[_name(raw)].pop()
+            found |= {k: partner, partner: k}
+    return found
+
+
+def _name(raw: str) -> str:
     """What an opening and a closing code have in common: the name of a tag, or Markdown's marker."""
     if tag := re.match(r"</?([\w:.-]+)", raw):
         return PARTNERS.get(tag[1], tag[1])
@@ -294,7 +376,7 @@ def _around(white: str, codes: Sequence[Code], unit: int, after: _Units) -> Iter
     begun, broken = unit > 0, False
     for code in codes:
         if code.kind is Kind.BREAK:
-            space = space if broken or unit in (0, len(after)) else Part(code.raw, ready=True)
+            space = space if broken or unit in (0, len(after)) else Part(code.raw, True, Kind.BREAK)
             broken = True
             continue
         body = code.raw
@@ -302,12 +384,12 @@ def _around(white: str, codes: Sequence[Code], unit: int, after: _Units) -> Iter
             body = body.strip()
             lead = code.raw[: code.raw.index(body)]
             if begun:
-                yield space if broken else Part(lead, ready=True)
-            space = Part(code.raw[len(lead) + len(body) :], ready=True)
+                yield space if broken else Part(lead, ready=True, kind=Kind.BREAK)
+            space = Part(code.raw[len(lead) + len(body) :], ready=True, kind=Kind.BREAK)
             begun = broken = True
         elif code.side is Side.AFTER:
             yield space
             space, broken = Part("", ready=True), True
-        yield Part(body, ready=True)
+        yield Part(body, ready=True, kind=code.kind)
     if unit < len(after):
         yield space
