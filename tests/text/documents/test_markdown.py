@@ -83,6 +83,41 @@ def test_a_paragraph_keeps_its_lines_and_their_marks():
     assert put("- one two\n  three four\n", "un") == "- un\n"
 
 
+@pytest.mark.parametrize(
+    "mark", ["[!NOTE]", "[!tip]", "[!Important]", "[!WARNING]", "[!caution]", "[!info]-"]
+)
+def test_what_makes_a_quotation_a_note_stays(mark):
+    source = f"> {mark}\n> Some text here.\n"
+    assert read(source).segments == ("Some text here.",)
+    assert put(source, "Etwas Text [hier].") == f"> {mark}\n> Etwas Text [hier].\n"
+    assert read("Not [!NOTE] here\n").segments == ("Not [!NOTE] here",)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("# One two {#some_id}\n", "# ONE TWO {#some_id}\n"),
+        ('One *two*{.red key="a b"} three\n{: .note}\n', 'ONE *TWO*{.red key="a b"} THREE\n{: .note}\n'),
+        ("One {{ page.a_title | x }} two\n", "ONE {{ page.a_title | x }} TWO\n"),
+        ("One {% if a_b < c_d %}two{% endif %}.\n", "ONE {% if a_b < c_d %}TWO{% endif %}.\n"),
+        ('One {{< figure "a*b*c.png" >}} two\n', 'ONE {{< figure "a*b*c.png" >}} TWO\n'),
+        ('See [two]({{< ref "a.md" >}}) three\n', 'SEE [TWO]({{< ref "a.md" >}}) THREE\n'),
+        ("See [two]({% link a.md %}) `{{ a_b }}` c\n", "SEE [TWO]({% link a.md %}) `{{ a_b }}` C\n"),
+        ("One {{<b x>}}two{{</b>}} ![{{ three }}](x)\n", "ONE {{<b x>}}TWO{{</b>}} ![{{ three }}](x)\n"),
+        ("- {{ one }}\n- {% include two.html %}\n", "- {{ one }}\n- {% include two.html %}\n"),
+        ("A {set} of {1, 2}, {{ and { more\n", "A {SET} OF {1, 2}, {{ AND { MORE\n"),
+    ],
+)
+def test_what_a_site_generator_reads_stays(source, expected):
+    document = read(source)
+    assert document.written([text.upper() for text in document.segments]).decode() == expected
+
+
+def test_the_name_of_a_thing_is_read_by_the_model_and_comes_back():
+    assert read("Hello {{ user.name }}, go\n").segments == ("Hello {{ user.name }}, go",)
+    assert put("Hello {{ user.name }}, go\n", "Los, {{ USER.NAME }}!") == "Los, {{ user.name }}!\n"
+
+
 def test_what_the_model_loses_is_put_back():
     source = "Run `ls` in [the docs](x), see https://a.b now\n"
     assert put(source, "Lancez dans la doc") == "Lancez `ls` [dans](x) la https://a.b doc\n"

@@ -2,11 +2,15 @@
 
 The parser's tokens do not say where they stand. Its rules do: each begins at one place of the text and
 leaves off at another, so they are asked to leave a note of both.
+
+The tags of site generators ({{ name }}, {% if %}, {#id}) mean nothing to the parser. It is shown as many
+letters instead, so that nothing inside a tag is markup, and a tag with spaces can be where a link goes.
 """
 
 import re
 import string
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -18,8 +22,12 @@ from markdown_it.token import Token
 
 from regard.text.documents.pieces import Kind
 
-SPECIAL = re.compile(r"[\\`*_~\[\]<&!\n]")
+SPECIAL = re.compile(r"[\\`*_~\[\]<&!{\n]")
 """Without any of these, all is text."""
+TAG = re.compile(r"\{\{\{?[^{}]*\}\}\}?|\{%[^{}]*%\}|\{(?:[#:]|\.[\w-])[^{}\n]*\}")
+"""What a site generator reads: {{ name }}, {{< shortcode >}}, {% tag %}, {#id}, {.class}, {: attributes}."""
+NAME = re.compile(r"\{\{\{?(?![<%/#^!>])")
+"""Of such a tag, if it stands for words."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +77,9 @@ class InlineMarkdown:
         if not SPECIAL.search(content):
             return []
         self._notes = []
-        self._parser.inline.parse(content, self._parser, self._environment, [])
-        return [found for note in self._notes for found in _read(content, note)]
+        shown = TAG.sub(lambda tag: f"{{{'x' * (len(tag[0]) - 2)}}}", content)
+        self._parser.inline.parse(shown, self._parser, self._environment, [])
+        return _with_tags(content, [found for note in self._notes for found in _read(content, note)])
 
     def _noting(
         self, name: str, rule: Callable[[StateInline, bool], bool]
@@ -116,7 +125,8 @@ def _read(content: str, note: _Note) -> Iterator[Found]:
         case "entity":
             yield Found(*whole, Kind.TEXT, unescape(raw))
         case "backticks" if note.tokens and note.tokens[-1].type == "code_inline":
-            yield Found(*whole, Kind.KEPT, note.tokens[-1].content)
+            width = len(note.tokens[-1].markup)
+            yield Found(*whole, Kind.KEPT, raw[width:-width])
         case "autolink":
             yield Found(*whole, Kind.KEPT, raw[1:-1])
         case "image":
@@ -127,6 +137,18 @@ def _read(content: str, note: _Note) -> Iterator[Found]:
             yield from _markers(note)
         case _:  # all else is text
             pass
+
+
+def _with_tags(content: str, found: Sequence[Found]) -> list[Found]:
+    """With the tags of site generators, but for those inside other markup: in code, or where a link goes."""
+    ends = [part.end for part in found]
+    tags: list[Found] = []
+    for tag in TAG.finditer(content):
+        at = bisect_left(ends, tag.start() + 1)
+        if at == len(found) or found[at].start >= tag.end():
+            kept = NAME.match(tag[0]) is not None
+            tags.append(Found(*tag.span(), Kind.KEPT if kept else Kind.ALONE, tag[0] if kept else ""))
+    return sorted([*found, *tags], key=lambda part: part.start) if tags else list(found)
 
 
 PLAIN_KINDS = {"link_open": Kind.OPEN, "link_close": Kind.CLOSE, "newline": Kind.BREAK}

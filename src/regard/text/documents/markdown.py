@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from regard.errors import DataError
 from regard.text.documents.entities import plain
-from regard.text.documents.inline_markdown import Found, InlineMarkdown
+from regard.text.documents.inline_markdown import TAG, Found, InlineMarkdown
 from regard.text.documents.marked import marked
 from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
@@ -20,10 +20,8 @@ from regard.text.documents.template import Layers, Slot, Span, Template, cut, on
 
 FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
-SEPARATE = re.compile(
-    r"https?://[^\s<>()\[\]\"']*[^\s<>()\[\]\"'.,;:!?]|\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)"
-)
-"""In a text: a bare address, the mark of a footnote, the box of a task."""
+SEPARATE = re.compile(r"\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)|\A\[![\w-]+\][+-]?(?!\S)")
+"""In a text: the mark of a footnote, the box of a task, and what makes a quotation a note or a warning."""
 MARKUP = re.compile(r"[\\`*_\[\]<&|~]")
 PICTURE = re.compile(r"[^\\`*_\[\]<\n]+")
 """Text of a picture that is plain but for entities."""
@@ -48,7 +46,7 @@ def _pictures(text: str, name: str) -> Template:
     for block in _blocks(text, name, reader):
         for found in reader.read(block.content) if "![" in block.content else ():
             words = found.label.strip()
-            if PICTURE.fullmatch(words) and any(map(str.isalnum, words)):
+            if PICTURE.fullmatch(words) and not TAG.search(words) and any(map(str.isalnum, words)):
                 start = block.place(found.start + 2 + found.label.index(words))
                 text_of_it = plain(words, xml=False)
                 write = unless_same(text_of_it, words, _picture_text)
@@ -182,9 +180,7 @@ def _words(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
     done = start
     for match in SEPARATE.finditer(block.content, start, end):
         yield from _plain(text, block, done, match.start())
-        raw = text[block.place(match.start()) : block.place(match.end())]
-        is_address = match[0].startswith("http")
-        yield Piece(Kind.KEPT if is_address else Kind.ALONE, raw, match[0] if is_address else "")
+        yield Piece(Kind.ALONE, text[block.place(match.start()) : block.place(match.end())])
         done = match.end()
     yield from _plain(text, block, done, end)
 
