@@ -14,6 +14,9 @@ KNOWN = re.compile(
     re.IGNORECASE,
 )
 """Python knows others, some of which are no way to write text."""
+WESTERN = re.compile(r"(us-)?ascii|iso-?8859-?1|latin-?1", re.IGNORECASE)
+UNLIKELY = re.compile("[\x80-\x9f\ufffd]")
+NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class Encoding:
 def decoded(content: bytes, name: str, declared: re.Pattern[bytes] | None = None) -> tuple[str, Encoding]:
     """The text of a document and how it was written: UTF-8 unless a mark or the document says otherwise.
 
-    `declared` finds the charset in the first bytes of markup; its first group is the charset's name.
+    `declared` finds the charset in the first bytes of markup; its first group is the charset's name. Where
+    that group is named `page`, the name means what it means to browsers.
     """
     unwritable = "strict" if declared is None else "xmlcharrefreplace"
     mark = next((mark for mark in MARKS if content.startswith(mark)), b"")
@@ -45,6 +49,8 @@ def decoded(content: bytes, name: str, declared: re.Pattern[bytes] | None = None
     charset = MARKS.get(mark) or (said[1].decode("latin-1") if said else "utf-8")
     if not KNOWN.fullmatch(charset):
         raise DataError(f"{name} is in charset {charset!r}; convert it to UTF-8")
+    if said and not mark and "page" in said.re.groupindex:
+        charset = _of_page(charset, content)
     encoding = Encoding(charset.lower(), mark, unwritable)
     try:
         text = content[len(mark) :].decode(charset)
@@ -53,6 +59,18 @@ def decoded(content: bytes, name: str, declared: re.Pattern[bytes] | None = None
     if encoding.encoded(text, name) != content:
         raise DataError(f"{name} writes {charset.upper()} in its own way; convert it to UTF-8")
     return text, encoding
+
+
+def _of_page(charset: str, content: bytes) -> str:
+    """The charset in which a page is written that says this one.
+
+    Browsers read Latin-1 and ASCII as Windows-1252, because that is what editors wrote under these names:
+    quotation marks and dashes where Latin-1 has control characters. A page without any stays what it says,
+    and so does one with a byte that Windows-1252 lacks.
+    """
+    if not WESTERN.fullmatch(charset) or NOT_WINDOWS.search(content):
+        return charset
+    return "windows-1252" if UNLIKELY.search(content.decode(charset, "replace")) else charset
 
 
 def _line_of(error: UnicodeDecodeError | LookupError) -> str:
