@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from regard.text.documents.entities import Spelling, pieces_of, plain
+from regard.text.documents.entities import IN_PAGE, Spelling, pieces_of, plain
 from regard.text.documents.marked import marked
-from regard.text.documents.markup import Markup, attributes, read_markup
+from regard.text.documents.markup import VOID, Elements, Markup, attributes, read_markup
 from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, unless_same
@@ -21,14 +22,9 @@ INLINE = frozenset(
 """Elements inside a sentence; all others end it, <br> too."""
 KEPT = frozenset(("code", "kbd", "samp", "var"))
 """Elements inside a sentence whose text is not translated, but is read by who translates."""
+MOVABLE = KEPT | INLINE
 SKIPPED = frozenset(
     ("script", "style", "pre", "textarea", "svg", "math", "template", "xmp", "iframe", "object")
-)
-VOID = frozenset(
-    (
-        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source"),
-        *("track", "wbr"),
-    )
 )
 TEXTS = ("alt", "title", "placeholder", "aria-label")
 """Attributes that are text."""
@@ -80,46 +76,110 @@ def _inline(text: str, part: Markup) -> Iterator[Piece] | None:
         return iter((Piece(Kind.ALONE, raw),)) if raw.startswith("<!--") else None
     if part.sort == "kept":
         words = re.sub(r"<[^>]*>", "", raw)
-        return iter((Piece(Kind.KEPT, raw, " ".join(plain(words, xml=False).split())),))
-    if part.name not in INLINE:
+        return iter((Piece(Kind.KEPT, raw, " ".join(plain(words, xml=False, entity=IN_PAGE).split())),))
+    if part.sort in ("cut", "empty") or part.name not in INLINE:
         return None
     kind = Kind.CLOSE if part.sort == "end" else Kind.ALONE if part.name in VOID else Kind.OPEN
     return iter((Piece(kind, raw),))
 
 
-def _readable(text: str) -> Iterator[Markup]:
-    """The parts of a page, less what nobody reads; what is kept inside a sentence is one part."""
-    closing, depth, opened = "", 0, None
-    for part in read_markup(text, html=True):
-        if opened is not None:
-            depth += (part.name == closing) * {"start": 1, "end": -1}.get(part.sort, 0)
-            if not depth:
-                inside = closing in KEPT or closing in INLINE
-                yield Markup("kept" if inside else "other", opened.start, part.end)
-                opened = None
-        elif part.sort == "start" and part.name not in VOID and _stays(text, part):
-            opened, closing, depth = part, part.name, 1
-        else:
-            yield part
+class _Region(NamedTuple):
+    """What is in an element, if that element says whether it is translated."""
+
+    at: int
+    """How many elements are around it."""
+    name: str
+    kept: bool
+    always: bool = False
+    """Whether nothing inside it is translated, whatever the page says there."""
 
 
-def _stays(text: str, part: Markup) -> bool:
-    if part.name in SKIPPED or part.name in KEPT:
-        return True
-    tag = text[part.start : part.end]
-    if "translate" not in tag:
+PAGE = _Region(-1, "", kept=False)
+
+
+class _Seen(NamedTuple):
+    """A part of a page, whether it is kept, the region of which it is the first part, or the last."""
+
+    part: Markup
+    kept: bool
+    begun: _Region | None
+    ended: _Region | None
+    told: bool
+    """Whether the attributes of the tag are translated."""
+
+
+def _seen(text: str) -> Iterator[_Seen]:
+    """The parts of a page: what an element says holds for all in it, until one inside says otherwise."""
+    elements = Elements()
+    regions: list[_Region] = []
+    for part in read_markup(text, html=True, elements=elements):
+        ended = None
+        while regions and not elements.has(regions[-1].at):
+            ended = regions.pop()
+        around = regions[-1] if regions else PAGE
+        if part.sort not in ("start", "empty"):
+            if ended and (part.name != ended.name or len(elements) != ended.at):  # the tag of another element
+                ended = None
+            yield _Seen(part, around.kept, None, ended, told=False)
+            continue
+        wish = None if around.always else _wish(text[part.start : part.end])
+        told = not around.kept if wish is None else wish
+        begun = None
+        if elements.opens(part) and not around.always:
+            always = part.name in SKIPPED or part.name in KEPT
+            if always or told == around.kept:
+                begun = _Region(len(elements), part.name, always or not told, always)
+                regions.append(begun)
+        kept = (begun or around).kept
+        yield _Seen(part, kept, begun, None, told and part.name not in ("script", "style"))
+
+
+def _wish(tag: str) -> bool | None:
+    """Whether a tag asks for translation; None if it does not say."""
+    if "translate" not in tag.lower():
+        return None
+    values = _values(tag)
+    if values.get("translate") == "no" or "notranslate" in values.get("class", "").split():
         return False
-    values = {name: tag[start:end].lower() for name, (start, end) in attributes(tag).items()}
-    return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
+    return True if values.get("translate") in ("", "yes") else None
+
+
+def _values(tag: str) -> dict[str, str]:
+    """The attributes of a tag, for comparing them with words that the standard knows."""
+    return {name: tag[start:end].strip().lower() for name, (start, end) in attributes(tag).items()}
+
+
+def _readable(text: str) -> Iterator[Markup]:
+    """The parts of a page, less what nobody reads; what is kept inside a sentence is one part.
+
+    An element is inside a sentence only if its own end tag closes it: it can be moved as a whole.
+    """
+    start, root = -1, None
+    for seen in _seen(text):
+        part = seen.part
+        if start >= 0 and not seen.kept:
+            whole = seen.ended is not None and seen.ended is root and part.name in MOVABLE
+            end = part.end if seen.ended else part.start
+            yield Markup("kept" if whole else "cut", start, end, part.name)
+            start = -1
+            if seen.ended:
+                continue
+        if not seen.kept:
+            yield part
+        elif start < 0:
+            start, root = part.start, seen.begun
+    if start >= 0:
+        yield Markup("cut", start, len(text))
 
 
 def _attributes(text: str) -> Template:
     spelling = Spelling(text, xml=False)
     spans: list[Span] = []
-    for part in _readable(text):
-        if part.sort != "start":
+    for part, *_, told in _seen(text):
+        tag = text[part.start : part.end] if told else ""
+        if "=" not in tag:
             continue
-        found = attributes(text[part.start : part.end])
+        found = attributes(tag)
         for start, end in sorted(found[name] for name in TEXTS if name in found):
             span = _value(text, part.start + start, part.start + end, spelling)
             spans += [] if span is None else [span]
