@@ -72,6 +72,65 @@ def test_what_nobody_reads_is_not_translated(page):
 
 
 @pytest.mark.parametrize(
+    "page",
+    [
+        '<img alt="no" translate="no">',
+        "<input placeholder='no' translate=no>",
+        "<p translate=no title='no'>no</p>",
+        "<div translate=no><img alt='no'></div>",
+        "<img alt='no' class='big notranslate'>",
+        "<pre><a title='no'>no</a></pre>",
+        "<script title='no'></script><style title='no'></style>",
+        "<meta name=keywords content='no'><meta name=viewport content='no'><meta content='no'>",
+        "<input value='no'><input type=hidden value='no'>",
+        "<img alt=''><img alt='--'><img alt='no",
+    ],
+)
+def test_an_attribute_that_nobody_reads_is_not_translated(page):
+    assert read(page).segments == ()
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ("<textarea placeholder='x'>no</textarea>", "<textarea placeholder='X Y'>no</textarea>"),
+        ("<iframe title='x'>no</iframe>", "<iframe title='X Y'>no</iframe>"),
+        ("<svg aria-label='x'><path/></svg>", "<svg aria-label='X Y'><path/></svg>"),
+        ("<svg aria-label='x'/>", "<svg aria-label='X Y'/>"),
+        ("<div translate=no><img translate=yes alt='x'></div>", None),
+        ("<img alt=x>", '<img alt="X Y">'),
+        ("<img alt=x src=y>", '<img alt="X Y" src=y>'),
+        ("<img alt = x>", '<img alt = "X Y">'),
+        ("<img alt=' x\n'>", "<img alt=' X Y\n'>"),
+        ("<meta name='description' content='x'>", "<meta name='description' content='X Y'>"),
+        ("<meta content=\"x\" property='og:title'>", "<meta content=\"X Y\" property='og:title'>"),
+        ("<META NAME=Twitter:Description CONTENT='x'>", "<META NAME=Twitter:Description CONTENT='X Y'>"),
+        ("<input type=submit value='x'>", "<input type=submit value='X Y'>"),
+        ("<input value='x' type='RESET'>", "<input value='X Y' type='RESET'>"),
+        ("<select><optgroup label='x'></select>", "<select><optgroup label='X Y'></select>"),
+    ],
+)
+def test_an_attribute_that_people_read_is_translated(page, written):
+    assert read(page).segments == ("x",)
+    assert put(page, "x") == page
+    assert put(page, "X Y") == (written or page.replace("'x'", "'X Y'"))
+
+
+def test_a_value_gets_quotes_only_if_it_needs_them():
+    assert put("<img alt=Cat>", "Chat") == "<img alt=Chat>"
+    assert put("<img alt=Cat>", 'l\'"x"') == '<img alt="l\'&quot;x&quot;">'
+    assert put("<img alt=Cat>", "") == '<img alt="">'
+
+
+def test_white_space_in_a_value_is_one_space():
+    assert read("<img alt='a\n  b'>").segments == ("a b",)
+
+
+def test_an_old_name_in_a_value_needs_no_semicolon():
+    assert read("<img alt='&copy Tom &copy=1'>").segments == ("© Tom &copy=1",)
+
+
+@pytest.mark.parametrize(
     "bad", ["<!--", "<a ", "<a b='", "</", "&", "<![CDATA[", "<pre>", "<p title='", "<b>"]
 )
 def test_time_grows_with_the_page_and_not_faster(bad):

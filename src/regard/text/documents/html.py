@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.text.documents.entities import IN_PAGE, Spelling, pieces_of, plain
+from regard.text.documents.entities import IN_PAGE, IN_VALUE, Spelling, pieces_of, plain
 from regard.text.documents.marked import marked
 from regard.text.documents.markup import VOID, Elements, Markup, attributes, read_markup
 from regard.text.documents.pieces import Kind, Piece
@@ -28,6 +28,16 @@ SKIPPED = frozenset(
 )
 TEXTS = ("alt", "title", "placeholder", "aria-label")
 """Attributes that are text."""
+BARE = re.compile(r"[^\s\"'=<>`]+")
+"""A value that needs no quotes."""
+BUTTONS = ("submit", "button", "reset")
+ABOUT = frozenset(
+    (
+        *("description", "og:title", "og:description", "og:image:alt"),
+        *("twitter:title", "twitter:description", "twitter:image:alt"),
+    )
+)
+"""What <meta> says to people: in results of a search, and wherever the page is shared."""
 
 
 def read_html(text: str) -> Layers:
@@ -180,19 +190,35 @@ def _attributes(text: str) -> Template:
         if "=" not in tag:
             continue
         found = attributes(tag)
-        for start, end in sorted(found[name] for name in TEXTS if name in found):
+        names = [*TEXTS, *_more_texts(part.name, tag)]
+        for start, end in sorted(found[name] for name in names if name in found):
             span = _value(text, part.start + start, part.start + end, spelling)
             spans += [] if span is None else [span]
     return cut(text, spans)
 
 
+def _more_texts(name: str, tag: str) -> tuple[str, ...]:
+    """Attributes that are text in some elements only."""
+    if name in ("optgroup", "option", "track"):
+        return ("label",)
+    if name == "input":
+        return ("value",) if _values(tag).get("type") in BUTTONS else ()
+    if name == "meta":
+        values = _values(tag)
+        return ("content",) if ABOUT & {values.get("name"), values.get("property")} else ()
+    return ()
+
+
 def _value(text: str, start: int, end: int, spelling: Spelling) -> Span | None:
-    quote = text[end : end + 1]
-    words = plain(text[start:end], xml=False).strip()
-    if quote not in ('"', "'") or not any(map(str.isalnum, words)):
+    quote = text[start - 1] if text[start - 1] in "\"'" else ""
+    raw = text[start:end].strip()
+    words = " ".join(plain(raw, xml=False, entity=IN_VALUE).split())
+    if not text.startswith(quote, end) or not any(map(str.isalnum, words)):
         return None
+    start += text[start:end].index(raw)
 
     def write(translation: str) -> str:
-        return spelling.in_quotes(translation, quote)
+        written = spelling.in_quotes(translation, quote or '"')
+        return written if quote or BARE.fullmatch(translation) else f'"{written}"'
 
-    return Span(start, end, Slot(words, unless_same(words, text[start:end], write)))
+    return Span(start, start + len(raw), Slot(words, unless_same(words, raw, write)))
