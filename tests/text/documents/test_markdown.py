@@ -60,14 +60,18 @@ SIGNS = [
 
 @pytest.mark.parametrize("text", SIGNS)
 @pytest.mark.parametrize(
-    "around", ["{}\n", "- {}\n", "> {}\n", "# {}\n", "| a |\n|---|\n| {} |\n", "one **two** {} three\n"]
+    "around",
+    [
+        *("{}\n", "- {}\n", "> {}\n", "# {}\n", "{}\n===\n", "> {}\n> ---\n"),
+        *("| a |\n|---|\n| {} |\n", "one **two** {} three\n"),
+    ],
 )
 def test_a_translation_is_shown_as_it_is_and_makes_no_markup(text, around):
     """A reader of the page sees the very characters of the translation."""
     source = f"{around.format('word')}\n[r]: http://z\n"
     document = read(source)
     new = [segment.replace("word", f"See {text}, said") for segment in document.segments]
-    if around == "{}\n":
+    if around.split("\n")[0] in ("{}", "# {}", "> {}"):
         new = [segment.replace("word", text) for segment in document.segments]
     after = read(document.written(new).decode())
     if any(letter.isalnum() for letter in text):
@@ -121,3 +125,8 @@ def test_the_name_of_a_thing_is_read_by_the_model_and_comes_back():
 def test_what_the_model_loses_is_put_back():
     source = "Run `ls` in [the docs](x), see https://a.b now\n"
     assert put(source, "Lancez dans la doc") == "Lancez `ls` [dans](x) la https://a.b doc\n"
+
+
+def test_a_heading_shows_the_hashes_at_its_end():
+    assert put("# Word\n", "Note C # ##") == "# Note C # \\##\n"
+    assert put("# Word\n", "C#") == "# C#\n"

@@ -67,6 +67,7 @@ class _Block:
     places: Sequence[tuple[int, int]]
     """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
     kind: str
+    """A paragraph (or a heading written as one, with a line below it), a heading after #, or a cell."""
 
     def place(self, at: int) -> int:
         inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
@@ -80,6 +81,7 @@ def _blocks(text: str, name: str, reader: InlineMarkdown) -> Iterator[_Block]:
     for token in reader.blocks("\n".join(content for content, _ in lines)):
         if token.type in ("paragraph_open", "heading_open", "th_open", "td_open"):
             kind, mark = token.type.removesuffix("_open"), token.markup
+            kind = "paragraph" if mark in ("=", "-") else kind
         if token.type != "inline" or not token.map:
             continue
         if line != token.map[0]:
@@ -118,7 +120,7 @@ def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: 
             line, start = lines[at]
             at += 1
             body = line.replace("\0", "\ufffd")
-            if kind == "heading" and mark.startswith("#"):
+            if kind == "heading":
                 column = body.find(words, body.find(mark) + len(mark))
             else:
                 column = body.rfind(words)  # to the line's end, but for white space

@@ -8,6 +8,8 @@ from regard.text.documents.placing import Part
 
 START = re.compile(r"^(\s*\d{0,9})(#{1,6}(?=\s|$)|[+-](?=\s|$)|=+(?=\s|$)|-+(?=\s|$)|>|(?<=\d)[.)](?=\s|$))")
 """What at the start of a line would make it a heading, an item of a list or a quotation."""
+HASHES = re.compile(r"(?<!\S)#(?=#*\Z)")
+"""What at the end of a heading would not be shown."""
 MARKUP = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|$)|`|(?<!\s)\*|\*(?!\s)|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)"
     r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|(?<=~)~"
@@ -39,6 +41,7 @@ def spelled(parts: Sequence[Part], kind: str, letters: Mapping[str, str], refere
             if after.ready and text[-1] in JOINS and text[-2:-1] != "\\":
                 text = f"{text[:-1]}\\{text[-1]}"
             text, fresh = START.sub(r"\1\\\2", text) if fresh else text, False
+            text = HASHES.sub(r"\\#", text) if kind == "heading" else text
         written.append(text)
     return "".join(written)
 
