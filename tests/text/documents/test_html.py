@@ -131,6 +131,46 @@ def test_an_old_name_in_a_value_needs_no_semicolon():
 
 
 @pytest.mark.parametrize(
+    "figure",
+    [
+        "<svg><title>no</title><path d='M0 0'/></svg>",
+        "<svg class=icon />",
+        "<math><mi>x</mi></math>",
+        "<input>",
+        "<input type=number title='--'>",
+        "<picture><source srcset=x>\n<img src=y></picture>",
+        "<img src=x>",
+    ],
+)
+def test_a_figure_does_not_cut_a_sentence(figure):
+    page = f"<p>Click {figure} to go"
+    assert read(page).segments == ("Click to go",)
+    assert put(page, "Click to go") == page
+    assert put(page, "Cliquez pour partir") == f"<p>Cliquez {figure} pour partir"
+
+
+def test_the_text_of_a_picture_in_a_sentence_is_translated():
+    page = "<p>A <picture><source srcset=x><img alt='cat'></picture> here"
+    assert put(page, "Un ici", "chat") == "<p>Un <picture><source srcset=x><img alt='chat'></picture> ici"
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<input type=radio> Yes <input type=radio> No", ("Yes", "No")),
+        ("<input type=CHECKBOX> Apples <input type=checkbox> Pears", ("Apples", "Pears")),
+        ("<label>First</label> <input> <label>Last</label> <input>", ("First", "Last")),
+        ("<picture>One <b>two</b></picture> three", ("One two", "three")),
+        ("<picture><source> <p>One", ("One",)),
+        ("<picture><source> <picture><img></picture> One", ("One",)),
+    ],
+)
+def test_what_only_stands_beside_a_text_is_no_part_of_it(page, texts):
+    assert read(page).segments == texts
+    assert put(page, *texts) == page
+
+
+@pytest.mark.parametrize(
     "bad", ["<!--", "<a ", "<a b='", "</", "&", "<![CDATA[", "<pre>", "<p title='", "<b>"]
 )
 def test_time_grows_with_the_page_and_not_faster(bad):

@@ -15,14 +15,17 @@ DECLARED = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*(?P<page>[A-Za-z0-9_
 INLINE = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i"),
-        *("img", "ins", "label", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time"),
+        *("img", "input", "ins", "mark", "q", "s", "small", "span", "strike", "strong", "sub", "sup", "time"),
         *("tt", "u", "wbr"),
     )
 )
-"""Elements inside a sentence; all others end it, <br> too."""
+"""Elements inside a sentence; all others end it, <br> too. A label is one text, whatever is beside it."""
 KEPT = frozenset(("code", "kbd", "samp", "var"))
 """Elements inside a sentence whose text is not translated, but is read by who translates."""
-MOVABLE = KEPT | INLINE
+FIGURES = frozenset(("svg", "math", "picture"))
+"""Elements inside a sentence that are looked at, as <img> is."""
+MOVABLE = KEPT | INLINE | FIGURES
+OF_PICTURE = ("source", "img")
 SKIPPED = frozenset(
     ("script", "style", "pre", "textarea", "svg", "math", "template", "xmp", "iframe", "object")
 )
@@ -31,6 +34,8 @@ TEXTS = ("alt", "title", "placeholder", "aria-label")
 BARE = re.compile(r"[^\s\"'=<>`]+")
 """A value that needs no quotes."""
 BUTTONS = ("submit", "button", "reset")
+CHOICES = ("checkbox", "radio", "image", *BUTTONS)
+"""Inputs that are no gap in a sentence, but stand between texts."""
 ABOUT = frozenset(
     (
         *("description", "og:title", "og:description", "og:image:alt"),
@@ -67,7 +72,7 @@ def _span(text: str, run: list[tuple[int, int, Piece]], spelling: Spelling) -> S
 def _runs(text: str) -> Iterator[list[tuple[int, int, Piece]]]:
     """Stretches of text and inline tags between the tags that end a sentence, piece by piece."""
     run: list[tuple[int, int, Piece]] = []
-    for part in _readable(text):
+    for part in _whole_pictures(text, _readable(text)):
         if (pieces := _inline(text, part)) is not None:
             run += [(part.start, part.end, piece) for piece in pieces]
         elif run:
@@ -85,9 +90,15 @@ def _inline(text: str, part: Markup) -> Iterator[Piece] | None:
     if part.sort == "other":
         return iter((Piece(Kind.ALONE, raw),)) if raw.startswith("<!--") else None
     if part.sort == "kept":
-        words = re.sub(r"<[^>]*>", "", raw)
+        words = "" if part.name in FIGURES else re.sub(r"<[^>]*>", "", raw)
         return iter((Piece(Kind.KEPT, raw, " ".join(plain(words, xml=False, entity=IN_PAGE).split())),))
-    if part.sort in ("cut", "empty") or part.name not in INLINE:
+    if part.sort == "empty":
+        return iter((Piece(Kind.ALONE, raw),)) if part.name in FIGURES else None
+    if (
+        part.sort == "cut"
+        or part.name not in INLINE
+        or (part.name == "input" and _values(raw).get("type") in CHOICES)
+    ):
         return None
     kind = Kind.CLOSE if part.sort == "end" else Kind.ALONE if part.name in VOID else Kind.OPEN
     return iter((Piece(kind, raw),))
@@ -180,6 +191,28 @@ def _readable(text: str) -> Iterator[Markup]:
             start, root = part.start, seen.begun
     if start >= 0:
         yield Markup("cut", start, len(text))
+
+
+def _whole_pictures(text: str, parts: Iterator[Markup]) -> Iterator[Markup]:
+    """The same parts, with each <picture> that holds nothing but pictures as one that is kept."""
+    held: list[Markup] = []
+    for part in parts:
+        if held and part.sort == "end" and part.name == "picture":
+            yield Markup("kept", held[0].start, part.end, "picture")
+            held = []
+        elif held and _of_picture(text, part):
+            held.append(part)
+        else:
+            yield from held
+            held = [part] if part.sort == "start" and part.name == "picture" else []
+            yield from () if held else (part,)
+    yield from held
+
+
+def _of_picture(text: str, part: Markup) -> bool:
+    if part.sort == "text":
+        return text[part.start : part.end].isspace()
+    return part.sort == "start" and part.name in OF_PICTURE
 
 
 def _attributes(text: str) -> Template:
