@@ -6,6 +6,7 @@ from regard.engine.alternatives import alternatives
 from regard.engine.eager import EagerEngine
 from regard.engine.forced import ForcedEngine
 from regard.search.config import SearchConfig
+from regard.search.hypothesis import length_penalty
 from regard.text.tokenizer import BOS, EOS
 
 CONFIG = SearchConfig(2, max_length=10)
@@ -25,6 +26,8 @@ def test_the_likeliest_next_tokens_come_with_their_best_completions(micro_model)
         assert one.best.tokens[: len(begun)] == begun
         (reading,) = ForcedEngine(micro_model).read([SOURCE], [list(one.best.tokens)])
         assert one.best.log_probability == pytest.approx(reading.log_probability, abs=1e-4)
+        penalty = length_penalty(len(one.best.tokens) + 1, CONFIG.alpha)
+        assert one.best.score == pytest.approx(one.best.log_probability / penalty, abs=1e-4)
     (end,) = [one.best for one in found if one.token == EOS]
     assert end.tokens == tuple(PREFIX)
 

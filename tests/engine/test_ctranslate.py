@@ -1,3 +1,4 @@
+import copy
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,6 +15,7 @@ from regard.model.transformer import Transformer
 from regard.search.config import GREEDY, PAPER, Sampling, SearchConfig
 from regard.search.hypothesis import length_penalty
 from regard.search.wish import NO_WISH, Wish
+from regard.text.tokenizer import BOS, EOS, PAD
 
 pytest.importorskip("ctranslate2")
 from regard.engine.ctranslate import CTranslateEngine, batches
@@ -171,3 +173,16 @@ def test_a_blank_source_has_a_blank_translation(engine):
     first, blank, last = engine.translate([[5, 6], [], [7]], PAPER)
     assert blank[0].tokens == ()
     assert [first, last] == engine.translate([[5, 6], [7]], PAPER)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_no_mark_is_written_where_the_end_is_not_allowed_yet(model, tmp_path, beam):
+    eager = copy.deepcopy(model)
+    with torch.no_grad():
+        eager.output.weight[[PAD, BOS]] = eager.output.weight[
+            EOS
+        ].clone()  # what would like to end writes these
+    engine = CTranslateEngine(write_folder(tmp_path / "eager", eager), eager.config, "fp32", threads=1)
+    for found in engine.translate(sources(20), SearchConfig(beam, min_length=15)):
+        assert len(found[0].tokens) >= 15
+        assert not {PAD, BOS} & set(found[0].tokens)

@@ -11,7 +11,7 @@ from regard.errors import RegardError
 from regard.model.transformer import Transformer
 from regard.search.config import GREEDY, PAPER, Sampling, SearchConfig
 from regard.search.wish import NO_WISH, Wish
-from regard.text.tokenizer import BOS, EOS
+from regard.text.tokenizer import BOS, EOS, PAD
 
 
 def sources(count, seed=0):
@@ -89,7 +89,30 @@ def test_wishes_and_rules_reach_the_search(micro_model):
         for one in answer:
             assert keeps_to(wish, one.tokens)
             assert 4 <= len(one.tokens) <= 12
-    assert found[3:] == engine.translate([row], config)
+    ((alone),) = engine.translate([row], config)
+    assert [one.tokens for one in found[3]] == [one.tokens for one in alone]
+    assert [one.score for one in found[3]] == pytest.approx([one.score for one in alone])
+
+
+@pytest.mark.parametrize(
+    ("config", "wish"),
+    [
+        (SearchConfig(min_length=6, max_length=9), NO_WISH),
+        (SearchConfig(1, min_length=6, max_length=9), NO_WISH),
+        (SearchConfig(max_length=9), Wish((5, 6))),
+        (SearchConfig(max_length=9), Wish(required=(((7, 8),),))),
+        (SearchConfig(n_best=4, sampling=Sampling(temperature=3.0), max_length=9), NO_WISH),
+        (SearchConfig(no_repeat_ngram=2, max_length=9), NO_WISH),
+    ],
+)
+def test_no_mark_is_written_as_text(micro_model, config, wish):
+    """Not even by a model that would like nothing better."""
+    with torch.no_grad():
+        micro_model.output.weight[[PAD, BOS]] = 0.5 * micro_model.output.weight.sum(dim=0)
+    wishes = None if wish == NO_WISH else [wish] * 3
+    for answer in EagerEngine(micro_model).translate(sources(3), config, wishes):
+        for one in answer:
+            assert not {PAD, BOS, EOS} & set(one.tokens)
 
 
 def test_greedy_search_too_writes_what_is_required(micro_model):

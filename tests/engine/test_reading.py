@@ -35,3 +35,4 @@ def test_nothing_goes_back_to_nothing():
 
 def test_a_word_is_as_sure_as_its_least_likely_piece():
     assert confidences(reading(0.5, 0.25, 0.75, 0.1), [0, 0, 1]) == pytest.approx((0.25, 0.75))
+    assert confidences(reading(0.25, 0.5, 0.75, 0.1), [0, 0, 1]) == pytest.approx((0.25, 0.75))

@@ -85,6 +85,15 @@ def test_greedy_search_keeps_to_the_same_rules(model, prefix, forbidden, no_repe
         assert found == expected
 
 
+@pytest.mark.parametrize("config", [GREEDY, SearchConfig(3)])
+def test_a_beginning_may_repeat_itself(config):
+    wish, config = Wish((2, 3, 2, 3, 2, 3)), replace(config, no_repeat_ngram=2)
+    ((best,),) = search(Table(0, 6), [9], config, [wish])
+    assert best.tokens[:6] == wish.prefix
+    assert best.log_probability > -torch.inf
+    assert keeps_to(wish, best.tokens, 2)
+
+
 @given(models, st.lists(st.tuples(beginnings, st.integers(2, 6)), min_size=1, max_size=4), st.integers(0, 4))
 def test_greedy_search_keeps_to_beginnings_and_lengths_where_nothing_is_forbidden(model, asked, minimum):
     """It looks at them only at lengths where there is something to keep to."""

@@ -15,12 +15,14 @@ from regard.model.config import ModelConfig
 from regard.search.config import PAPER, SearchConfig
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.search.wish import NO_WISH, Wish
-from regard.text.tokenizer import EOS
+from regard.text.tokenizer import BOS, EOS, PAD
 
 GREEDY_TOKENS, BEAM_TOKENS = 2048, 1024
 """Source tokens of a worker's batch: more gain nothing on a CPU (benchmarks/translate.py)."""
 PADDED = 2
 """How many times as many places as tokens a batch may have."""
+NO_MARKS = [[str(PAD)], [str(BOS)]]
+"""What no text has, and a model does not write unless it would rather end and may not."""
 COMPUTE: dict[Stored, str] = {"int8": "int8_float32", "fp32": "float32"}
 
 Words = list[str]
@@ -107,6 +109,7 @@ class CTranslateEngine:
                     num_hypotheses=config.beam,
                     length_penalty=0,
                     min_decoding_length=min(config.min_length, longest),
+                    suppress_sequences=NO_MARKS if config.min_length else None,
                     max_decoding_length=longest,
                     max_input_length=0,
                     return_scores=True,

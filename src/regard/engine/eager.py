@@ -1,6 +1,5 @@
 """The plain road from a model to a search: cached keys and values, any device."""
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.data.batch import source_rows
-from regard.engine.engine import allowed, limit, needed
+from regard.engine.engine import NO_ROOM, allowed, limit, needed
 from regard.engine.ensemble import Ensemble
 from regard.engine.lean import Lean
 from regard.errors import RegardError
@@ -28,10 +27,8 @@ from regard.text.tokenizer import BOS, BYTES, EOS, MARKS, PAD
 
 SPELLING = slice(len(MARKS), len(MARKS) + len(BYTES))
 """The pieces that are single bytes: how characters are written that no piece has."""
-
-
-NO_ROOM = Hypothesis((), -math.inf, -math.inf)
-"""What is found where the wish alone is longer than a translation may be."""
+INSIDE = slice(PAD, BOS + 1)
+"""Marks that no text has."""
 
 
 class EagerEngine:
@@ -55,6 +52,7 @@ class EagerEngine:
 
         Sentences with required phrases are searched apart, since they need more room than others.
         """
+        steered = wishes is not None
         wishes = [NO_WISH] * len(sources) if wishes is None else wishes
         limits = [
             limit(len(row), self.longest, config, wish) for row, wish in zip(sources, wishes, strict=True)
@@ -66,7 +64,11 @@ class EagerEngine:
             if not some:
                 continue
             answers = self._search(
-                [sources[i] for i in some], [limits[i] for i in some], config, [wishes[i] for i in some]
+                [sources[i] for i in some],
+                [limits[i] for i in some],
+                config,
+                [wishes[i] for i in some],
+                steered,
             )
             for i, answer in zip(some, answers, strict=True):
                 found[i] = answer
@@ -78,6 +80,7 @@ class EagerEngine:
         limits: Sequence[int],
         config: SearchConfig,
         wishes: Sequence[Wish],
+        steered: bool,
     ) -> list[list[Hypothesis]]:
         """All in one batch; either all or none have required phrases."""
         device = self._model.device
@@ -85,7 +88,7 @@ class EagerEngine:
         required = [wish.required for wish in wishes] if wishes[0].required else None
         prefixes = [wish.prefix for wish in wishes]
         bounds = Bounds.of(limits, config.min_length, prefixes, required, self._edges, device)
-        bans = _bans(config, wishes, device)
+        bans = _bans(config, wishes, steered, device)
         with self._asking():
             state = self._model.start(source, source != PAD)
             if config.sampling is not None:
@@ -141,9 +144,13 @@ class EagerEngine:
         return state.select(sentences)
 
 
-def _bans(config: SearchConfig, wishes: Sequence[Wish], device: torch.device) -> Bans | None:
-    """None where nothing is banned, so that nothing is spent on it."""
-    forbidden = [wish.forbidden for wish in wishes]
-    if config.no_repeat_ngram is None and config.unknown and not any(forbidden):
+def _bans(config: SearchConfig, wishes: Sequence[Wish], steered: bool, device: torch.device) -> Bans | None:
+    """None where nothing is banned, so that nothing is spent on it.
+
+    Left alone, a model never writes a mark; one that may not write what it would, or draws by chance, could.
+    """
+    free = SearchConfig(config.beam, config.alpha, config.n_best, max_length=config.max_length)
+    if config == free and not steered:
         return None
-    return Bans.of(forbidden, config.no_repeat_ngram, None if config.unknown else SPELLING, device)
+    never = (INSIDE,) if config.unknown else (INSIDE, SPELLING)
+    return Bans.of([wish.forbidden for wish in wishes], config.no_repeat_ngram, never, device)

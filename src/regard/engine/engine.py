@@ -1,5 +1,6 @@
 """Engine: ids in, hypotheses out; what every road from a model to its translations promises."""
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +10,8 @@ from regard.search.wish import Wish
 
 EXTRA = 50
 """A translation may be this much longer than its source (section 6.1)."""
+NO_ROOM = Hypothesis((), -math.inf, -math.inf)
+"""What is found where nothing can keep to the wish."""
 
 
 @runtime_checkable
@@ -45,6 +48,6 @@ def allowed(longest: int, config: SearchConfig) -> int:
 
 
 def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) -> int:
-    """Tokens that the translation may have; a wish that needs more room than is usual gets it."""
+    """Tokens that the translation may have; what is asked and needs more room than is usual gets it."""
     usual = source_length + EXTRA if config.max_length is None else config.max_length
-    return min(max(usual, needed(wish)), allowed(longest, config))
+    return min(max(usual, needed(wish), config.min_length), allowed(longest, config))

@@ -64,7 +64,7 @@ class GraphEngine:
     ) -> list[list[Hypothesis]]:
         """The best translations found of each row of ids."""
         ruled = config.sampling is not None or config.no_repeat_ngram is not None or not config.unknown
-        if ruled or any(wish != NO_WISH for wish in wishes or ()):
+        if ruled or config.min_length or any(wish != NO_WISH for wish in wishes or ()):
             return self._step_by_step.translate(sources, config, wishes)
         found: list[list[Hypothesis]] = []
         while len(found) < len(sources):

@@ -25,14 +25,14 @@ class Bans:
     """Its last token; `NOTHING` where there is no such phrase."""
     no_repeat: int | None
     """The length of runs that must not occur twice."""
-    never: slice | None
+    never: tuple[slice, ...] = ()
     """Tokens that are not for this search."""
 
     @staticmethod
     def of(
         forbidden: Sequence[Sequence[Tokens]],
         no_repeat: int | None = None,
-        never: slice | None = None,
+        never: tuple[slice, ...] = (),
         device: torch.device | None = None,
     ) -> "Bans":
         most = max(map(len, forbidden), default=0)
@@ -52,8 +52,8 @@ class Bans:
         free: Bool[Tensor, " sentence"],
     ) -> None:
         """Leaves no chance to what must not come next, except where there is no choice (`free` is False)."""
-        if self.never is not None:
-            logits[:, :, self.never].masked_fill_(free[:, None, None], -math.inf)
+        for some in self.never:
+            logits[:, :, some].masked_fill_(free[:, None, None], -math.inf)
         if self.tails.shape[1]:
             ends = self._forbidden(written) & free[:, None, None]
             _take_away(logits, self.tails[:, None].expand_as(ends), ends)

@@ -26,6 +26,10 @@ class Sampling:
         require(0 <= self.seed < 2**64, "seed", self.seed, "it is a whole number from 0 to 2^64 - 1")
 
 
+HIGHEST_ALPHA = 10
+"""Beyond it scores are too small to be told apart."""
+
+
 @dataclass(frozen=True)
 class SearchConfig:
     """The defaults are the paper's (section 6.1)."""
@@ -37,7 +41,7 @@ class SearchConfig:
     n_best: int = 1
     """How many translations of each sentence come back, the best first."""
     min_length: int = 0
-    """Tokens that a translation has at least, unless its limit is lower."""
+    """Tokens that a translation has at least, unless the model cannot write so many."""
     max_length: int | None = None
     """Tokens that a translation has at most; None: 50 more than its source."""
     sampling: Sampling | None = None
@@ -49,7 +53,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         require(self.beam >= 1, "beam", self.beam, "it must be at least 1")
-        require(0 <= self.alpha < math.inf, "alpha", self.alpha, "it must be a number from 0 up")
+        require(0 <= self.alpha <= HIGHEST_ALPHA, "alpha", self.alpha, f"it lies from 0 to {HIGHEST_ALPHA}")
         require(self.n_best >= 1, "n_best", self.n_best, "it must be at least 1")
         found = self.sampling is not None or self.n_best <= self.beam
         require(found, "n_best", self.n_best, f"a beam of {self.beam} finds at most {self.beam}; widen it")
