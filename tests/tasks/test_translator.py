@@ -11,9 +11,11 @@ import torch
 import regard
 from echo import Echo, Mirror
 from regard.config import to_toml
+from regard.engine.engine import NO_ROOM
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
+from regard.search.wish import NO_WISH
 from regard.tasks import engines
 from regard.tasks.asked import Asked
 from regard.tasks.folder import load_model, save_model
@@ -141,16 +143,67 @@ def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
 
 def test_what_is_wished_for_is_asked_of_each_sentence():
     engine, tokenizer = Echo(longest=9), learn_tokenizer(TEXTS, 300)
-    asked = Asked(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)), forbidden=("sings",))
+    asked = Asked(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
     Translator(engine, tokenizer).translate(
         ["the dog", "cat", "the cat sees the dog. The cat sings, too."], asked=asked
     )
     (prefix,) = tokenizer.tokenize(["a"])
     by_text = {tokenizer.detokenize([source])[0]: wish for source, wish in engine.wishes}
     assert by_text["the dog"].prefix == by_text["cat"].prefix == tuple(prefix)
-    assert [wish.prefix for text, wish in by_text.items() if text.startswith("The cat")] == [()]
+    assert [wish for text, wish in by_text.items() if text.startswith("The cat")] == [
+        NO_WISH
+    ]  # no first part
     assert [len(wish.required) for wish in (by_text["the dog"], by_text["cat"])] == [2, 1]
-    assert all(wish.forbidden for wish in by_text.values())
+
+
+def test_a_text_has_no_translation_where_one_of_its_parts_has_none():
+    class Mute(Echo):
+        def translate(self, sources, config, wishes=None):
+            found = super().translate(sources, config, wishes)
+            return [[NO_ROOM] if wish.required else each for each, wish in zip(found, wishes, strict=True)]
+
+    translator = Translator(Mute(longest=9), learn_tokenizer(TEXTS, 300))
+    asked = Asked(glossary=Glossary((("bird", "dog"),)))
+    texts = ["the cat sees the dog. The cat sees the bird, too.", "the bird", "the cat"]
+    split, whole, other = translator.detailed(texts, asked=asked)
+    assert split == whole
+    assert (split.text, split.fate, split.log_probability) == ("", "impossible", -math.inf)
+    assert "keeps to all that is asked" in split.note
+    assert (other.text, other.fate) == ("the cat", "whole")
+
+
+def test_words_are_counted_through_all_parts_even_where_a_word_is_cut():
+    tokenizer = learn_tokenizer(TEXTS, 300)
+    translator = Translator(Echo(longest=9), tokenizer, reader=Mirror())
+    text = f"the cat {'qx' * 20} sees the dog."
+    (found,) = translator.detailed([text], asked=Asked(alignments=True))
+    assert found.fate == "split"
+    assert {i for i, _ in found.alignment} == set(range(len(text.split())))
+    assert {j for _, j in found.alignment} == set(range(len(found.text.split())))
+    assert found.alignment[-1][0] == 5
+
+
+def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts):
+    class Counted(Mirror):
+        calls = 0
+
+        def read(self, sources, targets):
+            self.calls += 1
+            return super().read(sources, targets)
+
+    reader = Counted()
+    translator = Translator(Echo(), parts[1], reader=reader)
+    texts = [" ".join(["cat"] * n) for n in range(1, 9)]
+    found = translator.detailed(texts, SearchConfig(n_best=3), Asked(alignments=True))
+    assert [len(each.alignment) for each in found] == list(range(1, 9))
+    assert all(len(other.alignment) == len(each.alignment) for each in found for other in each.alternatives)
+    assert reader.calls == 1
+
+
+@pytest.mark.parametrize("field", ["required", "forbidden", "also"])
+def test_one_phrase_is_not_taken_for_its_letters(field):
+    with pytest.raises(TypeError, match=f"{field} takes several"):
+        Asked(**{field: "dog"})
 
 
 def test_words_are_aligned_and_judged_by_a_reader():
@@ -362,3 +415,16 @@ def test_loading_runs_no_code_from_the_folder():
 def test_the_api_needs_no_torch_until_an_engine_does():
     code = "import sys, regard; regard.Translator; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_how_a_translation_could_go_on(parts):
+    translator = Translator.of(*parts)
+    found = translator.continuations("the cat sings.", "a dog", 300)
+    assert sum(each.probability for each in found) == pytest.approx(1.0, abs=1e-4)
+    assert [each.probability for each in found] == sorted((each.probability for each in found), reverse=True)
+    begun = parts[1].detokenize([parts[1].tokenize(["a dog"])[0]])[0]
+    assert all(each.best.text.startswith(begun) for each in found if each.best.fate == "whole")
+    (end,) = [each for each in found if each.piece == ""]
+    assert end.best.text == "a dog"
+    (whole,) = translator.detailed(["the cat sings."], asked=Asked(prefix="a dog"))
+    assert max(each.best.score for each in found) >= whole.score - 1e-4

@@ -1,6 +1,9 @@
 import pytest
+import torch
 
+from regard.engine.edges import edges
 from regard.errors import ConfigError
+from regard.search.required import Required
 from regard.search.wish import Wish
 from regard.tasks.asked import Asked
 from regard.tasks.wishes import Wishes
@@ -52,15 +55,21 @@ def test_a_glossary_entry_may_become_any_of_its_translations(tokenizer):
     assert alternatives == forms(tokenizer, "cat") + forms(tokenizer, "the cat")
 
 
-def test_what_is_forbidden_may_not_begin_a_sentence_either(tokenizer):
-    forbidden = Wishes(tokenizer, Asked(forbidden=("dog",))).of("", True).forbidden
-    assert set(forbidden) == {*forms(tokenizer, "dog"), *forms(tokenizer, "Dog")}
+def test_in_a_script_without_spaces_a_phrase_may_stand_anywhere():
+    tokenizer = learn_tokenizer(["猫が好きです。", "犬と猫がいる。"] * 3, 300)
+    (phrase,) = Wishes(tokenizer, Asked(required=("猫",))).of("", True).required
+    required = Required.of([[phrase]], edges(tokenizer))
+    for text, lacking in (("犬猫いる。", 0), ("犬がいる。", 1)):
+        progress = required.start(1)
+        for token in tokenizer.tokenize([text])[0]:
+            progress = required.then(progress, torch.tensor([[token]]))
+        assert int(required.needed(progress)) == lacking, text
 
 
 def test_nothing_asked_is_nothing_wished(tokenizer):
     assert not Wishes(tokenizer, Asked()).any
     assert Wishes(tokenizer, Asked()).of("the dog", True) == Wish()
-    assert Wishes(tokenizer, Asked(prefix="the")).of("", False) == Wish()
+    assert Wishes(tokenizer, Asked(prefix="the", required=("dog",))).of("", False) == Wish()
 
 
 @pytest.mark.parametrize("blank", ["", " "])

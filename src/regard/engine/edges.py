@@ -3,6 +3,7 @@
 import unicodedata
 
 from regard.search.wish import DIGIT, LETTER, SEPARATE, Edges
+from regard.text.scripts import spaceless
 from regard.text.tokenizer import BYTES, MARKS, Tokenizer
 
 
@@ -20,6 +21,8 @@ def edges(tokenizer: Tokenizer) -> Edges:
 
 
 def _kind(character: str) -> int:
+    if spaceless(character):
+        return SEPARATE  # every character may be a word
     match unicodedata.category(character)[0]:
         case "L" | "M":
             return LETTER

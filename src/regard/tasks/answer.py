@@ -1,9 +1,10 @@
 """Translation: an answer, with all that is known about it."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Fate = Literal["whole", "split", "cut", "skipped"]
+Fate = Literal["whole", "split", "cut", "skipped", "impossible"]
 
 
 class Word(NamedTuple):
@@ -33,6 +34,26 @@ class Translation:
     words: tuple[Word, ...] | None = None
     """Its words with their confidences; None: not asked for."""
     fate: Fate = "whole"
-    """What became of the text if it was too long."""
+    """What became of the text if it was too long, or if nothing keeps to all that is asked."""
     note: str = ""
     """The same for people; empty if it was whole."""
+
+
+IMPOSSIBLE = Translation(
+    "",
+    -math.inf,
+    -math.inf,
+    fate="impossible",
+    note="no translation was found that keeps to all that is asked",
+)
+
+
+class Continuation(NamedTuple):
+    """A way in which a translation could go on."""
+
+    piece: str
+    """What comes next; empty where the translation could end."""
+    probability: float
+    """Of that piece, after all before it."""
+    best: Translation
+    """The best translation found that goes on so."""

@@ -20,7 +20,7 @@ class Asked:
     prefix: str = ""
     """How every translation begins."""
     required: tuple[str, ...] = ()
-    """Phrases that every translation must have."""
+    """Phrases that every translation must have; of a text that is split, its first part."""
     forbidden: tuple[str, ...] = ()
     """Phrases that no translation may have."""
     glossary: Glossary = EMPTY
@@ -35,6 +35,9 @@ class Asked:
     """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
 
     def __post_init__(self) -> None:
+        for name in ("required", "forbidden", "also"):
+            if isinstance(given := getattr(self, name), str):
+                raise TypeError(f"{name} takes several; for one, give ({given!r},)")
         for phrase in (*self.required, *self.forbidden):
             require(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
 

@@ -1,6 +1,5 @@
 """A commission: what translates, how, in what form; all that a process needs to answer lines."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,7 +18,7 @@ from regard.tasks.translator import Translator
 from regard.tasks.windows import Window
 from regard.text.lines import Line
 
-KINDS = {"split": SPLIT, "cut": CUT, "skipped": TOO_LONG}
+KINDS = {"split": SPLIT, "cut": CUT, "skipped": TOO_LONG, "impossible": IMPOSSIBLE}
 
 
 class Answered(NamedTuple):
@@ -107,6 +106,4 @@ def _read(line: Line, number: int, long: Long) -> tuple[str | None, Trouble | No
 
 
 def _trouble(number: int, found: Translation) -> Trouble | None:
-    if found.log_probability == -math.inf:
-        return Trouble(number, IMPOSSIBLE, "no translation keeps to all that is asked")
     return None if found.fate == "whole" else Trouble(number, KINDS[found.fate], found.note)

@@ -190,7 +190,7 @@ def _ensemble(
         raise ConfigError(f"several models at once compute in fp32, not in {precision}")
     if threads is not None:
         torch.set_num_threads(threads)
-    models = [load_model(path) for path in (first, *also)]
+    models = [load_model(Path(path)) for path in (first, *also)]
     tokenizer = models[0].tokenizer
     together = ensemble([model.transformer for model in models], [model.tokenizer for model in models])
     engine = EagerEngine(together.to(choose_device(device)), edges(tokenizer))

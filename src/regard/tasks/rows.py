@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from regard.engine.reading import pharaoh
 from regard.tasks.answer import Translation
 from regard.tasks.report import Trouble
 
@@ -42,7 +43,7 @@ def _columns(form: Form, line: int, found: Translation) -> str:
     """Tabs lie between columns and nowhere else."""
     columns = [str(line)] if form.number else []
     columns += [f"{found.score:.4f}"] if form.scores else []
-    rest = [" ".join(f"{i}-{j}" for i, j in found.alignment or ())] if form.alignments else []
+    rest = [pharaoh(found.alignment or ())] if form.alignments else []
     alone = not columns and not rest
     return "\t".join([*columns, found.text if alone else found.text.replace("\t", " "), *rest])
 

@@ -54,6 +54,10 @@ class Tracer:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
         self._names = Names(tokenizer)
 
+    @property
+    def model(self) -> Transformer:
+        return self._model
+
     def request(
         self,
         text: str,

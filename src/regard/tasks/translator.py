@@ -16,14 +16,15 @@ from regard.engine.reading import alignment, confidences
 from regard.errors import ConfigError
 from regard.search.config import PAPER, SearchConfig
 from regard.search.hypothesis import Hypothesis
-from regard.tasks.answer import Translation, Word
+from regard.search.wish import Wish
+from regard.tasks.answer import IMPOSSIBLE, Continuation, Translation, Word
 from regard.tasks.asked import NOTHING_ASKED, Asked, refuse_together
 from regard.tasks.engines import BATCH_TOKENS, EXACT, Device, How, Reader, Spare, plain, ready, say
 from regard.tasks.portions import Portion, portions
 from regard.tasks.wishes import Wishes
 from regard.text.halves import refuse_halves
 from regard.text.sentences import join
-from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer import EOS, Tokenizer
 from regard.text.word_pieces import word_of_each
 from regard.trace.request import MAX_TRACE_TOKENS
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from regard.tasks.tracing import Tracer
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
+
+READ_AT_ONCE = 32
+"""Translations that are read together; each takes the logits of all its pieces."""
 
 
 class Translator:
@@ -123,7 +127,33 @@ class Translator:
             raise ConfigError("this engine has no alignments and no confidences; choose the engine torch")
         work = portions(texts, self._tokenizer, self._engine.longest, asked.long)
         found = self._search(work, search, asked, on_done or (lambda _: None))
-        return [_joined(portion, parts, asked) for portion, parts in zip(work, found, strict=True)]
+        return [
+            _joined(text.strip(), portion, parts, asked)
+            for text, portion, parts in zip(texts, work, found, strict=True)
+        ]
+
+    def continuations(
+        self, text: str, prefix: str = "", count: int = 5, search: SearchConfig = PAPER
+    ) -> list[Continuation]:
+        """How a translation that begins with `prefix` could go on, the likeliest first, and where each leads.
+
+        Whatever the engine, the torch model is asked, in fp32.
+        """
+        from regard.engine.alternatives import alternatives
+        from regard.engine.eager import EagerEngine
+
+        _refuse_no_texts([text, prefix])
+        source, begun = self._tokenizer.tokenize([text.strip(), prefix.strip()])
+        found = alternatives(EagerEngine(self.tracer.model), source, begun, count, search)
+        best = self._translations([source] * len(found), [[each.best] for each in found], NOTHING_ASKED)
+        return [
+            Continuation(
+                "" if each.token == EOS else self._piece(each.token),
+                math.exp(each.log_probability),
+                translation,
+            )
+            for each, translation in zip(found, best, strict=True)
+        ]
 
     def _other(self, spare: Spare, why: str) -> "Translator":
         """The same model in another engine, loaded when it is first needed, which is said."""
@@ -183,18 +213,27 @@ class Translator:
         on_done(open_.count(0))
         for batch in self._batches([len(work[text].ids[part]) for text, part in places], search, asked):
             chosen = [places[index] for index in batch]
-            answers = self._engine.translate(
-                [work[text].ids[part] for text, part in chosen],
-                search,
-                [wishes.of(work[text].parts[part], part == 0) for text, part in chosen]
-                if wishes.any
-                else None,
-            )
-            for (text, part), answer in zip(chosen, answers, strict=True):
-                found[text][part] = self._translation(work[text].ids[part], answer, asked)
+            sources = [work[text].ids[part] for text, part in chosen]
+            wanted = [wishes.of(work[text].parts[part], part == 0) for text, part in chosen]
+            answers = self._found(sources, search, wanted, wishes)
+            translations = self._translations(sources, answers, asked)
+            for (text, part), translation in zip(chosen, translations, strict=True):
+                found[text][part] = translation
                 open_[text] -= 1
             on_done(sum(open_[text] == 0 for text in {text for text, _ in chosen}))
         return found
+
+    def _found(
+        self, sources: Sequence[Sequence[int]], search: SearchConfig, wanted: Sequence[Wish], wishes: Wishes
+    ) -> list[list[Hypothesis]]:
+        """What the engine finds, more than once where it has what is forbidden."""
+        if not wishes.any:
+            return self._engine.translate(sources, search)
+
+        def translate(some: Sequence[int], wanted: Sequence[Wish]) -> list[list[Hypothesis]]:
+            return self._engine.translate([sources[number] for number in some], search, wanted)
+
+        return wishes.forbidden.kept_out(wanted, translate)
 
     def _batches(self, lengths: Sequence[int], search: SearchConfig, asked: Asked) -> Iterator[list[int]]:
         """Their indexes, like lengths together; or each by itself."""
@@ -205,42 +244,45 @@ class Translator:
         for batch in by_length(np.array(lengths, np.int64), self._batch_tokens // rows):
             yield batch.tolist()
 
-    def _translation(
-        self, source: Sequence[int], hypotheses: Sequence[Hypothesis], asked: Asked
-    ) -> Translation:
-        """The best, and the others as its alternatives."""
-        texts = self._tokenizer.detokenize([hypothesis.tokens for hypothesis in hypotheses])
-        best, *others = (
-            self._with_reading(
-                source,
-                hypothesis,
-                Translation(
-                    _on_one_line(text),
-                    hypothesis.score,
-                    hypothesis.log_probability,
-                    self._pieces(hypothesis.tokens),
-                ),
-                asked,
-            )
-            for text, hypothesis in zip(texts, hypotheses, strict=True)
-        )
-        return replace(best, alternatives=tuple(others))
+    def _translations(
+        self, sources: Sequence[Sequence[int]], answers: Sequence[Sequence[Hypothesis]], asked: Asked
+    ) -> list[Translation]:
+        """Of each source the best, and the others as its alternatives."""
+        pairs = [(source, each) for source, answer in zip(sources, answers, strict=True) for each in answer]
+        texts = self._tokenizer.detokenize([each.tokens for _, each in pairs])
+        found = [
+            Translation(_on_one_line(text), each.score, each.log_probability, self._pieces(each.tokens))
+            for text, (_, each) in zip(texts, pairs, strict=True)
+        ]
+        if self._reader is not None and asked.reading:
+            found = list(self._with_readings(self._reader, pairs, found, asked))
+        rest = iter(found)
+        grouped = [[next(rest) for _ in answer] for answer in answers]
+        return [
+            IMPOSSIBLE if best.log_probability == -math.inf else replace(best, alternatives=tuple(others))
+            for best, *others in grouped
+        ]
 
-    def _with_reading(
-        self, source: Sequence[int], hypothesis: Hypothesis, found: Translation, asked: Asked
-    ) -> Translation:
-        """The same with what only a second look at the translation can tell, if that is asked for."""
-        if self._reader is None or not asked.reading:
-            return found
-        (reading,) = self._reader.read([source], [hypothesis.tokens])
-        words = word_of_each(self._tokenizer, hypothesis.tokens)
-        links = alignment(reading, word_of_each(self._tokenizer, source), words)
-        sure = zip(found.text.split(), confidences(reading, words), strict=True)
-        return replace(
-            found,
-            alignment=links if asked.alignments else None,
-            words=tuple(Word(*each) for each in sure) if asked.confidences else None,
-        )
+    def _with_readings(
+        self,
+        reader: Reader,
+        pairs: Sequence[tuple[Sequence[int], Hypothesis]],
+        found: Sequence[Translation],
+        asked: Asked,
+    ) -> Iterator[Translation]:
+        """The same with what only a second look at the translations can tell."""
+        for start in range(0, len(pairs), READ_AT_ONCE):
+            some = pairs[start : start + READ_AT_ONCE]
+            readings = reader.read([source for source, _ in some], [each.tokens for _, each in some])
+            for (source, each), reading, translation in zip(some, readings, found[start:], strict=False):
+                words = word_of_each(self._tokenizer, each.tokens)
+                links = alignment(reading, word_of_each(self._tokenizer, source), words)
+                sure = zip(translation.text.split(), confidences(reading, words), strict=True)
+                yield replace(
+                    translation,
+                    alignment=links if asked.alignments else None,
+                    words=tuple(Word(*each) for each in sure) if asked.confidences else None,
+                )
 
     def _pieces(self, ids: Sequence[int]) -> tuple[str, ...]:
         return tuple(map(self._piece, ids))
@@ -253,30 +295,48 @@ def _refuse_no_texts(texts: Sequence[str]) -> None:
         refuse_halves(f"text {number}", text)
 
 
-def _joined(portion: Portion, parts: Sequence[Translation], asked: Asked) -> Translation:
-    """A text's parts as one translation."""
+def _joined(text: str, portion: Portion, parts: Sequence[Translation], asked: Asked) -> Translation:
+    """A text's parts as one translation; where one of them has none, neither has the text."""
+    if any(part.fate == "impossible" for part in parts):
+        return IMPOSSIBLE
     if len(parts) == 1:
         return replace(parts[0], fate=portion.fate, note=portion.note)
+    translation = join([part.text for part in parts])
     return Translation(
-        join([part.text for part in parts]),
+        translation,
         math.fsum(part.score for part in parts),
         math.fsum(part.log_probability for part in parts),
         tuple(token for part in parts for token in part.tokens),
-        alignment=_joined_alignment(portion, parts) if asked.alignments else None,
+        alignment=_joined_alignment(text, portion, translation, parts) if asked.alignments else None,
         words=tuple(word for part in parts for word in part.words or ()) if asked.confidences else None,
         fate=portion.fate,
         note=portion.note,
     )
 
 
-def _joined_alignment(portion: Portion, parts: Sequence[Translation]) -> tuple[tuple[int, int], ...]:
+def _joined_alignment(
+    text: str, portion: Portion, translation: str, parts: Sequence[Translation]
+) -> tuple[tuple[int, int], ...]:
     """Words are counted through all parts."""
-    pairs: list[tuple[int, int]] = []
-    source, target = 0, 0
-    for text, part in zip(portion.parts, parts, strict=True):
-        pairs += [(source + i, target + j) for i, j in part.alignment or ()]
-        source, target = source + len(text.split()), target + len(part.text.split())
-    return tuple(pairs)
+    sources = _first_words(text, portion.parts)
+    targets = _first_words(translation, [part.text for part in parts])
+    return tuple(
+        (source + i, target + j)
+        for source, target, part in zip(sources, targets, parts, strict=True)
+        for i, j in part.alignment or ()
+    )
+
+
+def _first_words(text: str, parts: Sequence[str]) -> Iterator[int]:
+    """Which word of the text each part begins in: a part may begin inside a word."""
+    words = place = 0
+    for part in parts:
+        start = text.index(part, place)
+        words += len(text[place:start].split())
+        inside = start > 0 and not text[start - 1].isspace() and part[:1].strip() != ""
+        yield words - inside
+        words += len(part.split()) - inside
+        place = start + len(part)
 
 
 def _on_one_line(text: str) -> str:

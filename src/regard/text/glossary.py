@@ -9,6 +9,7 @@ from pathlib import Path
 
 from regard.errors import DataError
 from regard.text.corpus import read_texts
+from regard.text.scripts import spaceless
 
 Words = tuple[str, ...]
 
@@ -79,9 +80,7 @@ def split_words(text: str) -> Words:
 def _in_word(letter: str) -> bool:
     if letter.isascii():
         return letter.isalnum() or letter == "_"
-    if unicodedata.name(letter, "").startswith(("CJK", "HIRAGANA", "KATAKANA")):
-        return False
-    return unicodedata.category(letter)[0] in "LMN"
+    return not spaceless(letter) and unicodedata.category(letter)[0] in "LMN"
 
 
 def _folded(words: Iterable[str]) -> Words:

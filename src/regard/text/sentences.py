@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from regard.text.scripts import spaceless
+
 Count = Callable[[list[str]], list[int]]
 """How many pieces each text has."""
 
@@ -29,8 +31,6 @@ SHORTEST = 16
 
 CLAUSE = re.compile(r"[,;:)–—]\s+|[，；：、）]")
 BLANK = re.compile(r"\s+")
-SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
-"""How the Unicode names begin of the characters between which no space is written."""
 
 
 def sentences(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def rejoin(parts: Sequence[str], translations: Sequence[str]) -> str:
 
 
 def _between(before: str, after: str) -> str:
-    return "" if _spaceless(before[-1]) or _spaceless(after[0]) else " "
+    return "" if spaceless(before[-1]) or spaceless(after[0]) else " "
 
 
 def _spaced(parts: Iterator[str]) -> Iterator[str]:
@@ -105,10 +105,6 @@ def _spaced(parts: Iterator[str]) -> Iterator[str]:
             yield _between(last, part)
         yield part
         last = part
-
-
-def _spaceless(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(SPACELESS)
 
 
 def _ends(text: str, border: re.Match[str]) -> bool:
