@@ -87,6 +87,11 @@ def test_a_table_gets_a_column(folder):
     (folder / "a.tsv").write_text("id\ttext\n7\tthe cat\n")
     translate("a.tsv", "--column", "text")
     assert (folder / "out").read_text().splitlines()[1] == "7\tthe cat\tthe cat"
+    (folder / "b.tsv").write_text("text\ttranslation\nthe cat\tle chat\nthe dog\t\n")
+    translate("b.tsv", "--column", "text")
+    assert (folder / "out").read_text() == "text\ttranslation\nthe cat\tle chat\nthe dog\tthe dog\n"
+    translate("b.tsv", "--column", "text", "--overwrite")
+    assert (folder / "out").read_text() == "text\ttranslation\nthe cat\tthe cat\nthe dog\tthe dog\n"
 
 
 @pytest.mark.usefixtures("engine")
@@ -111,7 +116,7 @@ def test_what_has_no_place_in_a_document_is_refused(folder):
     assert "page.gz is a packed document" in failure(*common[:3], "page.gz", "--format", "html")
     assert "--anew is for lines" in failure(*common, "--output", "out", "--anew")
     assert "--column is for .tsv, .jsonl, not for .html" in failure(*common, "--column", "text")
-    assert "--overwrite is for .jsonl, .po, .pot" in failure(*common, "--overwrite")
+    assert "--overwrite is for .tsv, .jsonl, .po, .pot" in failure(*common, "--overwrite")
     assert "--language is for .tmx, not for .html" in failure(*common, "--language", "fr")
     assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")

@@ -7,7 +7,7 @@ from regard.errors import RegardError
 
 FORMATS = {
     "column": (".tsv", ".jsonl"),
-    "overwrite": (".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
+    "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
     "language": (".tmx",),
 }
 """Flags of documents, and those that each is for."""

@@ -60,7 +60,7 @@ class Reading:
     column: str | None = None
     """Where the text is: of a .tsv the column, by number (from 1) or by name; of a .jsonl the field."""
     overwrite: bool = False
-    """Whether what has a translation already (.po, .tmx, .xliff, .jsonl) is translated again."""
+    """Whether what has a translation already (.po, .tmx, .xliff, .jsonl, .tsv) is translated again."""
     language: str | None = None
     """Of the translations in a .tmx that has several languages, or only the source's."""
 
@@ -87,7 +87,7 @@ def _read(ending: str, text: str, name: str, reading: Reading) -> Fillable:
         case ".txt":
             found = lines.read_txt(text)
         case ".tsv":
-            found = lines.read_tsv(text, name, reading.column)
+            found = lines.read_tsv(text, name, reading.column, reading.overwrite)
         case ".jsonl":
             found = lines.read_jsonl(text, name, reading.column, reading.overwrite)
         case ".srt":

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from regard.text.documents.elements import VOID, Elements
 from regard.text.documents.entities import IN_PAGE, IN_VALUE, Spelling, pieces_of, plain
 from regard.text.documents.marked import marked
-from regard.text.documents.markup import VOID, Elements, Markup, attributes, read_markup
+from regard.text.documents.markup import Markup, attributes, read_markup
 from regard.text.documents.pieces import Kind, Piece
 from regard.text.documents.placing import placed
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, unless_same
@@ -146,7 +147,7 @@ def _seen(text: str) -> Iterator[_Seen]:
         wish = None if around.always else _wish(text[part.start : part.end])
         told = not around.kept if wish is None else wish
         begun = None
-        if elements.opens(part) and not around.always:
+        if elements.opens(part.sort, part.name) and not around.always:
             always = part.name in SKIPPED or part.name in KEPT
             if always or told == around.kept:
                 begun = _Region(len(elements), part.name, always or not told, always)
