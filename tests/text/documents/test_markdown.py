@@ -1,4 +1,9 @@
+import re
+from html import unescape
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from documents import MARKDOWN
@@ -52,7 +57,22 @@ def test_what_is_no_text_stays_as_it_is():
 
 
 SIGNS = [
-    *("# x", "- x", "+ x", "1. x", "> x", "---", "=== x", "* x", "a * b", "*a*", "_a_", "a_b", "`a`"),
+    *(
+        "# x",
+        "- x",
+        "+ x",
+        "1. x",
+        "> x",
+        "---",
+        "=== x",
+        "* x",
+        "a * b",
+        "*a*",
+        "_a_",
+        "__a__",
+        "a_b",
+        "`a`",
+    ),
     *("[a](b)", "![a](b)", "[r]", "<b>", "<https://x.y> x", "&amp;", "a\\*b", "~~a~~", "a | b", "\\"),
     *("1) x", "!", "x!", "a: b", "[^1]: x", "[x]: y", "***", "2 < 3", "#", "100% [sure] (yes)", "C:\\dir\\"),
 ]
@@ -130,3 +150,94 @@ def test_what_the_model_loses_is_put_back():
 def test_a_heading_shows_the_hashes_at_its_end():
     assert put("# Word\n", "Note C # ##") == "# Note C # \\##\n"
     assert put("# Word\n", "C#") == "# C#\n"
+
+
+NAMES = "\n[manual]: http://m\n[guide]: http://g\n[`ls`]: http://l\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        (
+            "I read the [manual] and the [guide][].\n",
+            "Ich las das Handbuch und die Anleitung.",
+            "Ich las das [Handbuch][manual] und die [Anleitung][guide].\n",
+        ),
+        ("See the [manual] now\n", "Sieh jetzt das Manual", "Sieh jetzt das [Manual]\n"),
+        ("See the [manual] now\n", "Das manual ansehen", "Das [manual] ansehen\n"),
+        ("See the [manual][] now\n", "Das manual ansehen", "Das [manual][] ansehen\n"),
+        ("See the [manual] now\n", "Das manual: neu", "Das [manual][manual]: neu\n"),
+        ("See the [manual] now\n", "Das manual(1) neu", "Das [manual][manual](1) neu\n"),
+        ("Try [`ls`] now\n", "Jetzt ls versuchen", "Jetzt [`ls`] versuchen\n"),
+        ("- [manual]\n", "Handbuch", "- [Handbuch][manual]\n"),
+        ("- **The [manual]**\n", "Das Handbuch", "- **Das [Handbuch][manual]**\n"),
+        ("> See [the\n> manual][guide] now\n", "Das Handbuch nun", "> Das [Handbuch][guide]\n> nun\n"),
+    ],
+)
+def test_a_link_that_goes_by_its_text_still_leads_there(source, translation, expected):
+    assert put(source + NAMES, translation) == expected + NAMES
+    assert put(source + NAMES, *read(source + NAMES).segments) == source + NAMES
+
+
+def test_a_picture_that_goes_by_its_text_is_still_shown():
+    names = "\n[my logo]: logo.png\n"
+    source = f"See ![my logo], ![my logo][] and ![a cat][my logo].\n{names}"
+    new = ["Sieh, und", "mein Logo", "mein Logo", "eine Katze"]
+    assert put(source, *new).count("![mein Logo][my logo]") == 2
+    assert MarkdownIt().render(put(source, *new)).count('src="logo.png"') == 3
+    assert put(source, *read(source).segments) == source
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        (
+            "I asked Tom **not** to overreact.",
+            "Ich bat Tom, nicht zu spinnen.",
+            "Ich bat Tom, **nicht** zu spinnen.",
+        ),
+        ("Hello **world!** You", "Hallo Welt! Du", "Hallo **Welt!** Du"),
+        ("Hello _world_ now", "你好世界吧", "你好*世*界吧"),
+        ("See __[docs](x)__ now", "请看文档吧", "请看<strong>[文](x)</strong>档吧"),
+        ("One **two** three **four** five", "Eins", "**Eins**"),
+        ("One *two* ~~three~~ four", "…", "*…*"),
+    ],
+)
+def test_no_star_is_left_where_it_is_no_marker(source, translation, expected):
+    assert put(f"{source}\n", translation) == f"{expected}\n"
+
+
+PAGE = MarkdownIt("commonmark").enable(["strikethrough"])
+PHRASE = st.lists(st.sampled_from(["one", "two", "three,", "(four)", "Jane"]), min_size=1, max_size=3)
+EMPHASIZED = st.recursive(
+    PHRASE.map(" ".join),
+    lambda inner: st.tuples(
+        st.sampled_from(["*{}*", "**{}**", "_{}_", "__{}__", "[{}](x)"]), inner, inner
+    ).map(lambda found: f"{found[0].format(found[1])} {found[2]}"),
+    max_leaves=6,
+)
+SAID = [
+    "eins",
+    "zwei,",
+    "„drei“",
+    "(x)",
+    "漢字",
+    "。",
+    "（字）",
+    "-",
+    "!",
+    "a*b",
+    "*",
+    "_",
+    "a_b",
+    "[x]",
+    "été ?",
+]
+
+
+@given(EMPHASIZED, st.lists(st.sampled_from(SAID), min_size=1, max_size=10), st.sampled_from([" ", ""]))
+def test_a_page_shows_the_translation_and_none_of_the_markers(source, words, space):
+    """Whatever the scripts, and however words and punctuation stand together."""
+    page = PAGE.render(put(f"z {source} z\n", space.join(words)))
+    shown = unescape(re.sub(r"<[^>]*>", "", page))
+    assert "".join(shown.split()) == "".join("".join(words).split())

@@ -22,6 +22,8 @@ from markdown_it.token import Token
 
 from regard.text.documents.pieces import Kind
 
+BY_TEXT = ("]", "][]")
+"""How a link ends that goes by its own text."""
 SPECIAL = re.compile(r"[\\`*_~\[\]<&!{\n]")
 """Without any of these, all is text."""
 TAG = re.compile(r"\{\{\{?[^{}]*\}\}\}?|\{%[^{}]*%\}|\{(?:[#:]|\.[\w-])[^{}\n]*\}")
@@ -39,7 +41,7 @@ class Found:
     kind: Kind
     text: str = ""
     label: str = ""
-    """Of a picture: its text, up to the first bracket."""
+    """Of a picture: its text, up to the first bracket. Of a link that goes by its text: that name."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class _Note:
     end: int
     rule: str
     tokens: tuple[Token, ...] = ()
+    inside: int = 0
+    """Of the end of a link: where its text begins."""
 
 
 class InlineMarkdown:
@@ -93,7 +97,7 @@ class InlineMarkdown:
             if name == "link":
                 label = state.md.helpers.parseLinkLabel(state, start, True)
                 self._notes.insert(before, _Note(start, start + 1, "link_open"))
-                self._notes.append(_Note(label, state.pos, "link_close"))
+                self._notes.append(_Note(label, state.pos, "link_close", inside=start + 1))
                 return True
             del self._notes[before:]  # of the text of a picture, which is parsed by itself
             tokens = len(state.tokens) - (state.pos - start) if name in MARKERS else tokens
@@ -116,8 +120,13 @@ def _read(content: str, note: _Note) -> Iterator[Found]:
     raw = content[note.start : note.end]
     whole = note.start, note.end
     match note.rule:
-        case "link_open" | "link_close" | "newline":
-            yield Found(*whole, PLAIN_KINDS[note.rule])
+        case "link_open":
+            yield Found(*whole, Kind.OPEN)
+        case "link_close":
+            label = content[note.inside : note.start] if raw in BY_TEXT else ""
+            yield Found(*whole, Kind.CLOSE, label=" ".join(label.split()))
+        case "newline":
+            yield Found(*whole, Kind.BREAK)
         case "escape" if "\n" in raw:
             yield Found(*whole, Kind.BREAK)
         case "escape" if raw[1:] in string.punctuation:
@@ -151,19 +160,18 @@ def _with_tags(content: str, found: Sequence[Found]) -> list[Found]:
     return sorted([*found, *tags], key=lambda part: part.start) if tags else list(found)
 
 
-PLAIN_KINDS = {"link_open": Kind.OPEN, "link_close": Kind.CLOSE, "newline": Kind.BREAK}
-
-
 def _markers(note: _Note) -> Iterator[Found]:
-    """Each * or _ or ~~ that is a marker: some are only stars."""
+    """Each * or ** or _ or __ or ~~ that is a marker: some are only stars."""
     width = 2 if note.rule == "strikethrough" else 1
     tokens = note.tokens if width == 1 else note.tokens[len(note.tokens) - (note.end - note.start) // 2 :]
     place = note.end - width * len(tokens)
-    for k, token in enumerate(tokens):
+    for token in tokens:
         kind = {1: Kind.OPEN, -1: Kind.CLOSE}.get(token.nesting)
-        if kind is None and not token.content:  # one half of a strong marker: the other half says which
-            kind = Kind.CLOSE if k and tokens[k - 1].type == "strong_close" else Kind.OPEN
-        if kind is not None:
+        if token.type == "strong_open":
+            yield Found(place - 1, place + 1, Kind.OPEN)
+        elif token.type == "strong_close":
+            yield Found(place, place + 2, Kind.CLOSE)
+        elif kind is not None:
             yield Found(place, place + width, kind)
         place += width
 

@@ -11,11 +11,11 @@ from operator import itemgetter
 
 from regard.errors import DataError
 from regard.text.documents.entities import plain
-from regard.text.documents.inline_markdown import TAG, Found, InlineMarkdown
-from regard.text.documents.marked import marked
+from regard.text.documents.inline_markdown import BY_TEXT, TAG, Found, InlineMarkdown
+from regard.text.documents.marked import Marked, marked
 from regard.text.documents.pieces import Kind, Piece
-from regard.text.documents.placing import placed
-from regard.text.documents.spelled_markdown import spelled
+from regard.text.documents.placing import Part, placed
+from regard.text.documents.spelled_markdown import Spelling, spelled
 from regard.text.documents.template import Layers, Slot, Span, Template, cut, one_line, unless_same
 
 FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -25,6 +25,21 @@ SEPARATE = re.compile(r"\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)|\A\[![\w-]+\][+-
 MARKUP = re.compile(r"[\\`*_\[\]<&|~]")
 PICTURE = re.compile(r"[^\\`*_\[\]<\n]+")
 """Text of a picture that is plain but for entities."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What stands in a block, less what makes it one, and where its lines begin in the document."""
+
+    content: str
+    places: Sequence[tuple[int, int]]
+    """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
+    kind: str
+    """A paragraph (or a heading written as one, with a line below it), a heading after #, or a cell."""
+
+    def place(self, at: int) -> int:
+        inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
+        return outside + at - inside
 
 
 def read_markdown(text: str, name: str) -> Layers:
@@ -47,31 +62,29 @@ def _pictures(text: str, name: str) -> Template:
         for found in reader.read(block.content) if "![" in block.content else ():
             words = found.label.strip()
             if PICTURE.fullmatch(words) and not TAG.search(words) and any(map(str.isalnum, words)):
-                start = block.place(found.start + 2 + found.label.index(words))
-                text_of_it = plain(words, xml=False)
-                write = unless_same(text_of_it, words, _picture_text)
-                spans.append(Span(start, start + len(words), Slot(text_of_it, write)))
+                spans.append(_picture(text, block, found, words))
     return cut(text, spans)
+
+
+def _picture(text: str, block: _Block, found: Found, words: str) -> Span:
+    first = found.start + 2 + found.label.index(words)
+    last = first + len(words)
+    by_text = block.content[found.start + 2 + len(found.label) : found.end] in BY_TEXT
+    start, end = block.place(first), block.place(found.end if by_text else last)
+    name = f"][{_name(words, block)}]" if by_text else ""
+    shown = plain(words, xml=False)
+    write = unless_same(shown, text[start:end], lambda translation: _picture_text(translation) + name)
+    return Span(start, end, Slot(shown, write))
+
+
+def _name(label: str, block: _Block) -> str:
+    """What a link or picture goes by, where its text is no longer that."""
+    return label.replace("|", "\\|") if block.kind == "cell" else label
 
 
 def _picture_text(translation: str) -> str:
     """Spelled so that it joins with nothing: in a code span even a backslash is no help."""
     return MARKUP.sub(lambda match: f"&#{ord(match[0])};", one_line(translation))
-
-
-@dataclass(frozen=True)
-class _Block:
-    """What stands in a block, less what makes it one, and where its lines begin in the document."""
-
-    content: str
-    places: Sequence[tuple[int, int]]
-    """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
-    kind: str
-    """A paragraph (or a heading written as one, with a line below it), a heading after #, or a cell."""
-
-    def place(self, at: int) -> int:
-        inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
-        return outside + at - inside
 
 
 def _blocks(text: str, name: str, reader: InlineMarkdown) -> Iterator[_Block]:
@@ -120,10 +133,8 @@ def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: 
             line, start = lines[at]
             at += 1
             body = line.replace("\0", "\ufffd")
-            if kind == "heading":
-                column = body.find(words, body.find(mark) + len(mark))
-            else:
-                column = body.rfind(words)  # to the line's end, but for white space
+            after = body.find(mark) + len(mark)
+            column = body.find(words, after) if kind == "heading" else body.rfind(words)
             if column >= 0:
                 lead = len(row) - len(row.lstrip(" \t"))
                 places.append((inside + lead, start + column))
@@ -150,19 +161,48 @@ def _cell(line: tuple[str, int], content: str, after: int) -> tuple[_Block | Non
 
 
 def _span(text: str, block: _Block, reader: InlineMarkdown) -> Span | None:
-    pieces = list(_pieces(text, block, reader.read(block.content)))
+    found = reader.read(block.content)
+    pieces = list(_pieces(text, block, found))
     sentence = marked(pieces)
     if sentence is None:
         return None
-    start = block.place(0) + sentence.lead
-    end = start - sentence.lead + sum(len(piece.raw) for piece in pieces) - sentence.tail
+    start, end = block.place(0), block.place(len(block.content))
     texts = (piece for piece in pieces if piece.kind is Kind.TEXT)
     letters = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
+    names = {_end(part, block): block.content[part.start : part.end] for part in found if _goes_by_text(part)}
+    lead, tail = _edges(pieces, sentence)
 
     def write(translation: str) -> str:
-        return spelled(placed(sentence, one_line(translation)), block.kind, letters, reader.references)
+        parts = [*lead, *placed(sentence, one_line(translation)), *tail]
+        return spelled(parts, Spelling(block.kind, letters, names), reader)
 
     return Span(start, end, Slot(sentence.text, unless_same(sentence.text, text[start:end], write)))
+
+
+def _goes_by_text(part: Found) -> bool:
+    """Whether this ends a link that goes by its own text."""
+    return part.kind is Kind.CLOSE and part.label != ""
+
+
+def _end(part: Found, block: _Block) -> str:
+    """How such a link ends whatever its text."""
+    return f"][{_name(part.label, block)}]"
+
+
+def _edges(pieces: Sequence[Piece], sentence: Marked) -> tuple[list[Part], list[Part]]:
+    """The markup around the whole text: before it, and after it."""
+    lead: list[Part] = []
+    tail: list[Part] = []
+    place, last = 0, sum(len(piece.raw) for piece in pieces) - sentence.tail
+    for piece in pieces:
+        raw = piece.raw
+        kind = Kind.BREAK if piece.kind is Kind.TEXT else piece.kind  # of a text, its white space
+        if place < sentence.lead:
+            lead.append(Part(raw[: sentence.lead - place], ready=True, kind=kind))
+        if place + len(raw) > last:
+            tail.append(Part(raw[max(last - place, 0) :], ready=True, kind=kind))
+        place += len(raw)
+    return lead, tail
 
 
 def _pieces(text: str, block: _Block, found: Sequence[Found]) -> Iterator[Piece]:
@@ -170,7 +210,7 @@ def _pieces(text: str, block: _Block, found: Sequence[Found]) -> Iterator[Piece]
     for part in found:
         yield from _words(text, block, done, part.start)
         raw = text[block.place(part.start) : block.place(part.end)]
-        yield Piece(part.kind, raw, part.text)
+        yield Piece(part.kind, _end(part, block) if _goes_by_text(part) else raw, part.text)
         done = part.end
     yield from _words(text, block, done, len(block.content))
 

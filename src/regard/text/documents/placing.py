@@ -164,7 +164,7 @@ class _Places:
 
     def of(self, codes: Sequence[Code]) -> list[_Place]:
         """The place of each code: never before that of the last one."""
-        partners = pairs(enumerate((code.raw, code.kind) for code in codes))
+        partners = pairs([(code.raw, code.kind) for code in codes])
         found: list[_Place] = []
         for k, code in enumerate(codes):
             partner = partners.get(k)
@@ -249,11 +249,11 @@ class _Places:
 PARTNERS = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
-def pairs(codes: Iterable[tuple[int, tuple[str, Kind | None]]]) -> dict[int, int]:
-    """Which opening code belongs to which closing code, and the other way round."""
+def pairs(codes: Sequence[tuple[str, Kind | None]]) -> dict[int, int]:
+    """Which opening code belongs to which closing code, by number, and the other way round."""
     opened: defaultdict[str, list[int]] = defaultdict(list)
     found: dict[int, int] = {}
-    for k, (raw, kind) in codes:
+    for k, (raw, kind) in enumerate(codes):
         if kind is Kind.OPEN:
             opened[_name(raw)].append(k)
         elif kind is Kind.CLOSE and opened[_name(raw)]:
