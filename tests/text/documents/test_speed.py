@@ -1,4 +1,4 @@
-"""Ten megabytes of each format; `pytest -m slow --junit-xml=FILE` keeps how long they take."""
+"""Ten megabytes of each format; `pytest -m slow --junit-xml=FILE -o junit_family=xunit1` keeps how long they take."""
 
 import json
 import time

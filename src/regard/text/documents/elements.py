@@ -1,4 +1,4 @@
-"""Which elements of a page are open at a place: the HTML standard says where those end that have no end tag."""
+"""Which elements of a page are open at a place: also those that the HTML standard lets end without a tag."""
 
 from bisect import bisect_right
 from enum import Enum, auto
