@@ -1,4 +1,4 @@
-"""Ten megabytes of each format; `pytest -m slow --junit-xml=FILE -o junit_family=xunit1` keeps how long they take."""
+"""Ten megabytes of each format; `-m slow --junit-xml=FILE -o junit_family=xunit1` keeps how long it takes."""
 
 import json
 import time
