@@ -20,10 +20,10 @@ from regard.search.wish import Wish
 from regard.tasks.answer import IMPOSSIBLE, Continuation, Translation, Word
 from regard.tasks.asked import NOTHING_ASKED, Asked, refuse_together
 from regard.tasks.engines import BATCH_TOKENS, EXACT, Device, How, Reader, Spare, plain, ready, say
+from regard.tasks.joined import joined
 from regard.tasks.portions import Portion, portions
 from regard.tasks.wishes import Wishes
 from regard.text.halves import refuse_halves
-from regard.text.sentences import join
 from regard.text.tokenizer import EOS, Tokenizer
 from regard.text.word_pieces import word_of_each
 from regard.trace.request import MAX_TRACE_TOKENS
@@ -128,7 +128,7 @@ class Translator:
         work = portions(texts, self._tokenizer, self._engine.longest, asked.long)
         found = self._search(work, search, asked, on_done or (lambda _: None))
         return [
-            _joined(text.strip(), portion, parts, asked)
+            joined(text.strip(), portion, parts, asked)
             for text, portion, parts in zip(texts, work, found, strict=True)
         ]
 
@@ -293,50 +293,6 @@ def _refuse_no_texts(texts: Sequence[str]) -> None:
         raise TypeError("it takes a list of texts; for one text, give [text]")
     for number, text in enumerate(texts, start=1):
         refuse_halves(f"text {number}", text)
-
-
-def _joined(text: str, portion: Portion, parts: Sequence[Translation], asked: Asked) -> Translation:
-    """A text's parts as one translation; where one of them has none, neither has the text."""
-    if any(part.fate == "impossible" for part in parts):
-        return IMPOSSIBLE
-    if len(parts) == 1:
-        return replace(parts[0], fate=portion.fate, note=portion.note)
-    translation = join([part.text for part in parts])
-    return Translation(
-        translation,
-        math.fsum(part.score for part in parts),
-        math.fsum(part.log_probability for part in parts),
-        tuple(token for part in parts for token in part.tokens),
-        alignment=_joined_alignment(text, portion, translation, parts) if asked.alignments else None,
-        words=tuple(word for part in parts for word in part.words or ()) if asked.confidences else None,
-        fate=portion.fate,
-        note=portion.note,
-    )
-
-
-def _joined_alignment(
-    text: str, portion: Portion, translation: str, parts: Sequence[Translation]
-) -> tuple[tuple[int, int], ...]:
-    """Words are counted through all parts."""
-    sources = _first_words(text, portion.parts)
-    targets = _first_words(translation, [part.text for part in parts])
-    return tuple(
-        (source + i, target + j)
-        for source, target, part in zip(sources, targets, parts, strict=True)
-        for i, j in part.alignment or ()
-    )
-
-
-def _first_words(text: str, parts: Sequence[str]) -> Iterator[int]:
-    """Which word of the text each part begins in: a part may begin inside a word."""
-    words = place = 0
-    for part in parts:
-        start = text.index(part, place)
-        words += len(text[place:start].split())
-        inside = start > 0 and not text[start - 1].isspace() and part[:1].strip() != ""
-        yield words - inside
-        words += len(part.split()) - inside
-        place = start + len(part)
 
 
 def _on_one_line(text: str) -> str:
