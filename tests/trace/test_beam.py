@@ -42,7 +42,7 @@ def test_the_beam_adds_up_and_its_winner_is_the_translation(source, size, alpha,
     best, beam = searched(model, source, 9, prefix, beam=size, alpha=alpha)
     engine = EagerEngine(model)
     config = SearchConfig(size, alpha, max_length=9)
-    ((expected,),) = engine.translate([source], config, [Wish(tuple(prefix))])
+    ((expected,),) = engine.translate([source], config, [Wish(tuple(prefix))] if prefix else None)
     assert best.tokens == expected.tokens
     winner = beam.nodes[beam.finished[0].node]
     assert chain(beam, winner.id) == (*best.tokens, EOS)

@@ -88,7 +88,7 @@ class EagerEngine:
         required = [wish.required for wish in wishes] if wishes[0].required else None
         prefixes = [wish.prefix for wish in wishes]
         bounds = Bounds.of(limits, config.min_length, prefixes, required, self._edges, device)
-        bans = _bans(config, wishes, steered, device)
+        bans = bans_for(config, wishes, steered, device)
         with self._asking():
             state = self._model.start(source, source != PAD)
             if config.sampling is not None:
@@ -144,7 +144,9 @@ class EagerEngine:
         return state.select(sentences)
 
 
-def _bans(config: SearchConfig, wishes: Sequence[Wish], steered: bool, device: torch.device) -> Bans | None:
+def bans_for(
+    config: SearchConfig, wishes: Sequence[Wish], steered: bool, device: torch.device
+) -> Bans | None:
     """None where nothing is banned, so that nothing is spent on it.
 
     Left alone, a model never writes a mark; one that may not write what it would, or draws by chance, could.

@@ -7,13 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.engine.eager import EagerEngine
+from regard.engine.eager import EagerEngine, bans_for
 from regard.model.transformer import Transformer
 from regard.search.beam import beam as search_beam
 from regard.search.beams import Beams, Bounds
 from regard.search.config import SearchConfig
 from regard.search.highest import likeliest
 from regard.search.hypothesis import Hypothesis, length_penalty
+from regard.search.wish import Wish
 from regard.text.tokenizer import BOS, EOS
 from regard.trace.parts import Beam, Finished, Greedy, Node
 from regard.trace.tokens import Names
@@ -34,9 +35,10 @@ def search(
     record = _Record(config, len(prefix), limit, names)
     start = model.start(source, keep)
     engine = EagerEngine(model)
-    ((best, *_),) = search_beam(engine, start, BOS, EOS, bounds, config, watch=record)
+    bans = bans_for(SearchConfig(), [Wish(tuple(prefix))], bool(prefix), source.device)
+    ((best, *_),) = search_beam(engine, start, BOS, EOS, bounds, config, bans, record)
     greedy = SearchConfig(1, config.alpha)
-    ((alone, *_),) = search_beam(engine, model.start(source, keep), BOS, EOS, bounds, greedy)
+    ((alone, *_),) = search_beam(engine, model.start(source, keep), BOS, EOS, bounds, greedy, bans)
     aside = Greedy(alone.tokens, names.whole(alone.tokens), alone.score, leaves_at(alone.tokens, best.tokens))
     return best, Beam(config.beam, config.alpha, tuple(record.nodes), tuple(record.finished()), aside)
 
