@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regard.tasks.corpora import Corpora
-    from regard.tasks.translation import TranslationRun
+    from regard.translation.corpus import Corpora
+    from regard.translation.run import TranslationRun
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 TOKENS, PIECES, BATCHES, WARM_UP, STEPS, TURNS = 2048, 2000, 1000, 2, 10, 5
@@ -59,7 +59,7 @@ def main() -> None:
 
 def write_corpora(work: Path, sizes: Sequence[int]) -> None:
     """The first pairs of the phrasebook, as many as each size asks for, unless they are there."""
-    from regard.text.phrasebook.corpus import pairs
+    from regard.demo.phrasebook.corpus import pairs
 
     if all(path.exists() for size in sizes for path in files(work, size)):
         return
@@ -105,7 +105,7 @@ def cold(work: Path, size: int) -> Figures:
     """The first start: everything is made."""
     from regard.data.cache import Cache
 
-    import_module("regard.tasks.translation")  # which is no part of it
+    import_module("regard.translation.run")  # which is no part of it
     counts = []
     for turn in range(3):
         counting = Cache(str(work / "cache" / f"count-{size}-{turn}"), print)
@@ -122,7 +122,7 @@ def cold(work: Path, size: int) -> Figures:
 
 def warm(work: Path, size: int) -> Figures:
     """The second start: everything is there."""
-    import_module("regard.tasks.translation")  # which is no part of it
+    import_module("regard.translation.run")  # which is no part of it
     with most_anonymous() as most:
         began, cpu = time.perf_counter(), time.process_time()
         first_batch(work, size)
@@ -132,9 +132,9 @@ def warm(work: Path, size: int) -> Figures:
 
 def steps(work: Path, size: int) -> Figures:
     """Batches alone, and then with a model to learn from them."""
-    from regard.malloc import keep_freed_memory
-    from regard.tasks.translation import TranslationTask
+    from regard.runtime import keep_freed_memory
     from regard.train.step import EagerStep
+    from regard.translation.run import TranslationTask
 
     keep_freed_memory()
     run = settings(work, size)
@@ -177,7 +177,7 @@ def first_batch(work: Path, size: int) -> None:
 def settings(work: Path, size: int) -> "TranslationRun":
     from regard.data.config import DataConfig
     from regard.model.config import TINY
-    from regard.tasks.translation import TranslationRun
+    from regard.translation.run import TranslationRun
 
     source, target = map(str, files(work, size))
     data = DataConfig((source,), (target,), cache=str(work / "cache"), batch_tokens=TOKENS)
@@ -187,7 +187,7 @@ def settings(work: Path, size: int) -> "TranslationRun":
 def prepared(run: "TranslationRun") -> "Corpora":
     from rich.console import Console
 
-    from regard.tasks.corpora import prepare
+    from regard.translation.corpus import prepare
 
     return prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, Console(quiet=True))
 

@@ -28,20 +28,19 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Form, PairBatch, pad, pair_batch
-from regard.data.ids import Ids, flatten
-from regard.malloc import keep_freed_memory
+from regard.data.pairs import Ids, flatten
 from regard.model import config as presets
 from regard.model.config import ModelConfig
 from regard.model.position import paper
 from regard.model.transformer import Transformer
-from regard.tasks.pair_loss import pair_loss
+from regard.runtime import keep_freed_memory
 from regard.text.tokenizer import BOS, EOS, PAD
-from regard.train.captured import CapturedStep
+from regard.train.cuda_graph_step import CapturedStep
 from regard.train.device import computing_in
-from regard.train.learner import Learner
 from regard.train.optimizer import OptimizerConfig, adam
-from regard.train.step import EagerStep, Step
-from regard.train.trainable import Counts
+from regard.train.step import EagerStep, Learner, Step
+from regard.train.task import Counts
+from regard.translation.task import pair_loss
 
 
 class Shape(NamedTuple):

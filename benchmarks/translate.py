@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.checkpoint import write_whole
-from regard.malloc import keep_freed_memory
 from regard.model import config as presets
 from regard.model.config import ModelConfig
+from regard.runtime import keep_freed_memory
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import BOS, EOS, PAD
 
@@ -61,14 +61,14 @@ def ours(name: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         match name:
             case "ctranslate2" | "ctranslate2-fp32":
-                from regard.engine.ctranslate import CTranslateEngine
+                from regard.inference.ctranslate2 import CTranslateEngine
 
                 precision = "int8" if name == "ctranslate2" else "fp32"
                 engine = CTranslateEngine(folder, model, precision, where.threads)
             case "torch" | "torch-int8":
-                from regard.engine.eager import EagerEngine
-                from regard.engine.graphs import GraphEngine
-                from regard.engine.lean import Lean
+                from regard.inference.cuda_graphs import GraphEngine
+                from regard.inference.eager import EagerEngine
+                from regard.inference.incremental import Lean
 
                 transformer = loaded(folder, model, where)
                 if where.device == "cuda":
@@ -103,8 +103,8 @@ def direct(precision: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         import ctranslate2
 
-        from regard.engine.conversion import converted
-        from regard.engine.ctranslate import COMPUTE
+        from regard.inference.ctranslate2 import COMPUTE
+        from regard.inference.ctranslate2_convert import converted
 
         translator = ctranslate2.Translator(
             str(converted(folder, model, precision)),

@@ -10,11 +10,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
+from regard.classification.run import ClassificationRun
 from regard.config import to_toml
 from regard.data.config import DataConfig
-from regard.tasks.classification import ClassificationRun
-from regard.tasks.forecasting import ForecastRun
-from regard.tasks.translation import TranslationRun
+from regard.forecasting.run import ForecastRun
+from regard.translation.run import TranslationRun
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\

@@ -5,10 +5,10 @@ import math
 import torch
 from torch import Tensor
 
-from regard.model.visible import Segments
-from regard.search.highest import log_norm
+from regard.model.masks import Segments
+from regard.search.constraints import Wish
 from regard.search.hypothesis import Hypothesis
-from regard.search.wish import Wish
+from regard.search.topk import log_norm
 
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from attentive import Attentive
-from chain import longest_chain
-from likesize import like_size, parameters
-from page import PAGE, RESULTS, filled
-from recurrent import Recurrent
+from dependency_chain import longest_chain
+from parameter_matching import like_size, parameters
+from recurrent_baseline import Recurrent
 from regard.model.config import ModelConfig
-from residual import without_residuals
+from residual_connections import without_residuals
 from run import CLAIMS
+from transformer_baseline import Attentive
+from update_page import PAGE, RESULTS, filled
 
 ROOT = Path(__file__).parent.parent
 SMALL = ModelConfig(

@@ -12,9 +12,9 @@ import torch
 from regard.cli.main import _parser
 from regard.config import to_toml
 from regard.model.transformer import Transformer
-from regard.tasks.folder import save_model
-from regard.tasks.translation import TranslationRun
 from regard.text.tokenizer import learn_tokenizer
+from regard.translation.model_folder import save_model
+from regard.translation.run import TranslationRun
 
 DOCS = Path(__file__).parent.parent / "docs"
 TEXTS = ["Where is the station?", "I have never been to Paris.", "Où est la gare ?"]
@@ -32,7 +32,7 @@ FILES = {
 def here(tmp_path, micro, monkeypatch):
     """What the pages speak of: two models with the same pieces, and some files."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.engine.engine.EXTRA", 3)  # an untrained model does not know when to stop
+    monkeypatch.setattr("regard.inference.engine.EXTRA", 3)  # an untrained model does not know when to stop
     tokenizer = learn_tokenizer(TEXTS * 3, 300)
     for seed, name in enumerate(("en-fr", "other")):
         torch.manual_seed(seed)

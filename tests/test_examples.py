@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from regard.classification.run import ClassificationRun
 from regard.config import apply, read_settings, read_task
-from regard.tasks.classification import ClassificationRun
-from regard.tasks.forecasting import ForecastRun
-from regard.tasks.translation import TranslationRun
+from regard.forecasting.run import ForecastRun
+from regard.translation.run import TranslationRun
 
 EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
 

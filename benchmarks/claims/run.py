@@ -17,28 +17,28 @@ from types import ModuleType
 
 import torch
 
-import distance
-import heads
-import mixers
-import order
-import residual
-import scale
-import speed
-import translating
-from regard.malloc import keep_freed_memory
+import attention_scale
+import context_distance
+import head_count
+import position_table
+import residual_connections
+import token_mixing
+import training_speed
+import translation_quality
+from benchmark_setting import Found, Setting
+from regard.runtime import keep_freed_memory
 from regard.train.device import choose_device
-from setting import Found, Setting
-from shown import svg
+from report_figures import svg
 
 CLAIMS: dict[str, ModuleType] = {
-    "speed": speed,
-    "translating": translating,
-    "distance": distance,
-    "scale": scale,
-    "residual": residual,
-    "order": order,
-    "heads": heads,
-    "mixers": mixers,
+    "speed": training_speed,
+    "translating": translation_quality,
+    "distance": context_distance,
+    "scale": attention_scale,
+    "residual": residual_connections,
+    "order": position_table,
+    "heads": head_count,
+    "mixers": token_mixing,
 }
 TITLES = {
     "speed": "How fast each model trains, by the length of sentences",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from regard.engine.eager import EagerEngine
-from regard.tasks.folder import load_model
+from regard.inference.eager import EagerEngine
 from regard.text.tokenizer import BOS, EOS
+from regard.translation.model_folder import load_model
 
 CELL, LEFT, TOP = 44, 150, 110
 

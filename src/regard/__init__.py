@@ -3,21 +3,22 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from regard.version import __version__
+
 if TYPE_CHECKING:
+    from regard.classification.classifier import Classified, Classifier
     from regard.errors import RegardError
+    from regard.forecasting.forecast import Forecast
+    from regard.forecasting.forecaster import Forecaster
     from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
     from regard.model.transformer import Transformer
     from regard.search.config import Sampling, SearchConfig
-    from regard.tasks.answer import Translation
-    from regard.tasks.asked import Asked
-    from regard.tasks.forecast import Forecast
-    from regard.tasks.forecaster import Forecaster
-    from regard.tasks.labeller import Classified, Classifier
-    from regard.tasks.translator import Translator
     from regard.text.glossary import Glossary
     from regard.trace.trace import Trace
+    from regard.translation.options import Asked
+    from regard.translation.result import Translation
+    from regard.translation.translator import Translator
 
-__version__ = "0.1.0"
 __all__ = [
     "BASE",
     "BIG",
@@ -37,6 +38,7 @@ __all__ = [
     "Transformer",
     "Translation",
     "Translator",
+    "__version__",
 ]
 
 _HOMES = {
@@ -44,11 +46,11 @@ _HOMES = {
     "BIG": "regard.model.config",
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
-    "Asked": "regard.tasks.asked",
-    "Classified": "regard.tasks.labeller",
-    "Classifier": "regard.tasks.labeller",
-    "Forecast": "regard.tasks.forecast",
-    "Forecaster": "regard.tasks.forecaster",
+    "Asked": "regard.translation.options",
+    "Classified": "regard.classification.classifier",
+    "Classifier": "regard.classification.classifier",
+    "Forecast": "regard.forecasting.forecast",
+    "Forecaster": "regard.forecasting.forecaster",
     "Glossary": "regard.text.glossary",
     "ModelConfig": "regard.model.config",
     "RegardError": "regard.errors",
@@ -56,8 +58,8 @@ _HOMES = {
     "SearchConfig": "regard.search.config",
     "Trace": "regard.trace.trace",
     "Transformer": "regard.model.transformer",
-    "Translation": "regard.tasks.answer",
-    "Translator": "regard.tasks.translator",
+    "Translation": "regard.translation.result",
+    "Translator": "regard.translation.translator",
 }
 
 
@@ -69,4 +71,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__]

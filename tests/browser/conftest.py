@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from copying import train_copying
-from regard.tasks.translator import Translator
+from regard.translation.translator import Translator
+from toy_translation import train_copying
 
 SENTENCE = "ba lu mi so tu"
 PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

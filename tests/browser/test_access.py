@@ -2,7 +2,7 @@
 
 import pytest
 
-from browser.looking import open_page
+from browser.explorer_page import open_page
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from browser.conftest import SENTENCE
-from browser.looking import open_page
+from browser.explorer_page import open_page
 from regard.trace.interventions import KINDS
 
 

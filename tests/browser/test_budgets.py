@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from browser.looking import open_page
+from browser.explorer_page import open_page
 from regard.model.config import BASE
 from regard.model.transformer import Transformer
-from regard.tasks.folder import load_model
-from regard.tasks.translator import Translator
+from regard.translation.model_folder import load_model
+from regard.translation.translator import Translator
 
 SLACK, TURNS = 5, 6
 USABLE, HEAD, OVERVIEW, HOVER = 1000, 50, 100, 17

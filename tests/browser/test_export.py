@@ -9,7 +9,7 @@ import pytest
 
 import regard
 from browser.conftest import SENTENCE, watched
-from browser.looking import OPENED, chosen, open_page, shown_attention
+from browser.explorer_page import OPENED, chosen, open_page, shown_attention
 
 VIEW = "#/attention?kind=cross&layer=1&head=2"
 

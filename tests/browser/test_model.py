@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from browser.looking import choose, chosen, open_page, shown_trace
-from regard.explorer.blocks import blocks
+from browser.explorer_page import choose, chosen, open_page, shown_trace
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
+from regard.server.model_blocks import blocks
 from regard.trace.rollout import rollout
 from regard.trace.trace import Trace
 

@@ -10,13 +10,13 @@ import pytest
 from rich.console import Console
 
 from browser.conftest import watched
-from labelled import tiny_run, write_labelled
+from labelled_corpus import tiny_run, write_labelled
 from regard.checkpoint import find_model
-from regard.tasks.classification import train_classification
-from regard.tasks.forecasting import train_forecasting
-from regard.tasks.label_tracing import LabelTracer
-from regard.tasks.series_tracing import SeriesTracer
-from waves import small_run, write_waves
+from regard.classification.run import train_classification
+from regard.classification.tracing import LabelTracer
+from regard.forecasting.run import train_forecasting
+from regard.forecasting.tracing import SeriesTracer
+from synthetic_series import small_run, write_waves
 
 QUIET = Console(quiet=True)
 TEXT = "I saw a cat today"

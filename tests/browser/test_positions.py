@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from browser.looking import open_page
+from browser.explorer_page import open_page
 from regard.model.position import get_timing_signal_1d, halves, paper
 
 TABLES = {

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from browser.conftest import SENTENCE
-from browser.looking import choose, chosen, open_page, shown_trace
+from browser.explorer_page import choose, chosen, open_page, shown_trace
 
 
 def number(text):

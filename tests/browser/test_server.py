@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from browser.conftest import SENTENCE
-from browser.looking import choose, chosen, open_page, shown_attention, shown_trace
-from copying import copied
+from browser.explorer_page import choose, chosen, open_page, shown_attention, shown_trace
 from regard.trace.trace import Trace
+from toy_translation import copied
 
 KINDS = ("encoder", "decoder", "cross")
 

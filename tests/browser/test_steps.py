@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from browser.looking import choose, open_page, shown_trace
+from browser.explorer_page import choose, open_page, shown_trace
 
 MINUS_INFINITY = "−∞"
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from browser.looking import open_page
-from regard.explorer.scale import Scale
-from regard.text.changes import changes
-from regard.train.run import METRICS
+from browser.explorer_page import open_page
+from regard.plots.scale import Scale
+from regard.text.unicode import changes
+from regard.train.run_folder import METRICS
 
 
 def table(page, title):

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from browser.conftest import SENTENCE
-from browser.looking import open_page, shown_trace
-from copying import copied
+from browser.explorer_page import open_page, shown_trace
+from toy_translation import copied
 
 IDLE = "() => !regard.app.busy.value"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from browser.looking import open_page
-from regard.trace.pack import pack
+from browser.explorer_page import open_page
+from regard.trace.packing import pack
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from browser.conftest import SENTENCE
-from browser.looking import choose, chosen, open_page
-from regard.tasks.translator import Translator
+from browser.explorer_page import choose, chosen, open_page
 from regard.trace.interventions import KINDS, Head, HideSource
+from regard.translation.translator import Translator
 
 CHANGED = "() => regard.app.b.value && !regard.app.whatIf.running.value"
 B = "regard.app.b.value"

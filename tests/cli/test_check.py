@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-import commands
 from regard.cli.main import main
 
 

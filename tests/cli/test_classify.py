@@ -6,10 +6,9 @@ import sys
 import pytest
 from rich.console import Console
 
-import commands
-from labelled import sentences, tiny_run, write_labelled
+from labelled_corpus import sentences, tiny_run, write_labelled
+from regard.classification.run import train_classification
 from regard.cli.main import main
-from regard.tasks.classification import train_classification
 
 
 @pytest.fixture(scope="module")

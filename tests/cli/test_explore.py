@@ -7,9 +7,9 @@ import urllib.request
 
 import pytest
 
-from commands import failure
-from explorer.conftest import save_random
+from failing_command import failure
 from regard.cli.main import main
+from server.conftest import save_random
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import re
 import pytest
 from rich.console import Console
 
-from commands import failure
+from failing_command import failure
 from regard.cli.main import main
-from regard.tasks.forecasting import train_forecasting
-from waves import small_run, write_waves
+from regard.forecasting.run import train_forecasting
+from synthetic_series import small_run, write_waves
 
 SETTINGS = (
     "model.d_model=16 model.heads=2 model.d_ff=16 model.encoder_layers=1 model.history=48 model.patch=12 "

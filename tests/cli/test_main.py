@@ -13,7 +13,7 @@ import pytest
 
 import regard
 from regard.cli.main import main
-from regard.cli.program import program
+from regard.cli.output import program
 
 SMALL = [
     f"--set={setting}"
@@ -401,7 +401,7 @@ def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here)
 
 
 def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkeypatch):
-    monkeypatch.setattr("regard.engine.engine.EXTRA", 0)  # an untrained model does not know when to stop
+    monkeypatch.setattr("regard.inference.engine.EXTRA", 0)  # an untrained model does not know when to stop
     run("demo", "--pairs", "200", "--steps", "3")
     first = capsys.readouterr().out
     assert "Training on 200 pairs" in first

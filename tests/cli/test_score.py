@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-import commands
 import regard
 from regard.cli.main import main
 
@@ -30,7 +29,7 @@ SMALL = [
 def here(tmp_path, monkeypatch):
     """A folder with a test set and two systems' translations of it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.engine.engine.EXTRA", 3)  # an untrained model does not know when to stop
+    monkeypatch.setattr("regard.inference.engine.EXTRA", 3)  # an untrained model does not know when to stop
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
     (tmp_path / "test.fr").write_text("".join(f"Le chat {i} dort bien.\n" for i in range(30)))
     (tmp_path / "mine").write_text("".join(f"le chat {i} dort bien .\n" for i in range(30)))

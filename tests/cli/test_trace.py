@@ -7,14 +7,14 @@ import pytest
 import torch
 
 import regard
-from commands import failure
+from failing_command import failure
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.model.transformer import Transformer
-from regard.tasks.folder import save_model
-from regard.tasks.translation import TranslationRun
 from regard.text.tokenizer import learn_tokenizer
 from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+from regard.translation.model_folder import save_model
+from regard.translation.run import TranslationRun
 
 SVG = "{http://www.w3.org/2000/svg}"
 

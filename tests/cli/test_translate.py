@@ -12,18 +12,18 @@ import pytest
 import torch
 from rich.console import Console
 
-from commands import failure
-from echo import Echo, Mirror
-from regard.cli import progress
+from failing_command import failure
+from fake_engines import Echo, Mirror
+from regard.cli import translate_progress
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.model.transformer import Transformer
 from regard.search.config import PAPER, Sampling, SearchConfig
-from regard.tasks.engines import Ready
-from regard.tasks.folder import save_model
-from regard.tasks.translation import TranslationRun
-from regard.tasks.translator import Translator
 from regard.text.tokenizer import learn_tokenizer
+from regard.translation.engines import Ready
+from regard.translation.model_folder import save_model
+from regard.translation.run import TranslationRun
+from regard.translation.translator import Translator
 
 LINES = [f"the cat number {i} sings" for i in range(30)]
 
@@ -57,7 +57,7 @@ def echo(model, monkeypatch):  # noqa: ARG001
 
     engine.translate = translate
     ready = Ready(engine, tokenizer, 4096)
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: ready)
+    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: ready)
     return engine
 
 
@@ -116,7 +116,9 @@ def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
         *arguments, "--engine", "ctranslate2"
     )
     tokenizer = learn_tokenizer(LINES, 300)
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror()))
+    monkeypatch.setattr(
+        "regard.translation.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror())
+    )
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
     (here / "one").write_text("the cat\n")
     known = json.loads(run("--json", "--confidences", source="one"))
@@ -138,7 +140,7 @@ def test_json_has_a_line_for_every_line(here):
 
 def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
     ready = Ready(echo, learn_tokenizer(LINES, 300), 4096, Mirror())
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: ready)
+    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: ready)
     (here / "odd").write_bytes(b"the cat\n\xff\n\n")
     flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
     found = [json.loads(line) for line in run(*flags, source="odd", code=4).splitlines()]
@@ -305,9 +307,9 @@ def test_what_a_worker_finds_wrong_is_one_line(here):
 
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch):
     said, now = io.StringIO(), [0.0]
-    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with progress.Watch(1000, shown=True) as watch:
+    with translate_progress.Watch(1000, shown=True) as watch:
         watch.begin(200)
         for seconds, position in ((5.0, 300), (11.0, 400), (20.0, 500), (45.0, 600)):
             now[0] = seconds
@@ -320,9 +322,9 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch)
 
 def test_progress_inside_the_first_window_says_what_is_known(monkeypatch):
     said, now = io.StringIO(), [0.0]
-    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with progress.Watch(1000, shown=True) as watch:
+    with translate_progress.Watch(1000, shown=True) as watch:
         now[0] = 20.0
         watch.lines(30)
     assert said.getvalue() == "  30 lines, 1.5 sentences/s\n"

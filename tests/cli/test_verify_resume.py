@@ -1,11 +1,11 @@
 import pytest
 
-from faults.toy import run_toy
-from labelled import write_labelled
+from faults.toy_task import run_toy
+from labelled_corpus import write_labelled
 from regard.cli.main import main
 from regard.cli.verify_resume import _compared, short
 from regard.errors import RegardError
-from regard.tasks.translation import TranslationRun
+from regard.translation.run import TranslationRun
 
 SETTINGS = (
     "model.d_model=16 model.heads=2 model.d_ff=16 model.encoder_layers=1 model.decoder_layers=1 "

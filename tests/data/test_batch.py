@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from regard.data.batch import Form, pair_batch, source_rows
-from regard.data.ids import flatten
+from regard.data.pairs import flatten
 from regard.text.tokenizer import BOS, EOS, PAD
 
 SOURCE = flatten([[5, 6, 7], [8]])

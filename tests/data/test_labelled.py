@@ -6,11 +6,10 @@ import pytest
 import torch
 
 from regard.data.batch import label_batch
-from regard.data.ids import flatten
-from regard.data.labelled import tokenize_labelled
-from regard.data.store import open_pairs, write_rows
+from regard.data.mmap_store import open_pairs, write_rows
+from regard.data.pairs import flatten
 from regard.data.stream import BatchPlan, stream
-from regard.data.variants import PieceDropout
+from regard.data.tokenization import PieceDropout, tokenize_labelled
 from regard.text.tokenizer import BOS, learn_tokenizer
 
 TEXTS = ["what is a cat ?", "who was she ?", "where do birds sleep at night ?"]

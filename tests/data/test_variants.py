@@ -1,9 +1,8 @@
 import numpy as np
 
-from regard.data.long import tokenize_pairs
-from regard.data.store import open_pairs, write_pairs
-from regard.data.variants import NO_DROPOUT, PieceDropout, cut
-from regard.text.segmenting import Sampler
+from regard.data.mmap_store import open_pairs, write_pairs
+from regard.data.tokenization import NO_DROPOUT, PieceDropout, cut, tokenize_pairs
+from regard.text.bpe_dropout import Sampler
 from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a cat sings to the birds."] * 5

@@ -2,8 +2,8 @@
 
 import pytest
 
-from faults.disk import Crash, Disk, copy_of, crash_at
-from faults.toy import Toy, digests, losses, run_toy
+from faults.faulty_disk import Crash, Disk, copy_of, crash_at
+from faults.toy_task import Toy, digests, losses, run_toy
 from regard.checkpoint import checkpoints, read_manifest
 from regard.train.state import newest_whole
 

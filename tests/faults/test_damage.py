@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
-from faults.disk import copy_of
-from faults.toy import Toy, digests, losses, run_toy
+from faults.faulty_disk import copy_of
+from faults.toy_task import Toy, digests, losses, run_toy
 from regard.checkpoint import FORMAT, checkpoints
 from regard.errors import DataError, FormatError
 from regard.train.state import newest_whole
-from regard.train.validation import Validation
+from regard.train.task import Validation
 
 pytestmark = pytest.mark.fault
 

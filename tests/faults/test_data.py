@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from memory import peak
+from peak_memory import peak
 from regard.data.config import DataConfig
 from regard.errors import DataError
-from regard.tasks.corpora import prepare
 from regard.text.lines import count_lines, read_lines
 from regard.train.state import refuse_changed
+from regard.translation.corpus import prepare
 
 pytestmark = pytest.mark.fault
 
@@ -31,7 +31,7 @@ import json, sys, time
 from rich.console import Console
 from regard.data.config import DataConfig
 from regard.data.stream import BatchPlan, stream
-from regard.tasks.corpora import prepare
+from regard.translation.corpus import prepare
 from regard.errors import RegardError
 data = DataConfig((sys.argv[1],), (sys.argv[2],), cache=sys.argv[3], strict=sys.argv[4:] == ["strict"])
 began = time.process_time()
@@ -67,7 +67,7 @@ def book(tmp_path_factory) -> tuple[Path, Path]:
     """A hundred thousand sound pairs, written where no shape check slows it down."""
     folder = tmp_path_factory.mktemp("book")
     code = (
-        "import sys; from pathlib import Path; from regard.text.phrasebook.corpus import phrasebook\n"
+        "import sys; from pathlib import Path; from regard.demo.phrasebook.corpus import phrasebook\n"
         "for name, side in zip(('en', 'fr'), zip(*phrasebook(100_000, 0, 0).train)):\n"
         "    Path(sys.argv[1], name).write_text(''.join(f'{line}\\n' for line in side), 'utf-8')\n"
     )
@@ -209,7 +209,7 @@ def _number(path: Path, to: Path, lines: int, times: int) -> None:
 def test_d5_any_place_of_a_thousand_million_pairs_is_reached_at_once():
     code = """
 import time
-from regard.data.stream import BatchPlan, Position, stream
+from regard.data.stream import (BatchPlan, Position, stream)
 class Fake:
     turns = 10**9
     def at(self, epoch, turns): return turns

@@ -6,9 +6,9 @@ import resource
 
 import pytest
 
-from faults.child import start
-from faults.disk import Crash, Disk, full_from
-from faults.toy import Toy, digests, losses, run_toy
+from faults.faulty_disk import Crash, Disk, full_from
+from faults.toy_task import Toy, digests, losses, run_toy
+from faults.training_process import start
 from regard.checkpoint import checkpoints, read_manifest
 from regard.errors import SaveError
 

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from faults.child import MUTANTS, start, translate, write_book
-from faults.toy import digests, losses
+from faults.toy_task import digests, losses
+from faults.training_process import MUTANTS, start, translate, write_book
 
 pytestmark = pytest.mark.fault
 

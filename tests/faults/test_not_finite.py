@@ -8,15 +8,15 @@ import pytest
 import torch
 from rich.console import Console
 
-from faults.toy import Toy, run_toy
+from faults.toy_task import Toy, run_toy
 from regard.checkpoint import checkpoints
 from regard.data.config import DataConfig
 from regard.errors import RegardError
 from regard.model.config import TINY
-from regard.tasks.translation import TranslationRun, TranslationTask, train_translation
 from regard.train.loop import TrainConfig
-from regard.train.run import METRICS
+from regard.train.run_folder import METRICS
 from regard.train.weights import load_tensors
+from regard.translation.run import TranslationRun, TranslationTask, train_translation
 
 pytestmark = pytest.mark.fault
 VALUES = [float("nan"), float("inf"), -float("inf")]

@@ -8,8 +8,8 @@ from torch.nn import functional
 
 from conftest import MICRO
 from regard.data.batch import pad, source_rows
-from regard.engine.eager import EagerEngine
-from regard.engine.lean import Lean
+from regard.inference.eager import EagerEngine
+from regard.inference.incremental import Lean
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
 from regard.text.tokenizer import BOS, EOS, PAD

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from faults.child import start
-from faults.slow import slow, started, until
-from faults.toy import digests, losses
+from faults.slow_training import slow, started, until
+from faults.toy_task import digests, losses
+from faults.training_process import start
 from regard.checkpoint import checkpoints, read_manifest
 
 pytestmark = pytest.mark.fault

@@ -17,20 +17,20 @@ import pytest
 import torch
 
 from conftest import MICRO
-from echo import Echo
-from faults.disk import Disk, full_from
-from memory import peak
+from fake_engines import Echo
+from faults.faulty_disk import Disk, full_from
+from peak_memory import peak
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.errors import SaveError
+from regard.jobs.file_job import Job
+from regard.jobs.line_batches import Size
 from regard.model.transformer import Transformer
-from regard.tasks.commission import Commission
-from regard.tasks.engines import Ready
-from regard.tasks.folder import save_model
-from regard.tasks.job import Job
-from regard.tasks.translation import TranslationRun
-from regard.tasks.windows import Size
 from regard.text.tokenizer import learn_tokenizer
+from regard.translation.engines import Ready
+from regard.translation.line_worker import Commission
+from regard.translation.model_folder import save_model
+from regard.translation.run import TranslationRun
 
 pytestmark = pytest.mark.fault
 
@@ -39,9 +39,9 @@ WORK = """
 import sys
 from pathlib import Path
 from regard.search.config import SearchConfig
-from regard.tasks.commission import Commission
-from regard.tasks.job import Job
-from regard.tasks.windows import Size
+from regard.translation.line_worker import Commission
+from regard.jobs.file_job import Job
+from regard.jobs.line_batches import Size
 source, output, model, lines, workers = sys.argv[1:]
 search = SearchConfig(beam=1, max_length=6)
 commission = Commission(Path(model), device="cpu", engine="torch", threads=1, search=search)
@@ -118,7 +118,7 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
     tmp_path, model, monkeypatch, count, long
 ):
     tokenizer = learn_tokenizer([*SENTENCES, "sentence 1234567890"] * 3, 320)
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(40), tokenizer, 4096))
+    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(Echo(40), tokenizer, 4096))
     lines, planted = with_defects(count)
     (tmp_path / "in").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
     said = io.StringIO()
@@ -267,7 +267,7 @@ def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
 @pytest.mark.parametrize("call", range(1, 40, 3))
 def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call):
     tokenizer = learn_tokenizer(SENTENCES * 3, 300)
-    monkeypatch.setattr("regard.tasks.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096))
+    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "manifest.json").write_text("{}")
     source = write_lines(tmp_path / "in", 60)

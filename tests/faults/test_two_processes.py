@@ -6,9 +6,9 @@ from unittest import mock
 
 import pytest
 
-from faults.child import start
-from faults.slow import Slow, slow, started
-from faults.toy import run_toy
+from faults.slow_training import Slow, slow, started
+from faults.toy_task import run_toy
+from faults.training_process import start
 from regard.errors import RegardError
 
 pytestmark = pytest.mark.fault

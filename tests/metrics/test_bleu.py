@@ -1,7 +1,7 @@
 import pytest
 import sacrebleu
 
-from regard.metrics.bleu import bleu
+from regard.metrics.translation import bleu
 
 REFERENCES = ["Jane visite l'Afrique en septembre.", "Il fait beau aujourd'hui."]
 HYPOTHESES = ["Jane visite l'afrique en octobre.", "Il fait beau."]

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.metrics.bleu import bleu
-from regard.metrics.by_length import FEWEST, PARTS, bleu_by_length
+from regard.metrics.translation import FEWEST, PARTS, bleu, bleu_by_length
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=150))

@@ -1,7 +1,7 @@
 import pytest
 import sacrebleu
 
-from regard.metrics.chrf import chrf
+from regard.metrics.translation import chrf
 
 REFERENCES = ["Jane visite l'Afrique en septembre.", "Il fait beau aujourd'hui."]
 HYPOTHESES = ["Jane visite l'afrique en septembre.", "Il fait beau."]

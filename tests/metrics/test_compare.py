@@ -1,7 +1,7 @@
 import pytest
 
-from regard.metrics.bleu import bleu
 from regard.metrics.compare import compare
+from regard.metrics.translation import bleu
 
 REFERENCES = [f"the cat number {n} sleeps under the old table" for n in range(40)]
 WORSE = [text.replace("sleeps", "sleep") for text in REFERENCES]

@@ -2,7 +2,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from regard.errors import RegardError
-from regard.metrics.moses import languages, moses, tokenised_bleu
+from regard.metrics.translation import languages, moses, tokenised_bleu
 
 REFERENCES = ["Ein Mann „liest“ ein Buch.", "Zwei Hunde spielen im Schnee."]
 HYPOTHESES = ["ein mann liest ein Buch .", "Zwei Hunde laufen im Schnee."]

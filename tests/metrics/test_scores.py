@@ -1,9 +1,6 @@
 import pytest
 
-from regard.metrics.bleu import bleu
-from regard.metrics.chrf import chrf
-from regard.metrics.moses import tokenised_bleu
-from regard.metrics.scores import all_scores
+from regard.metrics.translation import all_scores, bleu, chrf, tokenised_bleu
 
 REFERENCES = ["Jane visite l'Afrique en septembre.", "Il fait beau aujourd'hui."]
 HYPOTHESES = ["Jane visite l'afrique en octobre.", "Il fait beau."]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from oracles import attend_head_by_head, attend_one_by_one
 from regard.model.attention import Memory, MultiHeadAttention, attention, attention_weights
-from regard.model.visible import CAUSAL, EVERYTHING, Visible, padded
+from regard.model.masks import CAUSAL, EVERYTHING, Visible, padded
 
 
 def heads(*rows):

@@ -6,7 +6,7 @@ import torch
 from oracles import segments
 from regard.errors import ConfigError
 from regard.model.classifier import Classifier, ClassifierConfig
-from regard.model.encoder import Encoder
+from regard.model.stacks import Encoder
 from regard.model.transformer import Transformer
 
 MICRO = ClassifierConfig(

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from regard.engine.eager import EagerEngine
+from regard.inference.eager import EagerEngine
 from regard.model.attention import attention, attention_weights
 from regard.model.config import ModelConfig
+from regard.model.masks import CAUSAL, Visible
 from regard.model.transformer import Transformer
-from regard.model.visible import CAUSAL, Visible
 
 pytestmark = pytest.mark.cuda
 

@@ -6,10 +6,9 @@ import torch
 
 from regard.errors import ConfigError
 from regard.model.attention import MultiHeadAttention
-from regard.model.encoder import EncoderLayer
-from regard.model.forecaster import Forecaster, ForecasterConfig, frame
+from regard.model.forecaster import Forecaster, ForecasterConfig, first_steps, frame, patch_count, patches
 from regard.model.layers import DecoderLayer
-from regard.model.patches import first_steps, patch_count, patches
+from regard.model.stacks import EncoderLayer
 
 SMALL = ForecasterConfig(
     d_model=16, heads=2, d_ff=32, encoder_layers=1, history=20, horizon=10, patch=4, stride=2, calendar=2

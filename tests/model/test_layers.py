@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, Past, Residual
-from regard.model.visible import CAUSAL, EVERYTHING
+from regard.model.masks import CAUSAL, EVERYTHING
 
 
 def test_feed_forward_is_equation_2(micro):

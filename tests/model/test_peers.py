@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from regard.model.config import ModelConfig
+from regard.model.masks import CAUSAL, padded
 from regard.model.transformer import Transformer, positions
-from regard.model.visible import CAUSAL, padded
 
 SHAPES = {
     "rows": st.integers(1, 4),

@@ -10,8 +10,8 @@ from regard.model.attention import MultiHeadAttention
 from regard.model.config import TINY, ModelConfig
 from regard.model.embedding import Embedding
 from regard.model.layers import FeedForward, Residual
+from regard.model.masks import CAUSAL, EVERYTHING, padded
 from regard.model.transformer import Transformer, positions
-from regard.model.visible import CAUSAL, EVERYTHING, padded
 
 
 def tokens(*shape: int, vocab: int = 23) -> torch.Tensor:

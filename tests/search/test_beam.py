@@ -3,10 +3,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fakes import BOS, EOS, SLOTS, Table
+from fake_models import BOS, EOS, SLOTS, Table
 from oracles import beam_one_by_one, every_sequence, log_probabilities
 from regard.search.beam import beam
-from regard.search.beams import Bounds
+from regard.search.beam_state import Bounds
 from regard.search.config import GREEDY, PAPER, SearchConfig
 from regard.search.greedy import greedy
 from regard.search.hypothesis import length_penalty

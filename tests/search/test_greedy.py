@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from regard.search.beams import Bounds
+from regard.search.beam_state import Bounds
 from regard.search.config import GREEDY
 from regard.search.greedy import greedy
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fakes import BOS, EOS, Table
+from fake_models import BOS, EOS, Table
 from regard.errors import ConfigError
-from regard.search.bans import Bans
-from regard.search.beams import Bounds
+from regard.search.beam_state import Bounds
 from regard.search.config import GREEDY, Sampling, SearchConfig
+from regard.search.constraint_state import Bans
 from regard.search.greedy import greedy
 from regard.search.sampling import draw, luck, sample
 

@@ -1,7 +1,7 @@
 import pytest
 
 from regard.errors import DataError
-from regard.text.corpus import clean, read_texts, split_lines
+from regard.text.corpus_files import clean, read_texts, split_lines
 
 
 def written(path, content):

@@ -4,8 +4,7 @@ import json
 import pytest
 
 from regard.errors import DataError
-from regard.text.labelled import HEADER, LabelledFiles
-from regard.text.rows import NO_PAIR
+from regard.text.corpus_files import HEADER, NO_PAIR, LabelledFiles
 
 
 def rows(path, content):

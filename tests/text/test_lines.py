@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory import peak
+from peak_memory import peak
 from regard.errors import DataError
 from regard.text import lines as lines_module
-from regard.text.corpus import split_lines
+from regard.text.corpus_files import split_lines
 from regard.text.lines import LONGEST, any_lines, count_lines, read_lines
 
 ODD = {

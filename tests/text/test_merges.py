@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.merges import Merges
+from regard.text.bpe import Merges
 from regard.text.tokenizer import learn_tokenizer
 
 TOKENIZER = learn_tokenizer(["banana bandana ananas", "cabana nana"] * 9, 300)

@@ -3,10 +3,9 @@ import json
 
 import pytest
 
+from regard.corpus.pair_checks import examine
 from regard.errors import DataError
-from regard.text.doctor import examine
-from regard.text.pairs import PairFiles
-from regard.text.rows import NO_PAIR
+from regard.text.corpus_files import NO_PAIR, PairFiles
 
 
 def rows(path, content, ending=""):

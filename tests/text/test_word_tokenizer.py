@@ -1,8 +1,7 @@
 import pytest
 
 from regard.errors import ConfigError
-from regard.text.tokenizer import MARKS, SMALLEST, load_tokenizer
-from regard.text.word_tokenizer import UNKNOWN, learn_words
+from regard.text.tokenizer import MARKS, SMALLEST, UNKNOWN, learn_words, load_tokenizer
 
 TEXTS = ["the cat sat", "the cat ran", "a Dog sat", "the the , ,"]
 

@@ -3,8 +3,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.text.bpe import split_words
 from regard.text.tokenizer import learn_tokenizer
-from regard.text.words import split_words
 
 TOKENIZER = learn_tokenizer(["the cat sees the dog.", "l'été 1984"] * 5, 300)
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from regard.model.transformer import Transformer
-from regard.tasks.identity import identity_in_memory
-from regard.tasks.tracing import Tracer
 from regard.text.tokenizer import learn_tokenizer
+from regard.trace.model_facts import identity_in_memory
+from regard.translation.tracing import Tracer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
 

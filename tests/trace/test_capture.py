@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from numbered import Numbered
+from numeric_tokens import Numbered
 from regard.model.transformer import Transformer
 from regard.trace.capture import capture
-from regard.trace.reading import attention, lens, residual, steps, value_norms
+from regard.trace.summary import attention, lens, residual, steps, value_norms
 
 SOURCE = torch.tensor([[5, 6, 7, 9, 2]])
 TARGET_IN = torch.tensor([[1, 8, 9, 3]])

@@ -91,5 +91,5 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
 def test_long_traces_are_packed_in_fewer_bits(tracer):
     trace = tracer.trace(tracer.request("the cat"))
     assert trace.to_json()["attention"]["cross"]["dtype"] == "u16"
-    long = Trace(**{**vars(trace), "source": regard.trace.parts.Side("", trace.source.tokens * 50)})
+    long = Trace(**{**vars(trace), "source": regard.trace.schema.Side("", trace.source.tokens * 50)})
     assert long.to_json()["attention"]["cross"]["dtype"] == "u8"

@@ -11,17 +11,14 @@ from rich.console import Console
 
 from regard.checkpoint import checkpoints
 from regard.errors import ConfigError, RegardError
-from regard.train.average import Ema
-from regard.train.gathered import Gathered
 from regard.train.interrupt import Interrupt
-from regard.train.learner import Learner
-from regard.train.lines import Lines
-from regard.train.log import Log
+from regard.train.logs.step_stats import Gathered
+from regard.train.logs.training_log import Log
 from regard.train.loop import TrainConfig, train
+from regard.train.optimizer import Ema
 from regard.train.state import State, read_state
-from regard.train.step import EagerStep
-from regard.train.trainable import Counts
-from regard.train.validation import Validation
+from regard.train.step import EagerStep, Learner
+from regard.train.task import Counts, Lines, Validation
 from regard.train.weights import load_tensors, save_weights
 
 

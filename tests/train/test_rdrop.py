@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from regard.train import loss as module
-from regard.train.loss import smoothed_cross_entropy
-from regard.train.rdrop import agreeing_cross_entropy
+from regard.train.loss import agreeing_cross_entropy, smoothed_cross_entropy
 
 
 def drawn(tokens=6, width=5, vocab=7, dtype=torch.float64):

@@ -1,1 +1,1 @@
-"""The command `regard`, one file per verb."""
+"""The command line, one module per subcommand."""

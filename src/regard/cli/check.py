@@ -1,20 +1,65 @@
-"""`regard check`: what is wrong with a corpus, before a model learns it."""
+"""`regard check --series`: what is wrong with a table, before a model learns it."""
 
 import argparse
+import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.check_series import run_check_series
+from regard.cli.args.model_args import refuse_unused
 from regard.cli.output import refuse_unwritable, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.text.findings import Finding, Report
-    from regard.text.labelled import LabelledFiles
-    from regard.text.pairs import PairFiles
+    from regard.corpus.findings import Finding, Report
+    from regard.forecasting.series.table import Table
+    from regard.text.corpus_files import LabelledFiles, PairFiles
+
+
+OTHERS = (
+    *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
+    *("labelled", "texts", "labels", "against_labelled"),
+)
+
+
+def run_check_series(options: argparse.Namespace) -> None:
+    """Reads the table as a training would, and says what had to be done to it."""
+    refuse_unused(options, OTHERS, "is for text; --series FILE is a table")
+    from regard.forecasting.series.read_table import read_table
+
+    table = read_table(Path(options.series))
+    if options.json is not None:
+        said = {
+            "file": table.name,
+            "rows": len(table),
+            "step": str(table.clock.step),
+            "notes": list(table.notes),
+        }
+        write_output(options.json, (json.dumps(said, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    sys.stdout.write("\n".join(found(table)) + "\n")
+    if options.strict and table.notes:
+        raise RegardError(f"{table.name} has rows that had to be changed; without --strict they would be")
+
+
+def found(table: "Table") -> list[str]:
+    """What the table holds, series by series, and what was done to it."""
+    import numpy as np
+
+    first, last = table.clock.write(table.times[[0, -1]])
+    said = [
+        f"{table.name}: {len(table):,} rows, {table.clock.step} apart, {first} to {last}",
+        f"  {'series':<20}{'least':>12}{'mean':>12}{'most':>12}{'missing':>10}",
+    ]
+    for column, values in zip(table.columns, table.values.T, strict=True):
+        known = values[~np.isnan(values)]
+        figures = (known.min(), known.mean(), known.max()) if len(known) else (np.nan,) * 3
+        missing = f"{len(values) - len(known):,}"
+        said.append(f"  {column:<20}" + "".join(f"{figure:12.5g}" for figure in figures) + f"{missing:>10}")
+    return said + [f"  {note}" for note in table.notes or ("nothing wrong was found",)]
+
 
 SHOWN = 6  # line numbers of a kind that fit on a terminal
 LABELS = 20  # labels that are named
@@ -96,8 +141,8 @@ def run_check(options: argparse.Namespace) -> None:
 def _examine(options: argparse.Namespace) -> "Report":
     from rich.console import Console
 
-    from regard.tasks.bar import Bar
-    from regard.text.doctor import examine
+    from regard.corpus.pair_checks import examine
+    from regard.corpus.progress import Bar
 
     corpus = _corpus(options)
     against = _pair_files(options.against_source, options.against_target, options.against_pairs)
@@ -124,9 +169,9 @@ def _is_labelled(options: argparse.Namespace) -> bool:
 def _examine_labelled(options: argparse.Namespace) -> "Report":
     from rich.console import Console
 
-    from regard.tasks.bar import Bar
-    from regard.text.label_doctor import examine_labelled
-    from regard.text.labelled import LabelledFiles
+    from regard.corpus.label_checks import examine_labelled
+    from regard.corpus.progress import Bar
+    from regard.text.corpus_files import LabelledFiles
 
     corpus = _labelled_files(options)
     against = None if options.against_labelled is None else LabelledFiles(options.against_labelled)
@@ -136,7 +181,7 @@ def _examine_labelled(options: argparse.Namespace) -> "Report":
 
 
 def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
-    from regard.text.labelled import LabelledFiles
+    from regard.text.corpus_files import LabelledFiles
 
     if (options.texts is None) != (options.labels is None):
         raise RegardError("--texts and --labels go together; give both or neither")
@@ -161,7 +206,7 @@ def _corpus(options: argparse.Namespace) -> "PairFiles":
 
 
 def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) -> "PairFiles | None":
-    from regard.text.pairs import PairFiles
+    from regard.text.corpus_files import PairFiles
 
     if pairs is not None:
         return PairFiles(pairs)
@@ -169,7 +214,7 @@ def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) ->
 
 
 def _show(report: "Report", console: "Console") -> None:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     unit = "pairs" if report.labels is None else "texts"
     console.print(f"{report.name}: {report.pairs:,} {unit}", soft_wrap=True)
@@ -178,7 +223,7 @@ def _show(report: "Report", console: "Console") -> None:
     if not report.findings:
         console.print("  nothing wrong was found")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding")
     table.add_column("count", justify="right")
     table.add_column("lines")

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.cli.args.model_args import model_folder
 from regard.cli.output import opened, refuse_unwritable
-from regard.cli.translator import model_folder
 from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
-    from regard.tasks.labeller import Classified, Classifier
-    from regard.tasks.report import Report
-    from regard.tasks.windows import Window
+    from regard.classification.classifier import Classified, Classifier
+    from regard.jobs.line_batches import Window
+    from regard.jobs.line_report import Report
 
 DESCRIPTION = """\
 Give each line of the input its label: as many lines come out as went in, in the same order, whatever is in
@@ -76,8 +76,8 @@ def run_classify(options: argparse.Namespace) -> None:
     if options.output is not None:
         refuse_unwritable(options.output)
     folder = model_folder(options.model)
-    from regard.tasks.labeller import Classifier
-    from regard.tasks.report import Report
+    from regard.classification.classifier import Classifier
+    from regard.jobs.line_report import Report
 
     windows = _windows(options.input)
     classifier = Classifier.load(folder, options.device, threads=options.threads)
@@ -94,7 +94,7 @@ def run_classify(options: argparse.Namespace) -> None:
 
 def _windows(path: Path | None) -> "Iterator[Window]":
     """What a file holds, or what arrives: whoever types is answered at once."""
-    from regard.tasks.windows import SIZE, file_windows, stream_windows
+    from regard.jobs.line_batches import SIZE, file_windows, stream_windows
 
     if path is not None:
         return file_windows(path, SIZE)
@@ -109,7 +109,7 @@ def _answers(
     classifier: "Classifier", window: "Window", options: argparse.Namespace, report: "Report"
 ) -> list[str]:
     """One line for each of the window's."""
-    from regard.tasks.report import CUT, NOT_UTF8, Trouble
+    from regard.jobs.line_report import CUT, NOT_UTF8, Trouble
 
     texts, troubles = [], []
     for number, line in enumerate(window.lines, start=window.first):

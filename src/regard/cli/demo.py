@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.program import program
+from regard.cli.output import program
 from regard.errors import require
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.tasks.translation import TranslationRun
-    from regard.text.phrasebook.corpus import Pair, Phrasebook
+    from regard.demo.phrasebook.corpus import Pair, Phrasebook
+    from regard.translation.run import TranslationRun
 
 SHOWN = 8
 PAGE = "translation.html"
@@ -63,11 +63,11 @@ def run_demo(options: argparse.Namespace) -> None:
 
 def _train(options: argparse.Namespace, console: "Console") -> bool:
     """Whether the training came to its end."""
-    from regard.explorer.page import small
-    from regard.malloc import keep_freed_memory
-    from regard.tasks.translation import train_translation
-    from regard.text.phrasebook.corpus import phrasebook
-    from regard.train.run import refuse_unusable
+    from regard.demo.phrasebook.corpus import phrasebook
+    from regard.plots.curves_page import small
+    from regard.runtime import keep_freed_memory
+    from regard.train.run_folder import refuse_unusable
+    from regard.translation.run import train_translation
 
     out: Path = options.out
     text = out.parent / f"{out.resolve().name}-text"
@@ -88,9 +88,9 @@ def demo_run(text: Path, steps: int) -> "TranslationRun":
     """
     from regard.data.config import DataConfig
     from regard.model.config import TINY
-    from regard.tasks.translation import TranslationRun
     from regard.train.loop import TrainConfig
     from regard.train.optimizer import OptimizerConfig
+    from regard.translation.run import TranslationRun
 
     return TranslationRun(
         model=replace(TINY, encoder_layers=2, decoder_layers=2, d_ff=512, dropout=0.0, vocab_size=2000),
@@ -117,9 +117,9 @@ def write_text(book: "Phrasebook", folder: Path) -> None:
 
 
 def _show(out: Path, console: "Console") -> None:
-    from regard.metrics.bleu import bleu
-    from regard.tasks.translator import Translator
-    from regard.text.phrasebook.corpus import phrasebook
+    from regard.demo.phrasebook.corpus import phrasebook
+    from regard.metrics.translation import bleu
+    from regard.translation.translator import Translator
 
     sources, references = (list(side) for side in zip(*phrasebook(train=0, valid=0).test, strict=True))
     translator = Translator.load(out)

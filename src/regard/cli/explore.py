@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.looking import task_of
-from regard.cli.translator import model_folder
+from regard.cli.args.model_args import model_folder
+from regard.cli.args.trace_args import task_of
 from regard.errors import RegardError, require
 from regard.search.config import PAPER, SearchConfig
 
 if TYPE_CHECKING:
-    from regard.explorer.glances import Looker
-    from regard.explorer.reply import Routes
-    from regard.explorer.run import Run
+    from regard.server.attention_api import Looker
+    from regard.server.http_messages import Routes
+    from regard.server.training_runs import Run
 
 DESCRIPTION = """\
 Open a page in the browser: type a sentence, read its translation, and see every step that produced
@@ -99,9 +99,8 @@ def run_explore(options: argparse.Namespace) -> None:
     tokens = options.max_trace_tokens
     require(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
     model_folder(options.model)
-    from regard.explorer.run import run_of
-    from regard.explorer.server import Server
-    from regard.explorer.training import compared
+    from regard.server.http_server import Server
+    from regard.server.training_runs import compared, run_of
 
     run = run_of(options.model)
     others = compared([options.model, *options.others])[1:] if options.others else []
@@ -119,13 +118,13 @@ def run_explore(options: argparse.Namespace) -> None:
 
 def _answers(options: argparse.Namespace, run: "Run | None", others: "Sequence[Run]") -> "Routes":
     """What the page may ask, by what the model is for."""
-    from regard.explorer.desk import Desk, Offer
-    from regard.explorer.glances import Glances
-    from regard.explorer.models import Models, loaded
-    from regard.explorer.routes import routes
-    from regard.explorer.run import example
-    from regard.tasks.label_tracing import LabelTracer
-    from regard.tasks.series_tracing import SeriesTracer
+    from regard.classification.tracing import LabelTracer
+    from regard.forecasting.tracing import SeriesTracer
+    from regard.server.attention_api import Glances
+    from regard.server.checkpoint_cache import Models, loaded
+    from regard.server.explorer_api import routes
+    from regard.server.trace_service import Desk, Offer
+    from regard.server.training_runs import example
 
     text = example(options.model, run) if options.text is None else options.text
     offer = Offer(text, SearchConfig(options.beam), options.max_trace_tokens)

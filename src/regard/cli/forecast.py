@@ -61,7 +61,7 @@ def run_forecast(options: argparse.Namespace) -> None:
     )
     if options.output != "-":
         refuse_unwritable(Path(options.output))
-    from regard.tasks.forecaster import Forecaster
+    from regard.forecasting.forecaster import Forecaster
 
     found = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)
     for note in (*found.past.notes, *found.notes):
@@ -72,9 +72,9 @@ def run_forecast(options: argparse.Namespace) -> None:
         case ".json":
             content = found.to_json()
         case _:
-            from regard.explorer import forecast_plot
+            from regard.plots import forecast_chart
 
-            content = forecast_plot.page(found) if ending == ".html" else forecast_plot.sheet(found)
+            content = forecast_chart.page(found) if ending == ".html" else forecast_chart.sheet(found)
     if options.output == "-":
         sys.stdout.write(content)
     else:

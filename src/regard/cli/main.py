@@ -6,14 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from regard import __version__
 from regard.cli import (
     check,
     classify,
     demo,
     explore,
     forecast,
-    look,
     plot,
     score,
     trace,
@@ -22,6 +20,7 @@ from regard.cli import (
     verify_resume,
 )
 from regard.errors import RegardError
+from regard.version import __version__
 
 DESCRIPTION = """\
 Train a Transformer on two text files, and translate with it.
@@ -72,11 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (
-        *(check, train, plot, verify_resume, translate, classify, forecast),
-        *(score, look, explore, trace, demo),
+    for add in (
+        *(check.add, train.add, plot.add, verify_resume.add, translate.add, classify.add, forecast.add),
+        *(score.add, trace.add_look, explore.add, trace.add, demo.add),
     ):
-        verb.add(verbs)
+        add(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")
     return parser

@@ -1,6 +1,8 @@
-"""Where a command writes what it found: a file that is whole or absent, or a stream as it is."""
+"""How the user called us, so that what we tell them to type works."""
 
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,15 @@ from regard.checkpoint import writing
 from regard.errors import RegardError, SaveError
 
 if TYPE_CHECKING:
-    from regard.tasks.report import Trouble
+    from regard.jobs.line_report import Trouble
+
+
+def program() -> str:
+    """`regard` where that is on the path, else the way to it, as after `make demo` in a fresh clone."""
+    called = Path(sys.argv[0])
+    if shutil.which("regard"):
+        return "regard"
+    return str(called) if called.name == "regard" else f"{sys.executable} -m regard"
 
 
 def refuse_unwritable(path: Path) -> None:

@@ -40,9 +40,9 @@ def run_plot(options: argparse.Namespace) -> None:
     if output.suffix not in (".svg", ".html"):
         raise RegardError(f"{output} is neither a picture nor a page; end the name in .svg or .html")
     refuse_unwritable(output)
-    from regard.explorer.curves import Curves
-    from regard.explorer.history import read_histories
-    from regard.explorer.page import page, sheet
+    from regard.plots.curves import Curves
+    from regard.plots.curves_page import page, sheet
+    from regard.plots.history import read_histories
 
     curves = Curves(read_histories(options.runs), options.x)
     drawn = page(curves) if output.suffix == ".html" else sheet(curves)

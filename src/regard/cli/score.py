@@ -1,27 +1,109 @@
-"""`regard score`: how good translations are, in figures that others can compare with theirs."""
+"""`regard score --given`: how likely a model holds translations to be that others have made."""
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.given import check_given, run_given
+from regard.cli.args.model_args import (
+    UNSAID,
+    add_computing,
+    add_search,
+    load,
+    model_folder,
+    refuse_unused,
+    settle,
+    translate,
+)
 from regard.cli.output import refuse_unwritable, write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_series import run_score_series
-from regard.cli.translator import UNSAID, add_computing, add_search, load, settle, translate
-from regard.cli.unused import refuse_unused
 from regard.errors import DataError, RegardError
-from regard.malloc import keep_freed_memory
+from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
-    from regard.metrics.bleu import Bleu
-    from regard.metrics.chrf import Chrf
     from regard.metrics.compare import Difference
-    from regard.tasks.engines import How
+    from regard.metrics.translation import Bleu, Chrf
+    from regard.translation.engines import How
+    from regard.translation.force_decode import Given
+
+
+COMPARING = ("hypotheses", "baseline", "output", "target_language")
+SEARCHING = ("beam", "alpha", "engine", "precision")
+
+
+def check_given(options: argparse.Namespace) -> None:
+    """What does not go with it is said before the work."""
+    if options.model is None or options.source is None:
+        raise RegardError("--given needs a MODEL and --source FILE: which model, and what was translated")
+    refuse_unused(options, COMPARING, "is for comparing; --given compares with nothing")
+    refuse_unused(options, SEARCHING, "is for translating; --given translates nothing, and reads in fp32")
+    settle(options)
+
+
+def run_given(options: argparse.Namespace) -> None:
+    import torch
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from regard.text.corpus_files import read_texts
+    from regard.train.device import choose_device
+    from regard.translation.force_decode import read_given
+    from regard.translation.model_folder import load_model
+
+    sources, targets = read_texts(options.source), read_texts(options.reference)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{options.source} has {len(sources)} lines and {options.reference} {len(targets)}; "
+            "they must match line by line"
+        )
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    model = load_model(model_folder(options.model))
+    transformer = model.transformer.to(choose_device(options.device))
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("reading", total=len(sources))
+        given = read_given(
+            transformer, model.tokenizer, sources, targets, lambda done: progress.advance(bar, done)
+        )
+    if options.json:
+        sys.stdout.write(_forced_as_json(options, given) + "\n")
+        return
+    sys.stdout.write("".join(f"{one.log_probability:.4f}\t{one.perplexity:.4f}\n" for one in given))
+    tokens, log_probability, perplexity = _together(given)
+    sys.stderr.write(
+        f"{len(given):,} translations, {tokens:,} pieces and ends: "
+        f"log-probability {log_probability:.2f}, perplexity {perplexity:.4f}\n"
+    )
+
+
+def _together(given: "list[Given]") -> tuple[int, float, float]:
+    tokens = sum(len(one.log_probabilities) for one in given)
+    log_probability = math.fsum(one.log_probability for one in given)
+    return tokens, log_probability, math.exp(-log_probability / max(tokens, 1))
+
+
+def _forced_as_json(options: argparse.Namespace, given: "list[Given]") -> str:
+    from regard.inference.alignment import pharaoh
+
+    tokens, log_probability, perplexity = _together(given)
+    found = {
+        "model": str(options.model),
+        "source": str(options.source),
+        "reference": str(options.reference),
+        "sentences": len(given),
+        "tokens": tokens,
+        "log_probability": log_probability,
+        "perplexity": perplexity,
+        "given": [asdict(one) | {"alignment": pharaoh(one.alignment)} for one in given],
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
 
 NAMES = {
     "bleu": "BLEU",
@@ -116,8 +198,8 @@ def run_score(options: argparse.Namespace) -> None:
         return
     _check_flags(options)
     from regard.metrics.compare import compare
-    from regard.metrics.scores import all_scores
-    from regard.text.corpus import read_texts
+    from regard.metrics.translation import all_scores
+    from regard.text.corpus_files import read_texts
 
     language = _language(options)
     references = read_texts(options.reference)
@@ -147,8 +229,8 @@ def _check_flags(options: argparse.Namespace) -> None:
 
 def _language(options: argparse.Namespace) -> str | None:
     """As asked for, or by the name of the reference; says so where neither tells."""
-    from regard.metrics.moses import MISSING, languages, moses
-    from regard.text.unpack import PACKED
+    from regard.metrics.translation import MISSING, languages, moses
+    from regard.text.compression import PACKED
 
     if options.target_language is not None:
         moses(options.target_language)  # what cannot work is said before the work
@@ -178,7 +260,7 @@ def _hypotheses(options: argparse.Namespace, references: Sequence[str]) -> "tupl
 
 def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
     """The lines of a file that must have one for each reference."""
-    from regard.text.corpus import read_texts
+    from regard.text.corpus_files import read_texts
 
     lines = read_texts(path)
     if len(lines) != len(references):
@@ -234,7 +316,7 @@ def _as_table(
 
 def _lengths(score: "Bleu | Chrf") -> str:
     """The columns that only BLEU has."""
-    from regard.metrics.bleu import Bleu
+    from regard.metrics.translation import Bleu
 
     if not isinstance(score, Bleu):
         return ""

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.model_args import UNSAID, model_folder, refuse_unused
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.translator import UNSAID, model_folder
-from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.tasks.label_scores import LabelScores
+    from regard.classification.evaluation import LabelScores
 
 WIDEST = 12
 """Letters of a label that a table has room for."""
@@ -35,10 +34,10 @@ def run_score_labels(options: argparse.Namespace) -> None:
             raise RegardError(f"{options.confusion} is not a picture's name; end it in .svg")
         refuse_unwritable(options.confusion)
     folder = model_folder(options.model)
-    from regard.tasks.label_scores import score_labels
-    from regard.tasks.labelled import read_labelled
-    from regard.tasks.labeller import Classifier
-    from regard.text.labelled import LabelledFiles
+    from regard.classification.classifier import Classifier
+    from regard.classification.corpus import read_labelled
+    from regard.classification.evaluation import score_labels
+    from regard.text.corpus_files import LabelledFiles
 
     classifier = Classifier.load(folder, options.device or "auto", threads=options.threads)
     texts, unusable = read_labelled(LabelledFiles(options.labelled), classifier.labels)
@@ -46,7 +45,7 @@ def run_score_labels(options: argparse.Namespace) -> None:
         sys.stderr.write(f"{options.labelled}: left out: {why} ({number:,})\n")
     scores = score_labels(classifier, texts)
     if options.confusion is not None:
-        from regard.explorer.confusion import draw
+        from regard.plots.confusion_matrix import draw
 
         write_output(options.confusion, draw(scores.labels, scores.matrix).encode("utf-8"))
     if options.json:
@@ -89,7 +88,7 @@ def _confusion(scores: "LabelScores") -> list[str]:
 
 
 def _short(label: str) -> str:
-    from regard.text.printable import printable
+    from regard.text.unicode import printable
 
     label = printable(label)
     return label if len(label) <= WIDEST else label[: WIDEST - 1] + "…"

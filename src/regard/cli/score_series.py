@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.unused import refuse_unused
+from regard.cli.args.model_args import refuse_unused
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.tasks.rolling import Rolling
+    from regard.forecasting.backtest import Rolling
 
 OTHERS = ("source", "hypotheses", "baseline", "output", "reference", "target_language")
 WIDE = 14
@@ -22,10 +22,10 @@ def run_score_series(options: argparse.Namespace) -> None:
     if options.model is None:
         raise RegardError("there is no model to score; give the folder that `regard train --series` wrote")
     from regard.checkpoint import find_model, read_manifest
-    from regard.data.series.config import SeriesConfig
-    from regard.tasks.forecaster import Forecaster
-    from regard.tasks.rolling import roll
-    from regard.tasks.sealed import read_section
+    from regard.forecasting.backtest import roll
+    from regard.forecasting.forecaster import Forecaster
+    from regard.forecasting.series.config import SeriesConfig
+    from regard.train.model_files import read_section
 
     model = Forecaster.load(options.model, options.device or "auto")
     folder = find_model(options.model)

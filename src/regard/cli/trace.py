@@ -1,17 +1,62 @@
-"""`regard trace`: one translation and all that produced it, as data, as a figure or as a page."""
+"""`regard look`: one translation in the terminal, and what was behind it."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.looking import add_looking, add_matrix, head_number, shown_matrix, traced
+from regard.cli.args.model_args import refuse_unused
+from regard.cli.args.trace_args import add_looking, add_matrix, head_number, shown_matrix, traced
 from regard.cli.output import refuse_unwritable, write_output
-from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.trace.trace import Trace
+
+
+LOOK_DESCRIPTION = """\
+Translate one sentence and show in the terminal how sure the model was of each piece, what else it
+thought of, and where it looked when it wrote it.
+"""
+
+LOOK_EPILOG = """\
+Each line of the first table is one step: what was read, what was written, its probability, and the
+next likeliest. In the second each row is a step and each column a source token; the darker, the more
+weight. A weight says where a head looked, not why the word was chosen: --remove it, and see.
+
+examples
+  regard look runs/demo "Jane visits Africa in September."
+  regard look runs/demo "The glass is yellow." --layer 2 --head 1
+  regard look runs/demo "The glass is yellow." --remove cross:2:1      what without this head?
+  regard look runs/demo "The glass is yellow." --target "Le verre est vert."
+"""
+
+
+def add_look(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = verbs.add_parser(
+        "look",
+        help="see in the terminal how one translation came about",
+        description=LOOK_DESCRIPTION,
+        epilog=LOOK_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
+    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
+    add_matrix(parser, "which attention is shown")
+    add_looking(parser)
+    parser.set_defaults(run=run_look)
+
+
+def run_look(options: argparse.Namespace) -> None:
+    head_number(options)
+    trace = traced(options)
+    shown = shown_matrix(trace, options)
+    from rich.console import Console
+
+    from regard.plots.terminal import look
+
+    look(trace, shown, Console(highlight=False, markup=False, emoji=False, soft_wrap=True))
+
 
 ENDINGS = (".json", ".svg", ".html")
 
@@ -78,12 +123,12 @@ def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
         case ".json":
             return trace.dumps()
         case ".html":
-            from regard.trace.html import document, opening
+            from regard.trace.page import document, opening
 
             return document(
                 trace, opening(trace, "attention", options.kind, options.layer, head_number(options))
             )
         case _:
-            from regard.explorer.figure import draw
+            from regard.plots.attention_matrix import draw
 
             return draw(shown_matrix(trace, options))

@@ -1,20 +1,60 @@
-"""`regard train`: two text files, or a table with a time column, to a model folder."""
+"""How a run's settings stand to the paper, as a person reads it."""
 
 import argparse
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.conformance import show_conformance
-from regard.cli.program import program
-from regard.cli.settings import add_settings, settings
+from regard.cli.args.train_args import add_settings, settings
+from regard.cli.output import program
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from regard.tasks.course import TaskRun
     from regard.train.loop import Outcome
+    from regard.train.setup import TaskRun
+    from regard.translation.paper_recipe import Conformance
+
+
+def show_conformance(found: "Conformance", console: "Console") -> None:
+    """Deviations first, then what a run does not decide, then what the paper leaves open."""
+    if found.deviations:
+        console.print(f"departs from the paper's {found.size} model:")
+        table = _table("setting", "the paper", "section", "here")
+        for row in found.deviations:
+            table.add_row(row.setting, row.paper, _section(row.section), row.here)
+        console.print(table)
+    else:
+        console.print(f"departs in nothing from the paper's {found.size} model, as far as settings go")
+    if found.undecided:
+        console.print("\nthe paper says, and these settings do not decide:")
+        table = _table("what", "the paper", "section")
+        for claim in found.undecided:
+            table.add_row(claim.setting, claim.words or str(claim.value), _section(claim.section))
+        console.print(table)
+    console.print("\nthe paper leaves open:")
+    table = _table("what", "here")
+    for what, here in found.left_open:
+        table.add_row(what, here)
+    console.print(table)
+
+
+def _section(number: str) -> str:
+    from regard.translation.paper_recipe import SECTIONS
+
+    return f"{number} {SECTIONS[number]}"
+
+
+def _table(*columns: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for column in columns:
+        table.add_column(column)
+    return table
+
 
 USES = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
 """What to give a model, by its task."""
@@ -66,7 +106,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from regard.train.run import refuse_unusable
+    from regard.train.run_folder import refuse_unusable
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if not options.conformance:  # what cannot work is said before the files are read
@@ -77,8 +117,8 @@ def run_train(options: argparse.Namespace) -> None:
     if options.conformance:
         _conform(run)
         return
-    from regard.malloc import keep_freed_memory
-    from regard.tasks.sealed import VERBS
+    from regard.runtime import keep_freed_memory
+    from regard.train.model_files import VERBS
 
     keep_freed_memory()
     outcome = _train(run, options.out, console)
@@ -93,8 +133,8 @@ def run_train(options: argparse.Namespace) -> None:
 def _conform(run: "TaskRun") -> None:
     from rich.console import Console
 
-    from regard.tasks.recipe import conformance
-    from regard.tasks.translation import TranslationRun
+    from regard.translation.paper_recipe import conformance
+    from regard.translation.run import TranslationRun
 
     if not isinstance(run, TranslationRun):
         raise ConfigError(f"--conformance cannot work; the paper has no {run.task}")
@@ -102,10 +142,10 @@ def _conform(run: "TaskRun") -> None:
 
 
 def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
-    from regard.explorer.page import small
-    from regard.tasks.classification import ClassificationRun, train_classification
-    from regard.tasks.forecasting import ForecastRun, train_forecasting
-    from regard.tasks.translation import TranslationRun, train_translation
+    from regard.classification.run import ClassificationRun, train_classification
+    from regard.forecasting.run import ForecastRun, train_forecasting
+    from regard.plots.curves_page import small
+    from regard.translation.run import TranslationRun, train_translation
 
     match run:
         case TranslationRun():

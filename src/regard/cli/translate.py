@@ -10,19 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from regard.cli.asking import add_flags, commission
-from regard.cli.document import document, translate_document
+from regard.cli.args.model_args import refuse_unused
+from regard.cli.args.translate_args import add_flags, commission
+from regard.cli.documents import document, translate_document
 from regard.cli.output import is_stream, opened, refuse_same, refuse_unwritable, write_down
-from regard.cli.unused import refuse_unused
 from regard.errors import RegardError
-from regard.malloc import keep_freed_memory
+from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
-    from regard.cli.progress import Watch
-    from regard.tasks.commission import Commission
-    from regard.tasks.report import Report
-    from regard.tasks.windows import Size, Window
-    from regard.text.documents.document import Document
+    from regard.cli.translate_progress import Watch
+    from regard.documents.formats import Document
+    from regard.jobs.line_batches import Size, Window
+    from regard.jobs.line_report import Report
+    from regard.translation.line_worker import Commission
 
 LARGE = 2**18
 """Bytes of input from which on finished parts are kept, and several processes pay for their start."""
@@ -84,10 +84,10 @@ def run_translate(options: argparse.Namespace) -> None:
     if paper is None:  # a document may be finished in its place
         refuse_same({"--input": options.input, "--output": options.output})
     _refuse_idle(options, source)
-    from regard.cli.progress import Watch
-    from regard.tasks.engines import on_gpu, say
-    from regard.tasks.report import Report
-    from regard.tasks.windows import GPU_SIZE, SIZE
+    from regard.cli.translate_progress import Watch
+    from regard.jobs.line_batches import GPU_SIZE, SIZE
+    from regard.jobs.line_report import Report
+    from regard.translation.engines import on_gpu, say
 
     gpu, choice = on_gpu(options.device), asked.choice()
     say(choice)
@@ -137,8 +137,8 @@ class _Work(NamedTuple):
     workers: int
 
     def windows(self, source: _Source) -> "Iterator[Window]":
-        from regard.tasks.windows import file_windows, pipe_windows, stream_windows
-        from regard.text.unpack import PACKED
+        from regard.jobs.line_batches import file_windows, pipe_windows, stream_windows
+        from regard.text.compression import PACKED
 
         whole = source.size is not None or self.workers > 1
         if source.path is None:
@@ -150,7 +150,7 @@ class _Work(NamedTuple):
 
 def _source(path: Path | None) -> _Source:
     if path is not None:
-        from regard.text.unpack import readable
+        from regard.text.compression import readable
 
         with readable(path):
             known = path.stat()
@@ -215,7 +215,7 @@ def _as_stream(
     options: argparse.Namespace, source: _Source, work: _Work, watch: "Watch", report: "Report"
 ) -> None:
     """Answers as they are found, each window at once."""
-    from regard.tasks.pool import alone, together
+    from regard.jobs.worker_pool import alone, together
 
     windows = work.windows(source)
     if work.workers > 1:
@@ -251,7 +251,7 @@ def _saying_what_is_lost(options: argparse.Namespace, source: _Source) -> Iterat
 
 def _as_job(options: argparse.Namespace, work: _Work, watch: "Watch", report: "Report") -> None:
     """Part by part, each kept as soon as it is done."""
-    from regard.tasks.job import Job
+    from regard.jobs.file_job import Job
 
     job = Job(options.input, options.output, work.commission, work.size, work.workers)
     try:

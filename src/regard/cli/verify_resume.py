@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.settings import add_settings, settings
+from regard.cli.args.train_args import add_settings, settings
 from regard.errors import RegardError, require
 
 if TYPE_CHECKING:
-    from regard.tasks.course import TaskRun
+    from regard.train.setup import TaskRun
 
 METRICS = "metrics.jsonl"
 
@@ -68,8 +68,8 @@ def short(run: "TaskRun", steps: int) -> "TaskRun":
 
     Free memory, which may differ from one start to the next, is not asked for.
     """
-    from regard.tasks.course import with_sections
-    from regard.tasks.translation import TranslationRun
+    from regard.train.setup import with_sections
+    from regard.translation.run import TranslationRun
 
     train = replace(
         run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None

@@ -1,1 +1,1 @@
-"""Token ids to batches."""
+"""Token ids to batches: memory-mapped storage, bucketing, packing, shuffled streams."""

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int, Int64, Integer
 from torch import Tensor
 
-from regard.data.ids import Ids
+from regard.data.pairs import Ids
 from regard.text.tokenizer import BOS, EOS, PAD
 
 Row = Sequence[int] | Integer[np.ndarray, " _"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from regard.checkpoint import MANIFEST, read_manifest, write_whole
 from regard.errors import CheckpointError, DataError
+from regard.text.compression import Seen, readable
 from regard.text.lines import count_lines
-from regard.text.unpack import Seen, readable
 
 ABANDONED = 24 * 3600.0  # seconds; what was not written to for so long was left by a process that was killed
 SETTLED = 0.1  # seconds; a file changed later than that before it was read could change again unseen

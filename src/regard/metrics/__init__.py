@@ -1,1 +1,1 @@
-"""How good a translation is; no torch."""
+"""Evaluation metrics for translation and classification, with significance tests; no torch."""

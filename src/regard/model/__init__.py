@@ -1,1 +1,1 @@
-"""The paper: sections 3.1 to 3.5, and nothing but torch."""
+"""The Transformer, one file per section of the paper; imports nothing but torch."""

@@ -8,10 +8,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.model.visible import EVERYTHING, Segments, Visible
+from regard.model.masks import EVERYTHING, Segments, Visible
 
 try:  # comes with torch wherever there is a GPU to compute on
-    from regard.model.packed_kernel import packed_attention
+    from regard.model.packed_attention import packed_attention
 except ImportError:
     packed_attention = None
 

@@ -11,9 +11,9 @@ from regard.errors import require
 from regard.model.config import CoreConfig, at_least
 from regard.model.dropout import Dropout
 from regard.model.embedding import Embedding
-from regard.model.encoder import Encoder
-from regard.model.first_weights import first_weights
-from regard.model.visible import Segments, packed
+from regard.model.layers import first_weights
+from regard.model.masks import Segments, packed
+from regard.model.stacks import Encoder
 
 
 @dataclass(frozen=True)

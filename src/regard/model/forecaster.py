@@ -1,22 +1,48 @@
-"""Values to values: the past of a series to its future, by the encoder and decoder of Figure 1."""
+"""A series in patches: short stretches that a linear map makes one vector each, in place of tokens."""
 
 import itertools
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.errors import require
 from regard.model.config import Activation, CoreConfig, Norm, Position, at_least
-from regard.model.decoder import Decoder
 from regard.model.dropout import Dropout
-from regard.model.encoder import Encoder
-from regard.model.first_weights import first_weights
-from regard.model.patches import first_steps, patch_count, patches
+from regard.model.layers import first_weights
+from regard.model.masks import CAUSAL, EVERYTHING, Visible
 from regard.model.position import Positions
-from regard.model.visible import CAUSAL, EVERYTHING, Visible
+from regard.model.stacks import Decoder, Encoder
+
+
+def patch_count(time: int, patch: int, stride: int) -> int:
+    """How many patches cover so many steps."""
+    return -(-max(time - patch, 0) // stride) + 1
+
+
+def patches(
+    values: Float[Tensor, "batch time channels"], patch: int, stride: int
+) -> Float[Tensor, "batch patches width"]:
+    """Stretches of `patch` steps, `stride` apart, each as one row of numbers, channel after channel.
+
+    The last one ends with the series, since what is newest says most; where the first one would begin
+    before the series does, the first value is repeated.
+    """
+    time = values.shape[1]
+    before = (patch_count(time, patch, stride) - 1) * stride + patch - time
+    longer = functional.pad(values.transpose(1, 2), (before, 0), mode="replicate")
+    return longer.unfold(2, patch, stride).transpose(1, 2).flatten(2)
+
+
+def first_steps(time: int, patch: int, stride: int, device: torch.device) -> Int[Tensor, " patches"]:
+    """The step at which each patch begins: as the steps are regular, it tells when the others are."""
+    count = patch_count(time, patch, stride)
+    after = torch.arange(count - 1, -1, -1, device=device)
+    return (time - patch - stride * after).clamp(min=0)
+
 
 Normalise = Literal["mean", "last", "none"]
 Decoding = Literal["parallel", "steps"]

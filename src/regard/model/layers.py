@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from regard.model.attention import Memory, MultiHeadAttention, cast_once
 from regard.model.config import CoreConfig, Norm
 from regard.model.dropout import Dropout
-from regard.model.visible import Visible
+from regard.model.masks import Visible
 
 
 class FeedForward(nn.Module):
@@ -147,3 +147,14 @@ def final_norm(config: CoreConfig) -> nn.Module:
     if config.norm == "pre":
         return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
     return nn.Identity()
+
+
+def first_weights(model: nn.Module, d_model: int) -> None:
+    """Xavier for matrices, zero for biases, and embeddings that sqrt(d_model) scales to unit variance."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=d_model**-0.5)

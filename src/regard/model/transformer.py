@@ -7,12 +7,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.model.config import ModelConfig
-from regard.model.decoder import Decoder
 from regard.model.embedding import Embedding
-from regard.model.encoder import Encoder
-from regard.model.first_weights import first_weights
-from regard.model.layers import Past
-from regard.model.visible import CAUSAL, EVERYTHING, Segments, Visible, packed, padded
+from regard.model.layers import Past, first_weights
+from regard.model.masks import CAUSAL, EVERYTHING, Segments, Visible, packed, padded
+from regard.model.stacks import Decoder, Encoder
 
 
 class Decoding(NamedTuple):

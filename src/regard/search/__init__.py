@@ -1,1 +1,1 @@
-"""Scores to sequences; knows no model."""
+"""Scores to sequences: greedy and beam search, sampling, constraints; independent of the model."""

@@ -6,13 +6,13 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.search.bans import Bans
-from regard.search.beams import FREE, Beams, BeamSearch, Bounds, hypotheses
+from regard.search.beam_state import FREE, Beams, BeamSearch, Bounds, hypotheses
 from regard.search.config import SearchConfig
-from regard.search.constrained import ConstrainedSearch
-from regard.search.highest import log_norm
+from regard.search.constrained_beam import ConstrainedSearch
+from regard.search.constraint_state import Bans
 from regard.search.hypothesis import Hypothesis
-from regard.search.step import State, Step
+from regard.search.interface import State, Step
+from regard.search.topk import log_norm
 
 STILL_FULL = 0.75
 """Sentences that are done leave the batch when no more than this share is left: to move the others costs."""

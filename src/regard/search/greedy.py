@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.search.bans import Bans
 from regard.search.beam import STILL_FULL
-from regard.search.beams import FREE, Bounds
+from regard.search.beam_state import FREE, Bounds
 from regard.search.config import SearchConfig
-from regard.search.highest import first_highest, log_norm
+from regard.search.constraint_state import Bans
 from regard.search.hypothesis import Hypothesis, length_penalty
-from regard.search.step import State, Step
+from regard.search.interface import State, Step
+from regard.search.topk import first_highest, log_norm
 
 Choose = Callable[[Tensor, Tensor, int], Tensor]
 """From the logits of rows, the numbers of their sentences, and the length: the next token of each row."""

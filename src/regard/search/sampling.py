@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.search.bans import Bans
-from regard.search.beams import Bounds
+from regard.search.beam_state import Bounds
 from regard.search.config import Sampling, SearchConfig
+from regard.search.constraint_state import Bans
 from regard.search.greedy import write
-from regard.search.highest import likeliest
 from regard.search.hypothesis import Hypothesis
-from regard.search.step import State, Step
+from regard.search.interface import State, Step
+from regard.search.topk import likeliest
 
 
 def sample(

@@ -1,1 +1,1 @@
-"""Text to token ids; no torch."""
+"""Text to token ids and back: lines, compression, tokenizer, BPE, sentences, glossary; no torch."""

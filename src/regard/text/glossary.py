@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from regard.errors import DataError
-from regard.text.corpus import read_texts
-from regard.text.scripts import spaceless
+from regard.text.corpus_files import read_texts
+from regard.text.unicode import spaceless
 
 Words = tuple[str, ...]
 

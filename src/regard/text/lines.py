@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import DataError
-from regard.text.unpack import Seen, unpacked
+from regard.text.compression import Seen, unpacked
 
 LONGEST = 2**24  # bytes; a longer line is not text, and could fill the memory
 MARK = b"\xef\xbb\xbf"  # what some editors put before the first line of UTF-8

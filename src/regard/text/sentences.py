@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from regard.text.scripts import spaceless
+from regard.text.unicode import spaceless
 
 Count = Callable[[list[str]], list[int]]
 """How many pieces each text has."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
+from tokenizers import models as kinds
 
 from regard.errors import CheckpointError, ConfigError
 
@@ -137,3 +138,39 @@ def backend(model: models.Model, spelt: list[normalizers.Normalizer], words: str
     made.pre_tokenizer = pre_tokenizers.Split(Regex(words), behavior="isolated")
     made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return made
+
+
+WHOLE_WORDS = r" ?['’]?[\p{L}\p{M}\p{N}](?:\S*[\p{L}\p{M}\p{N}])?| ?[^\s\p{L}\p{M}\p{N}]+|\s"
+"""What stands between white space, and the signs around it by themselves; each with the space before it."""
+UNKNOWN = SMALLEST
+"""The piece of every word that has none of its own."""
+UNKNOWN_PIECE = " <unk>"
+FEWEST = 2
+"""Times that a word must occur."""
+
+
+def learn_words(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
+    """At most vocab_size pieces: the marks, the bytes' places, one for the unknown, and the commonest words.
+
+    The bytes are never used; their places make ids mean the same as in any other tokenizer here.
+    """
+    room = vocab_size - SMALLEST - 1
+    if room < 1:
+        raise ConfigError(
+            f"model.vocab_size = {vocab_size} cannot work; {SMALLEST + 1} are taken before the first word, "
+            "and 4000 to 20000 is usual"
+        )
+    learner = backend(kinds.WordLevel(), _one_space(lowercase), WHOLE_WORDS)
+    learner.train_from_iterator(
+        iter(texts), trainers.WordLevelTrainer(vocab_size=room, min_frequency=FEWEST, show_progress=False)
+    )
+    found = json.loads(learner.to_str())["model"]["vocab"]
+    words = sorted(found, key=found.__getitem__)
+    vocab = {piece: id for id, piece in enumerate([*MARKS, *BYTES, UNKNOWN_PIECE, *words])}
+    model = kinds.WordLevel(vocab=vocab, unk_token=UNKNOWN_PIECE)
+    return Tokenizer(backend(model, _one_space(lowercase), WHOLE_WORDS))
+
+
+def _one_space(lowercase: bool) -> list[normalizers.Normalizer]:
+    """However much white space stands between two words, it is one space."""
+    return [*spelling(lowercase), normalizers.Replace(Regex(r"\s+"), " ")]

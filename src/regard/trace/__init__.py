@@ -1,1 +1,1 @@
-"""One translation, looked into: every number that produced it, as plain arrays and JSON."""
+"""Traces: one prediction recorded with its attention, candidates, beam and layers."""

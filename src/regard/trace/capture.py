@@ -13,11 +13,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.model.attention import Memory, MultiHeadAttention
-from regard.model.decoder import Decoder
-from regard.model.encoder import Encoder
 from regard.model.layers import DecoderLayer, EncoderLayer, Residual
+from regard.model.masks import CAUSAL, Visible, padded
+from regard.model.stacks import Decoder, Encoder
 from regard.model.transformer import Transformer, positions
-from regard.model.visible import CAUSAL, Visible, padded
 from regard.trace.interventions import Kind, Stack
 
 

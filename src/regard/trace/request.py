@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from regard.engine.engine import EXTRA
 from regard.errors import ConfigError, DataError, require
+from regard.inference.engine import EXTRA
 from regard.search.config import PAPER, SearchConfig
 from regard.trace.interventions import Intervention, intervention_from_json, intervention_to_json
 

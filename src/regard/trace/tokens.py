@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from regard.text.token_spans import span_of_each, word_of_each
 from regard.text.tokenizer import BOS, EOS, MARKS, PAD, SMALLEST, Tokenizer
-from regard.text.word_pieces import span_of_each, word_of_each
-from regard.trace.parts import Special, Token
+from regard.trace.schema import Special, Token
 
 SPACE = "▁"
 """A space that can be seen, in a piece."""

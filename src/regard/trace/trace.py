@@ -11,10 +11,11 @@ from jaxtyping import Float
 
 from regard.checkpoint import write_file
 from regard.errors import DataError, RegardError
-from regard.text.printable import printable
+from regard.text.unicode import printable
 from regard.trace.interventions import Kind
-from regard.trace.pack import Dtype, pack, unpack
-from regard.trace.parts import (
+from regard.trace.packing import Dtype, pack, unpack
+from regard.trace.request import Request
+from regard.trace.schema import (
     Beam,
     Candidate,
     Finished,
@@ -30,10 +31,9 @@ from regard.trace.parts import (
     Token,
     Vocab,
 )
-from regard.trace.request import Request
 
 if TYPE_CHECKING:
-    from regard.trace.html import Frame
+    from regard.trace.page import Frame
 
 FORMAT, VERSION = "regard.trace", 1
 FINE = 128
@@ -166,7 +166,7 @@ class Trace:
             case ".json":
                 write_file(path, self.dumps())
             case ".html":
-                from regard.trace.html import document
+                from regard.trace.page import document
 
                 write_file(path, document(self))
             case _:
@@ -182,7 +182,7 @@ class Trace:
         height: int = 640,
     ) -> "Frame":
         """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
-        from regard.trace.html import frame, opening
+        from regard.trace.page import frame, opening
 
         return frame(self, opening(self, page, kind, layer, head), height)
 

@@ -1,1 +1,1 @@
-"""Loss down, step by step; knows no task."""
+"""Training: loss, optimizer, loop, checkpoint state, device; independent of the task."""

@@ -12,12 +12,10 @@ from typing import Any, Generic, Literal
 
 from regard.checkpoint import checkpoints, read_manifest, remove_whole, write_whole
 from regard.errors import CheckpointError, RegardError, SaveError, require
-from regard.train.average import mean_weights
-from regard.train.gathered import Gathered
 from regard.train.interrupt import Abandoned, Interrupt
-from regard.train.learner import Learner
-from regard.train.lines import together
-from regard.train.log import Log
+from regard.train.logs.step_stats import Gathered
+from regard.train.logs.training_log import Log
+from regard.train.optimizer import mean_weights
 from regard.train.state import (
     Best,
     State,
@@ -27,9 +25,8 @@ from regard.train.state import (
     without_advice,
     write_checkpoint,
 )
-from regard.train.step import Step
-from regard.train.trainable import Batch, Position, Trainable
-from regard.train.validation import Validation
+from regard.train.step import Learner, Step
+from regard.train.task import Batch, Position, Trainable, Validation, together
 from regard.train.weights import copy_into
 
 Ending = Literal["steps", "minutes", "patience", "interrupt"]

@@ -11,8 +11,8 @@ from typing import Any
 
 from regard.checkpoint import MANIFEST, checkpoints, read_manifest, remove_whole, write_whole
 from regard.errors import CheckpointError, DataError, FormatError
-from regard.train.learner import Learner
-from regard.train.trainable import Batch, Position, Trainable
+from regard.train.step import Learner
+from regard.train.task import Batch, Position, Trainable
 from regard.train.weights import load_tensors, load_weights, save_tensors
 
 STATE, TENSORS = "state.json", "optimizer.safetensors"

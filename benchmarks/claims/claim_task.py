@@ -1,0 +1,136 @@
+"""Any of the models as the training loop sees it, and a short training through that very loop."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from jaxtyping import Int
+from rich.console import Console
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.text.tokenizer import PAD
+from regard.train.interrupt import Interrupt
+from regard.train.logs.training_log import Log
+from regard.train.loop import TrainConfig, train
+from regard.train.optimizer import OptimizerConfig, adam, learning_rate
+from regard.train.state import State
+from regard.train.step import EagerStep, Learner
+from regard.train.task import Counts, Lines, Position, Validation
+from regard.train.weights import save_weights
+
+CLIP = 1.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Pairs in rows: all sources of one length, targets padded on the right where they differ."""
+
+    source: Int[Tensor, "batch source"]
+    target_in: Int[Tensor, "batch target"]
+    target_out: Int[Tensor, "batch target"]
+
+    @property
+    def target_tokens(self) -> int:
+        return int((self.target_out != PAD).sum())
+
+    def to(self, device: torch.device) -> "Rows":
+        return Rows(*(each.to(device) for each in (self.source, self.target_in, self.target_out)))
+
+
+class Learning:
+    """A model and rows to learn from; satisfies `train.trainable.Trainable`."""
+
+    def __init__(
+        self, model: nn.Module, draw: Callable[[int], Rows], valid: Sequence[Rows], device: torch.device
+    ) -> None:
+        """`draw` makes batch number n, the same each time."""
+        self.model = model.to(device)
+        self._draw, self._valid, self._device = draw, valid, device
+
+    def batches(self, start: Position) -> Iterator[tuple[Rows, Position]]:
+        for number in count(start.get("batch", 0)):
+            yield self._draw(number), {"batch": number + 1}
+
+    def counts(self, batch: Rows) -> Counts:
+        return Counts(
+            batch.source.numel(), batch.target_tokens, batch.target_out.numel() - batch.target_tokens
+        )
+
+    def loss(self, batch: Rows) -> Tensor:
+        return self._judged(batch)[0]
+
+    def where(self, batch: Rows) -> list[Lines]:
+        return [Lines(("drawn",), tuple(range(1, len(batch.source) + 1)))]
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {}
+
+    @torch.no_grad()
+    def validate(self) -> Validation:
+        self.model.eval()
+        judged = [(*self._judged(rows), rows.target_tokens) for rows in self._valid]
+        tokens = sum(each for _, _, each in judged)
+        loss, right = (sum(float(part[place]) for part in judged) / tokens for place in (0, 1))
+        return Validation({"loss": loss, "accuracy": right})
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        save_weights(folder, self.model)
+        return {}
+
+    def _judged(self, batch: Rows) -> tuple[Tensor, Tensor]:
+        """The summed loss, and how many tokens were the likeliest."""
+        batch = batch.to(self._device)
+        scores, true = self.model(batch.source, batch.target_in).flatten(0, 1), batch.target_out.flatten()
+        loss = functional.cross_entropy(scores, true, ignore_index=PAD, reduction="sum")
+        return loss, ((scores.argmax(dim=-1) == true) & (true != PAD)).sum()
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How a training went."""
+
+    loss: float
+    """On what it has not seen, at the end."""
+    accuracy: float
+
+    curve: list[tuple[int, float]]
+    """The training loss, at some steps."""
+
+
+def learn(task: Learning, steps: int, peak: float = 2e-3, seed: int = 1, points: int = 25) -> Lesson:
+    """Trains by `regard.train.loop.train`: Adam, warm-up and cooldown, gradients clipped at 1."""
+    config = TrainConfig(
+        steps=steps, save_every=steps, log_every=max(1, steps // points), clip=CLIP, seed=seed
+    )
+    optimizer = OptimizerConfig(peak=peak, warmup=max(1, steps // 10), cooldown=max(1, steps // 3))
+    learner = Learner(task.model, adam(task.model, optimizer))
+    step = EagerStep(task, learner, seed, CLIP)
+    with TemporaryDirectory() as place:
+        record = Path(place) / "metrics.jsonl"
+        with Log(record, Console(quiet=True), steps) as log, Interrupt() as interrupt:
+            outcome = train(
+                task,
+                Path(place),
+                config,
+                learner,
+                step,
+                lambda number: learning_rate(number, steps, 1, optimizer),
+                log,
+                interrupt,
+                State(),
+            )
+        if outcome.ending == "interrupt":
+            raise KeyboardInterrupt
+        rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    trained = [row for row in rows if row["kind"] == "train"]
+    return Lesson(
+        loss=outcome.metrics["loss"],
+        accuracy=outcome.metrics["accuracy"],
+        curve=[(row["step"], row["loss"]) for row in trained],
+    )

@@ -1,0 +1,43 @@
+"""Figures as Markdown tables, and as pictures by the charts of the explorer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from regard.plots.chart import Chart, Line, draw
+from regard.plots.theme import picture
+
+WIDTH, HEIGHT, GAP = 580.0, 320.0, 12.0
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The first column is words, the others figures."""
+    lines = [
+        list(titles),
+        ["---", *["---:"] * (len(titles) - 1)],
+        *([str(cell) for cell in row] for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def chart(
+    name: str,
+    title: str,
+    x_label: str,
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    from_zero: bool = True,
+) -> Chart:
+    """A line for each name, over the same places."""
+    across = np.array(x, np.float64)
+    drawn = [
+        Line(across[: len(y)], np.array(y, np.float64), tone, label, dash=tone, marks=len(across) <= 12)
+        for tone, (label, y) in enumerate(lines.items())
+    ]
+    return Chart(name, title, x_label, drawn, from_zero=from_zero)
+
+
+def svg(charts: Sequence[Chart], title: str) -> str:
+    """The charts side by side."""
+    parts = [draw(each, WIDTH, HEIGHT, left=place * (WIDTH + GAP)) for place, each in enumerate(charts)]
+    return picture(parts, title, len(charts) * (WIDTH + GAP) - GAP, HEIGHT)

@@ -1,0 +1,91 @@
+"""Do the engines answer alike? Each against torch in fp32, on a model and a test set of yours.
+
+    python benchmarks/agree.py runs/en-de --source test.en --reference test.de
+
+Prints one JSON line: for greedy search and for beam 4 the share of lines that are the same, letter for
+letter, BLEU (lower-case where the model knows no capitals), and how much it differs. A line that differs
+need not be worse.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from regard.data.bucketing import by_length
+from regard.data.pairs import flatten
+from regard.inference.ctranslate2 import CTranslateEngine
+from regard.inference.eager import EagerEngine
+from regard.inference.engine import Engine
+from regard.inference.incremental import Lean
+from regard.metrics.translation import bleu
+from regard.search.config import SearchConfig
+from regard.text.corpus_files import read_texts
+from regard.translation.model_folder import Folder, load_model, read_folder
+
+BATCH_TOKENS = 4096
+
+
+def eager(folder: Folder) -> Engine:
+    return EagerEngine(load_model(folder.path).transformer)
+
+
+def lean(folder: Folder) -> Engine:
+    return EagerEngine(Lean(load_model(folder.path).transformer, "int8"))
+
+
+REFERENCE = "torch-fp32"
+ENGINES: dict[str, Callable[[Folder], Engine]] = {
+    REFERENCE: eager,
+    "torch-int8": lean,
+    "ctranslate2-fp32": lambda folder: CTranslateEngine(folder.path, folder.config, "fp32"),
+    "ctranslate2-int8": lambda folder: CTranslateEngine(folder.path, folder.config, "int8"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--reference", type=Path, required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    folder = read_folder(options.model)
+    sources = folder.tokenizer.tokenize([text.strip() for text in read_texts(options.source)])
+    references = read_texts(options.reference)
+    engines = {name: make(folder) for name, make in ENGINES.items()}
+    found: dict[str, object] = {"benchmark": "agree", "model": options.model.name, "lines": len(sources)}
+    for beam in (1, 4):
+        texts = {
+            name: folder.tokenizer.detokenize(best(engine, sources, SearchConfig(beam)))
+            for name, engine in engines.items()
+        }
+        scores = {
+            name: bleu(lines, references, folder.tokenizer.lowercase).score for name, lines in texts.items()
+        }
+        found[f"beam {beam}"] = {
+            name: {
+                "same": round(sum(map(str.__eq__, lines, texts[REFERENCE])) / len(lines), 4),
+                "bleu": round(scores[name], 2),
+                "difference": round(scores[name] - scores[REFERENCE], 2),
+            }
+            for name, lines in texts.items()
+        }
+    print(json.dumps(found))
+
+
+def best(engine: Engine, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Sequence[int]]:
+    """The best translation of each source, like lengths together."""
+    found: list[Sequence[int]] = [()] * len(sources)
+    for batch in by_length(flatten(sources).lengths, BATCH_TOKENS // config.beam):
+        answers = engine.translate([sources[index] for index in batch], config)
+        for index, answer in zip(batch, answers, strict=True):
+            found[index] = answer[0].tokens
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Text classification with a class token on the encoder."""

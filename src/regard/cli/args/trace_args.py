@@ -1,0 +1,216 @@
+"""What `trace` and `look` share: which translation is looked into, and what is changed first."""
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regard.cli.args.model_args import add_search, model_folder, settle
+from regard.config import FIRST_TASK
+from regard.errors import RegardError, require
+
+if TYPE_CHECKING:
+    from regard.plots.attention_matrix import Matrix
+    from regard.trace.interventions import Intervention
+    from regard.trace.trace import Trace
+
+TRANSLATING = ("prefix", "target", "remove", "uniform", "skip", "hide", "no_positions")
+"""Flags of `add_looking` that only a translation has."""
+
+
+def add_looking(parser: argparse.ArgumentParser) -> None:
+    """The flags that make the request of a trace."""
+    group = add_search(parser)
+    group.add_argument("--prefix", metavar="TEXT", default="", help="how the translation begins")
+    group.add_argument(
+        "--target", metavar="TEXT", help="read this translation instead of searching for one: any sentence"
+    )
+    group.add_argument(
+        "--top-k",
+        metavar="K",
+        type=int,
+        default=10,
+        help="candidates that are kept of each step (default: 10)",
+    )
+    group.add_argument(
+        "--max-trace-tokens",
+        metavar="N",
+        type=int,
+        help="refuse a longer text, counted in pieces with the end mark (default: 256)",
+    )
+    change = parser.add_argument_group(
+        "what if",
+        "Change the model first, and see what becomes of the translation. Layers, heads and\n"
+        "source tokens are counted from 1. KIND is encoder, decoder or cross. All may be repeated.",
+    )
+    change.add_argument(
+        "--remove", metavar="KIND:LAYER:HEAD", action="append", default=[], help="this head says nothing"
+    )
+    change.add_argument(
+        "--uniform",
+        metavar="KIND:LAYER:HEAD",
+        action="append",
+        default=[],
+        help="this head looks at everything alike",
+    )
+    change.add_argument(
+        "--skip",
+        metavar="STACK:LAYER:PART",
+        action="append",
+        default=[],
+        help="leave a part out: encoder:1:self, decoder:6:cross, decoder:6:ffn",
+    )
+    change.add_argument(
+        "--hide", metavar="N,N", default="", help="source tokens that nobody may look at: 1 is the first"
+    )
+    change.add_argument(
+        "--no-positions", action="store_true", help="words without their places, on both sides"
+    )
+    parser.add_argument(
+        "--column", metavar="NAME", help="of a forecaster's table: which series (default: first)"
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to compute (default: auto, a GPU if there is one)",
+    )
+
+
+def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
+    """Which attention is shown."""
+    group = parser.add_argument_group(title, "Layers and heads are counted from 1.")
+    group.add_argument(
+        "--kind",
+        choices=("encoder", "decoder", "cross"),
+        help="among source words, among target words so far, or from target to source (default: cross)",
+    )
+    group.add_argument(
+        "--layer",
+        metavar="N",
+        type=int,
+        help="default: of cross-attention the one that aligns words best, the last but one; else the last",
+    )
+    group.add_argument("--head", metavar="N", help="a number, or mean (default: mean)")
+
+
+def shown_matrix(trace: "Trace", options: argparse.Namespace) -> "Matrix":
+    """The one that the flags of `add_matrix` ask for."""
+    from regard.plots.attention_matrix import matrix
+    from regard.trace.page import first_kind, first_layer
+
+    kind = options.kind or first_kind(trace)
+    layer = first_layer(trace, kind) if options.layer is None else options.layer
+    return matrix(trace, kind, layer, head_number(options))
+
+
+def head_number(options: argparse.Namespace) -> int | None:
+    """None: the mean of all."""
+    said = options.head or "mean"
+    if said != "mean" and not re.fullmatch(r"[1-9]\d{0,8}", said):
+        raise RegardError(f"--head {said} cannot be read; give a number from 1 up, or mean")
+    return None if said == "mean" else int(said)
+
+
+def traced(options: argparse.Namespace, qkv: bool = False) -> "Trace":
+    """The trace that is asked for; what cannot work is said before the model is loaded."""
+    match task_of(options.model):
+        case "classification":
+            return _classified(options)
+        case "forecasting":
+            return _foretold(options)
+        case _:
+            return _translated(options, qkv)
+
+
+def task_of(path: Path) -> str:
+    """What the model that is meant is for, by a manifest that whoever loads the model checks."""
+    from regard.checkpoint import WEIGHTS, read_manifest
+
+    return read_manifest(model_folder(path), unread=[WEIGHTS]).get("task", FIRST_TASK)
+
+
+def _classified(options: argparse.Namespace) -> "Trace":
+    """A text with its label."""
+    from regard.classification.tracing import LabelTracer
+
+    _refuse_translating(options, "classifies")
+    tracer = LabelTracer.load(model_folder(options.model), options.device)
+    return _within(options, lambda most: tracer.trace(options.text, most))
+
+
+def _foretold(options: argparse.Namespace) -> "Trace":
+    """What comes after the last row of a table, for one of its series."""
+    from regard.forecasting.tracing import SeriesTracer
+
+    _refuse_translating(options, "forecasts")
+    tracer = SeriesTracer.load(model_folder(options.model), Path(options.text), options.device)
+    return _within(options, lambda most: tracer.trace(options.column or "", most))
+
+
+def _refuse_translating(options: argparse.Namespace, does: str) -> None:
+    for name in TRANSLATING:
+        if getattr(options, name):
+            raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} {does}")
+
+
+def _within(options: argparse.Namespace, trace: "Callable[[int], Trace]") -> "Trace":
+    """The trace, if it is not longer than was asked for; the limit has another name here."""
+    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
+
+    try:
+        return trace(MAX_TRACE_TOKENS if options.max_trace_tokens is None else options.max_trace_tokens)
+    except LengthError as error:
+        raise error.naming("--max-trace-tokens") from None
+
+
+def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
+    settle(options)
+    changes = interventions(options)
+    most = options.max_trace_tokens
+    require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
+    folder = model_folder(options.model)
+    from regard.translation.translator import Translator
+
+    tracer = Translator.load(folder, options.device, "torch").tracer
+    request = tracer.request(
+        options.text,
+        beam=options.beam,
+        alpha=options.alpha,
+        top_k=options.top_k,
+        prefix=options.prefix,
+        target=options.target,
+        interventions=changes,
+    )
+    return _within(options, lambda most: tracer.trace(request, most, qkv))
+
+
+def interventions(options: argparse.Namespace) -> "list[Intervention]":
+    """What the flags ask to be changed."""
+    from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+
+    found: list[Intervention] = []
+    for flag, mode in (("remove", "zero"), ("uniform", "uniform")):
+        for said in getattr(options, flag):
+            kind, layer, head = _three(said, f"--{flag}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)")
+            found.append(Head(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
+    for said in options.skip:
+        stack, layer, which = _three(
+            said, "--skip", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
+        )
+        found.append(Sublayer(stack, int(layer), which))  # pyright: ignore[reportArgumentType]
+    if options.no_positions:
+        found.append(Positions())
+    if options.hide:
+        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.hide):
+            raise RegardError(f"--hide {options.hide} cannot be read; give numbers from 1 up: --hide 1,2")
+        found.append(HideSource(tuple(int(number) - 1 for number in options.hide.split(","))))
+    return found
+
+
+def _three(said: str, flag: str, example: str, form: str) -> tuple[str, str, str]:
+    matched = re.fullmatch(form, said)
+    if matched is None:
+        raise RegardError(f"{flag} {said} cannot be read; it is written like {flag} {example}")
+    return matched[1], matched[2], matched[3]

@@ -1,0 +1,1 @@
+"""Corpora: checked, deduplicated, held out, tokenized and cached before training."""

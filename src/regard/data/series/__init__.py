@@ -1,1 +1,0 @@
-"""Series: from a table with a time column to scaled windows."""

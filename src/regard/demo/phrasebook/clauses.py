@@ -1,0 +1,208 @@
+"""What a subject does: a verb in its tense, affirmed or denied, in both languages and for every subject."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from regard.demo.phrasebook import entries, french
+from regard.demo.phrasebook.entries import Verb
+from regard.demo.phrasebook.noun_phrases import AGREEMENTS, ELLE, IL, JE
+
+PRESENT, PAST, FUTURE = "present", "past", "future"
+TENSES = (PRESENT, PAST, FUTURE)
+
+
+class Turn(NamedTuple):
+    """What stands between subject and verb in English, and after the conjugated word in French."""
+
+    english: str
+    french: str
+    negative: bool
+
+
+AFFIRMED = Turn("", "", False)
+DENIED = Turn("not", "pas", True)
+NEVER = Turn("never", "jamais", True)
+FREQUENCIES = (
+    NEVER,
+    Turn("often", "souvent", False),
+    Turn("always", "toujours", False),
+    Turn("rarely", "rarement", False),
+    Turn("sometimes", "parfois", False),
+)
+
+
+class Clause(NamedTuple):
+    """A verb for each agreement of the subject: 'visits', 'visite'; after 'I' the French holds its je."""
+
+    english: tuple[str, ...]
+    french: tuple[str, ...]
+    negative: bool
+
+
+class Question(NamedTuple):
+    """An English question has its auxiliary before the subject; the French verb stays as it was."""
+
+    auxiliary: tuple[str, ...]
+    english: str
+    french: tuple[str, ...]
+
+
+# For each agreement: the place in `Verb.present`, the future's ending, avoir, être, the participle's ending.
+_PRESENT = (0, 3, 2, 1, 1, 4, 4)
+_FUTURE = ("ai", "ez", "ons", "a", "a", "ont", "ont")
+_AVOIR = ("ai", "avez", "avons", "a", "a", "ont", "ont")
+_ETRE = ("suis", "êtes", "sommes", "est", "est", "sont", "sont")
+_ENDING = ("", "", "s", "", "e", "s", "es")
+
+
+@cache
+def clause(verb: Verb, tense: str, turn: Turn = AFFIRMED) -> Clause:
+    """The verb in both languages."""
+    return Clause(
+        tuple(english_verb(verb, tense, turn, agreement) for agreement in AGREEMENTS),
+        tuple(french_verb(verb, tense, turn, agreement) for agreement in AGREEMENTS),
+        turn.negative,
+    )
+
+
+@cache
+def question(verb: Verb, tense: str) -> Question:
+    """The verb asked about."""
+    auxiliaries = tuple(_auxiliary(tense, agreement) for agreement in AGREEMENTS)
+    return Question(auxiliaries, verb.english, clause(verb, tense).french)
+
+
+def english_verb(verb: Verb, tense: str, turn: Turn, agreement: int) -> str:
+    """'visits', 'did not visit', 'will never visit'."""
+    if turn is DENIED:
+        return f"{_auxiliary(tense, agreement)} not {verb.english}"
+    adverb = f"{turn.english} " if turn.english else ""
+    match tense:
+        case "past":
+            return adverb + verb.past
+        case "future":
+            return f"will {adverb}{verb.english}"
+        case _:
+            return adverb + (verb.third_person if agreement in (IL, ELLE) else verb.english)
+
+
+def french_verb(
+    verb: Verb, tense: str, turn: Turn, agreement: int, pronoun: str = "", ending: str = ""
+) -> str:
+    """'visite', "n'a pas visité", "je ne les ai jamais vues".
+
+    `ending` is what an object before the verb asks of a participle after avoir.
+    """
+    match tense:
+        case "past" if verb.with_etre:
+            finite, participle = _ETRE[agreement], verb.participle + _ENDING[agreement]
+        case "past":
+            finite, participle = _AVOIR[agreement], agreed(verb.participle, ending)
+        case "future":
+            finite, participle = verb.future_stem + _FUTURE[agreement], ""
+        case _:
+            finite, participle = verb.present[_PRESENT[agreement]], ""
+    return surround(finite, turn, agreement, pronoun) + (f" {participle}" if participle else "")
+
+
+def surround(finite: str, turn: Turn, agreement: int, pronoun: str = "") -> str:
+    """The conjugated word with what French puts around it: je, ne, an object pronoun, pas."""
+    head = with_pronoun(pronoun, finite)
+    if turn.negative:
+        head = french.join("ne", head)
+    if agreement == JE:
+        head = french.join("je", head)
+    return f"{head} {turn.french}" if turn.french else head
+
+
+def with_pronoun(pronoun: str, form: str) -> str:
+    """An object pronoun and the word it leans on: le voit, l'aime, leur donne."""
+    if pronoun in ("me", "le", "la"):
+        return french.join(pronoun, form)
+    return f"{pronoun} {form}" if pronoun else form
+
+
+def agreed(participle: str, ending: str) -> str:
+    """The participle with e, s or es; one in -s takes no second s."""
+    return participle if ending == "s" and participle.endswith("s") else participle + ending
+
+
+def _auxiliary(tense: str, agreement: int) -> str:
+    match tense:
+        case "past":
+            return "did"
+        case "future":
+            return "will"
+        case _:
+            return "does" if agreement in (IL, ELLE) else "do"
+
+
+class Modal(NamedTuple):
+    """The modal for each agreement; in a question, English `_` is where the subject stands."""
+
+    english: tuple[str, ...]
+    french: tuple[str, ...]
+    negative: bool
+    preposition: str
+
+    def link(self, infinitive: str) -> str:
+        """The infinitive after the preposition that this verb asks for: de lire, d'acheter."""
+        if self.preposition == "de":
+            return french.join("de", infinitive)
+        return f"{self.preposition} {infinitive}" if self.preposition else infinitive
+
+
+# French forms in the order of the agreements: je, vous, nous, il, elle, ils, elles.
+_POUVOIR = entries.forms("peux pouvez pouvons peut peut peuvent peuvent")
+_DEVOIR = entries.forms("dois devez devons doit doit doivent doivent")
+_VOULOIR = entries.forms("veux voulez voulons veut veut veulent veulent")
+_VOUDRAIS = entries.forms("voudrais voudriez voudrions voudrait voudrait voudraient voudraient")
+_ALLER = entries.forms("vais allez allons va va vont vont")
+_ESPERER = entries.forms("espère espérez espérons espère espère espèrent espèrent")
+_BE = entries.forms("am are are is is are are")
+
+
+@cache
+def modals() -> tuple[Modal, ...]:
+    """The modals as statements."""
+    return (
+        _modal(["can"] * 7, _POUVOIR, AFFIRMED),
+        _modal(["cannot"] * 7, _POUVOIR, DENIED),
+        _modal(["must"] * 7, _DEVOIR, AFFIRMED),
+        _modal(["must not"] * 7, _DEVOIR, DENIED),
+        _modal(_third("want to", "wants to"), _VOULOIR, AFFIRMED),
+        _modal(_third("do not want to", "does not want to"), _VOULOIR, DENIED),
+        _modal(["would like to"] * 7, _VOUDRAIS, AFFIRMED),
+        _modal([f"{be} going to" for be in _BE], _ALLER, AFFIRMED),
+        _modal([f"{be} not going to" for be in _BE], _ALLER, DENIED),
+        _modal(_third("hope to", "hopes to"), _ESPERER, AFFIRMED),
+        _modal(["decided to"] * 7, _AVOIR, AFFIRMED, "décidé", "de"),
+        _modal(["refused to"] * 7, _AVOIR, AFFIRMED, "refusé", "de"),
+        _modal(["forgot to"] * 7, _AVOIR, AFFIRMED, "oublié", "de"),
+    )
+
+
+@cache
+def modal_questions() -> tuple[Modal, ...]:
+    """The modals as questions."""
+    return (
+        _modal(["can_"] * 7, _POUVOIR, AFFIRMED),
+        _modal(["must_"] * 7, _DEVOIR, AFFIRMED),
+        _modal(_third("do_ want to", "does_ want to"), _VOULOIR, AFFIRMED),
+        _modal([f"{be}_ going to" for be in _BE], _ALLER, AFFIRMED),
+        _modal(["would_ like to"] * 7, _VOUDRAIS, AFFIRMED),
+        _modal(_third("do_ hope to", "does_ hope to"), _ESPERER, AFFIRMED),
+    )
+
+
+def _modal(
+    left: Sequence[str], right: Sequence[str], turn: Turn, participle: str = "", preposition: str = ""
+) -> Modal:
+    after = f" {participle}" if participle else ""
+    forms = tuple(surround(right[who], turn, who) + after for who in AGREEMENTS)
+    return Modal(tuple(left), forms, turn.negative, preposition)
+
+
+def _third(plain: str, third_person: str) -> list[str]:
+    return [third_person if who in (IL, ELLE) else plain for who in AGREEMENTS]

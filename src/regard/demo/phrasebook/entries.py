@@ -1,0 +1,131 @@
+"""The lexicon's tables as values that can be inflected."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from regard.demo.phrasebook import english, french, lexicon
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun; a mass noun has its singular in both places and is never counted."""
+
+    english: tuple[str, str]  # singular, plural
+    french: tuple[str, str]
+    feminine: bool
+
+
+@dataclass(frozen=True)
+class Adjective:
+    """An adjective with its French forms: masculine and feminine, singular and plural, and before a vowel."""
+
+    english: str
+    masculine: tuple[str, str]
+    feminine: tuple[str, str]
+    before_vowel: str
+    precedes: bool
+
+    def agree(self, feminine: bool, plural: bool) -> str:
+        """The form for a noun of this gender and number."""
+        return (self.feminine if feminine else self.masculine)[plural]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb with all that its three tenses need."""
+
+    english: str
+    third_person: str
+    past: str
+    french: str
+    present: tuple[str, ...]  # je, il, nous, vous, ils
+    participle: str
+    future_stem: str
+    with_etre: bool
+
+
+def rows(table: str) -> list[tuple[str, str]]:
+    """The two sides of each line of a table."""
+    lines = (line.split(" | ") for line in table.splitlines() if line.strip())
+    return [(left.strip(), right.strip()) for left, right in lines]
+
+
+def names(listing: str) -> list[str]:
+    """The words of a listing with commas."""
+    return [name.strip() for name in listing.split(",")]
+
+
+def forms(listing: str) -> tuple[str, ...]:
+    """The forms of one word, in their order."""
+    return tuple(listing.split())
+
+
+def nouns(table: str) -> list[Noun]:
+    """The nouns of a table."""
+    return [_noun(left, right) for left, right in rows(table)]
+
+
+def adjectives(listing: str) -> list[Adjective]:
+    """The adjectives that a listing names by their English."""
+    return [_adjectives()[name] for name in names(listing)]
+
+
+def verbs(listing: str) -> list[Verb]:
+    """The verbs that a listing names by their English."""
+    return [_verbs()[name] for name in names(listing)]
+
+
+def verb(name: str) -> Verb:
+    """The verb with this English name."""
+    return _verbs()[name]
+
+
+def _noun(left: str, right: str) -> Noun:
+    one, _, many = left.partition("/")
+    forms, _, gender = right.rpartition(" ")
+    un, _, des = forms.partition("/")
+    return Noun((one, many or english.plural(one)), (un, des or french.plural(un)), gender == "f")
+
+
+@cache
+def _adjectives() -> dict[str, Adjective]:
+    return {left: _adjective(left, right) for left, right in rows(lexicon.ADJECTIVES)}
+
+
+def _adjective(left: str, right: str) -> Adjective:
+    precedes, fixed = right.startswith("<"), right.startswith("=")
+    masculine, *rest = right.lstrip("<=").split()
+    if fixed:
+        return Adjective(left, (masculine, masculine), (masculine, masculine), masculine, False)
+    feminine = rest[0] if rest else french.feminine(masculine)
+    before_vowel = rest[1] if len(rest) > 1 else masculine
+    return Adjective(
+        left, (masculine, french.plural(masculine)), (feminine, f"{feminine}s"), before_vowel, precedes
+    )
+
+
+@cache
+def _verbs() -> dict[str, Verb]:
+    found = (_verb(left, right) for left, right in rows(lexicon.VERBS))
+    return {verb.english: verb for verb in found}
+
+
+def _verb(left: str, right: str) -> Verb:
+    base, _, past = left.partition("/")
+    infinitive, _, irregular = right.partition(":")
+    with_etre, infinitive = infinitive.endswith("*"), infinitive.rstrip("*")
+    if irregular:
+        *present, participle, future_stem = irregular.split()
+    else:
+        present, participle = french.present(infinitive), french.participle(infinitive)
+        future_stem = french.future_stem(infinitive)
+    return Verb(
+        english=base,
+        third_person=english.third_person(base),
+        past=past or english.past(base),
+        french=infinitive,
+        present=tuple(present),
+        participle=participle,
+        future_stem=future_stem,
+        with_etre=with_etre,
+    )

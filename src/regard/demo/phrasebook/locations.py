@@ -1,0 +1,136 @@
+"""Sentences about where things are: there is a cup on the table, and where are my shirts?"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from regard.demo.phrasebook import english, entries, lexicon, noun_phrases
+from regard.demo.phrasebook.clauses import AFFIRMED, DENIED, PAST, PRESENT, Turn
+from regard.demo.phrasebook.descriptions import (
+    AVOIR,
+    BE,
+    ETRE,
+    Quality,
+    ask_be,
+    be,
+    being,
+    being_asked,
+    possessed,
+)
+from regard.demo.phrasebook.entries import Adjective, Noun
+from regard.demo.phrasebook.noun_phrases import ELLES, IL, Subject, Thing
+from regard.demo.phrasebook.sentence_pattern import Pattern
+
+
+class Spot(NamedTuple):
+    """Where something is."""
+
+    english: str
+    french: str
+
+
+SMALL_THINGS = """
+book | livre m
+letter | lettre f
+cup | tasse f
+plate | assiette f
+glass | verre m
+bottle | bouteille f
+pen | stylo m
+watch | montre f
+basket | panier m
+toy | jouet m
+spoon | cuillère f
+knife/knives | couteau m
+umbrella | parapluie m
+shirt | chemise f
+scarf/scarves | écharpe f
+box | boîte f
+guitar | guitare f
+"""
+OTHER_THINGS = """
+newspaper | journal m
+magazine | magazine m
+apple | pomme f
+orange | orange f
+egg | œuf m
+cake | gâteau m
+"""
+SMALL_ADJECTIVES = "red, blue, green, yellow, white, black, big, small, new, old, beautiful, pretty"
+
+
+def patterns() -> list[Pattern]:
+    """All of them."""
+    return [*_there(), *_where()]
+
+
+def _there() -> list[Pattern]:
+    """'There are three cups on the table.'"""
+    nouns, adjectives = entries.nouns(SMALL_THINGS), entries.adjectives(SMALL_ADJECTIVES)
+    spots = _spots()
+    every = nouns + entries.nouns(OTHER_THINGS)
+    indefinite = noun_phrases.indefinite(every, [None]) + noun_phrases.indefinite(nouns, adjectives)
+    numbered = noun_phrases.counted(every, [None], range(2, 21))
+    tenses, both = (PRESENT, PAST), tuple((t, turn) for t in (PRESENT, PAST) for turn in (AFFIRMED, DENIED))
+    return [
+        Pattern("there is", 0.9, (both, indefinite, spots), _there_is),
+        Pattern("there are", 0.6, (tuple((t, AFFIRMED) for t in tenses), numbered, spots), _there_is),
+        Pattern("is there", 0.4, (tenses, indefinite + numbered, spots), _is_there),
+    ]
+
+
+def _where() -> list[Pattern]:
+    """'Where are my blue shirts?', 'The cup is not on the table.'"""
+    nouns, adjectives = entries.nouns(SMALL_THINGS), entries.adjectives(SMALL_ADJECTIVES)
+    plain = _found(nouns + entries.nouns(OTHER_THINGS), [None])
+    described = _found(nouns, adjectives)
+    placed = tuple(Quality(spot.english, (spot.french,) * 7) for spot in _spots())
+    asked = tuple(being_asked(tense) for tense in (PRESENT, PAST))
+    beings = tuple(being(tense, turn) for tense in (PRESENT, PAST) for turn in (AFFIRMED, DENIED))
+    return [
+        Pattern("where is", 0.3, (plain + described, (PRESENT, PAST)), _where_is),
+        Pattern("is on", 0.5, (plain, beings, placed), be),
+        Pattern("is on, described", 0.5, (described, beings, placed), be),
+        Pattern("ask is on", 0.3, (plain + described, asked, placed), ask_be),
+    ]
+
+
+def _there_is(told: tuple[str, Turn], thing: Thing, spot: Spot) -> tuple[str, str]:
+    tense, turn = told
+    verb, a = BE[tense][ELLES if thing.plural else IL], AVOIR[tense][IL]
+    if turn is DENIED:
+        return (
+            f"there {verb} no {english.without_a(thing.english)} {spot.english}.",
+            f"il n'y {a} pas {thing.denied} {spot.french}.",
+        )
+    return f"there {verb} {thing.english} {spot.english}.", f"il y {a} {thing.french} {spot.french}."
+
+
+def _is_there(tense: str, thing: Thing, spot: Spot) -> tuple[str, str]:
+    verb, a = BE[tense][ELLES if thing.plural else IL], AVOIR[tense][IL]
+    return (
+        f"{verb} there {thing.english} {spot.english}?",
+        f"est-ce qu'il y {a} {thing.french} {spot.french} ?",
+    )
+
+
+def _where_is(subject: Subject, tense: str) -> tuple[str, str]:
+    who = subject.agreement
+    return f"where {BE[tense][who]} {subject.english}?", f"où {ETRE[tense][who]} {subject.french}?"
+
+
+def _found(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Subject, ...]:
+    nouns, found = list(nouns), []
+    for adjective in adjectives:
+        for noun in nouns:
+            for plural in (False, True):
+                left = noun_phrases.english_phrase(noun, adjective, plural)
+                right = noun_phrases.definite(
+                    noun, noun_phrases.french_phrase(noun, adjective, plural), plural
+                )
+                found.append(Thing(f"the {left}", right, right, noun.feminine, plural))
+                found += possessed(noun, adjective, plural)
+    return noun_phrases.as_subjects(found)
+
+
+def _spots() -> tuple[Spot, ...]:
+    return tuple(Spot(left, right) for left, right in entries.rows(lexicon.SPOTS))

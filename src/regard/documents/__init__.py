@@ -1,0 +1,1 @@
+"""Document formats: extract the text, insert the translation, keep every other byte."""

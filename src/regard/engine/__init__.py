@@ -1,1 +1,0 @@
-"""A model made ready to be searched."""

@@ -1,0 +1,1 @@
+"""Time series tables: reading, regular time grid, scaling, windows."""

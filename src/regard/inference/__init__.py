@@ -1,0 +1,1 @@
+"""Models prepared for decoding: eager, incremental, CUDA graphs, int8, CTranslate2."""

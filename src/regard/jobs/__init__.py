@@ -1,0 +1,1 @@
+"""File jobs: line batches, worker pool, resumable translation of large files."""

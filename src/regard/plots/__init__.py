@@ -1,0 +1,1 @@
+"""Figures: training curves, attention matrices, forecasts; SVG, HTML and terminal."""

@@ -1,0 +1,77 @@
+"""How pictures look: Okabe and Ito's colours, a dash and a mark for each, in light and in dark."""
+
+from collections.abc import Sequence
+
+from regard.plots.svg import tag, words
+
+SVG = "http://www.w3.org/2000/svg"
+TONES = 7
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2", "1 4")
+"""With the colours, so that nothing is told by colour alone."""
+SHAPES = (
+    "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z",  # a circle, a square, and so on
+    "M-3.2 -3.2h6.4v6.4h-6.4Z",
+    "M0 -4.2L4 3H-4Z",
+    "M0 -4.6L4.6 0L0 4.6L-4.6 0Z",
+    "M0 4.2L4 -3H-4Z",
+    "M-4 -1.3h8v2.6h-8Z",
+    "M-1.3 -4h2.6v8h-2.6Z",
+)
+
+_BLUE, _VERMILION, _GREEN, _PURPLE = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+_ORANGE, _SKY = "#e69f00", "#56b4e9"
+_LIGHT = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, "#1a1a1a")
+_DARK = (_SKY, _ORANGE, _GREEN, _PURPLE, _VERMILION, _BLUE, "#e6e6e6")
+
+
+def picture(parts: Sequence[str], title: str, width: float, height: float, rules: str = "") -> str:
+    """A whole SVG file; `rules` are for what only this picture has."""
+    drawn = tag(
+        "svg",
+        tag("title", words(title)),
+        tag("style", style() + rules),
+        tag("rect", class_="paper", width=width, height=height),
+        *parts,
+        xmlns=SVG,
+        class_="rg",
+        role="img",
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width:g} {height:g}",
+    )
+    return drawn + "\n"
+
+
+def style() -> str:
+    """The rules for light, and what is different in the dark."""
+    return f"""
+.rg {{ font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif }}
+.rg .title {{ font-size: 14px; font-weight: 600 }}
+.rg .small {{ font-size: 11px }}
+.rg path, .rg line {{ fill: none; stroke-linecap: round; stroke-linejoin: round }}
+.rg .thin {{ stroke-width: 1; stroke-opacity: .45 }}
+.rg .thick {{ stroke-width: 2 }}
+.rg .level {{ stroke-width: 1.4; stroke-dasharray: 1.5 3.5 }}
+.rg .fine {{ stroke-width: 1; stroke-dasharray: 4 2 }}
+.rg .grid {{ stroke-width: 1 }}
+.rg .ring {{ fill: none; stroke-width: 2 }}
+.rg .over {{ paint-order: stroke; stroke-width: 4; stroke-linejoin: round }}
+.rg .new {{ font-weight: 700; text-decoration: underline }}
+{_rules("#ffffff", "#1a1a1a", "#585858", "#e3e3e3", "#dcdcdc", _LIGHT)}
+@media (prefers-color-scheme: dark) {{
+{_rules("#15181c", "#ececec", "#b0b4b8", "#33383d", "#3a4046", _DARK)}
+}}
+"""
+
+
+def _rules(paper: str, ink: str, faint: str, grid: str, band: str, tones: tuple[str, ...]) -> str:
+    """A faint text is still read at 4.5 to 1."""
+    rules = [
+        f".rg .paper {{ fill: {paper} }} .rg .over {{ stroke: {paper} }}",
+        f".rg text {{ fill: {faint} }} .rg .title, .rg .ink {{ fill: {ink} }}",
+        f".rg .grid {{ stroke: {grid} }} .rg .band {{ fill: {band} }} .rg .key {{ stroke: {faint} }}",
+        f".rg .keymark {{ fill: {faint}; stroke: {paper} }} .rg .mark {{ stroke: {paper} }}",
+    ]
+    for number, colour in enumerate(tones):
+        rules.append(f".rg .s{number} {{ stroke: {colour} }} .rg .mark.f{number} {{ fill: {colour} }}")
+    return "\n".join(rules)

@@ -1,0 +1,1 @@
+"""HTTP server of the explorer: security, limits, request queue, API."""

@@ -1,0 +1,79 @@
+"""Who may ask, and what a page of ours may do: against other sites, and against text that is markup."""
+
+import base64
+import hashlib
+import ipaddress
+import re
+import socket
+from collections.abc import Collection
+from http import HTTPStatus
+
+from regard.server.http_messages import RequestError
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Guard:
+    """Knows the names a server goes by.
+
+    A site that points its own name at this machine is known by that name, and refused; an address is
+    nobody's name, so a server for all addresses answers to every one.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._everywhere = host in ("0.0.0.0", "::", "")
+        names = {*LOOPBACK, f"[{host}]" if ":" in host else host}
+        if self._everywhere:
+            names.add(socket.gethostname())
+        self._port = port
+        self._hosts = {f"{name}:{port}".lower() for name in names}
+        if port == 80:
+            self._hosts |= {name.lower() for name in names}
+
+    def check(self, hosts: Collection[str], origin: str | None) -> None:
+        """Refuses what was not asked of this server, or was asked by another site's page."""
+        host = next(iter(hosts), "").lower()
+        if len(hosts) != 1 or not self._is_ours(host):
+            raise RequestError(
+                "host",
+                f"this server does not go by the name {host[:80]!r}; "
+                f"open http://127.0.0.1:{self._port}/, or start it with --host NAME",
+                HTTPStatus.FORBIDDEN,
+            )
+        if origin is not None and origin.lower() != f"http://{host}":
+            raise RequestError("origin", "another site's page may not ask this server", HTTPStatus.FORBIDDEN)
+
+    def _is_ours(self, host: str) -> bool:
+        if host in self._hosts:
+            return True
+        address, _, port = host.rpartition(":")
+        return self._everywhere and port == str(self._port) and _is_address(address)
+
+
+def policy(page: str) -> str:
+    """The Content-Security-Policy of the page: its own files, its own server, and the scripts in it."""
+    hashes = "".join(f" 'sha256-{_hash(text)}'" for text in INLINE.findall(page))
+    return (
+        f"default-src 'none'; script-src 'self'{hashes}; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True

@@ -1,1 +1,0 @@
-"""Documents: take the text out, put the translation back, and leave every other byte alone."""

@@ -1,0 +1,98 @@
+"""Which model it is, for whoever looks at its translations later."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from torch import nn
+
+from regard.checkpoint import WEIGHTS
+from regard.config import read_settings
+from regard.model.config import CoreConfig
+from regard.model.transformer import Transformer
+from regard.trace.schema import ModelFacts, Vocab
+from regard.train.model_files import CONFIG
+
+LANGUAGE = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
+"""At the end of a file's name: train.en, train.de.gz."""
+NO_LANGUAGE = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which model it is."""
+
+    name: str
+    id: str
+    source_lang: str | None = None
+    target_lang: str | None = None
+    step: int | None = None
+
+
+def identity_of_folder(path: Path, manifest: Mapping[str, Any]) -> Identity:
+    """A model folder is known by its weights, and named like the run it is in."""
+    within = path.name == "model" or path.name.startswith("step-")
+    name = path.resolve().parent.name if within else path.resolve().name
+    data = cast(Mapping[str, Any], read_settings(path / CONFIG).get("data", {}))
+    return Identity(
+        name,
+        f"sha256:{manifest['files'][WEIGHTS]['sha256']}",
+        language(data.get("source")),
+        language(data.get("target")),
+        manifest.get("step"),
+    )
+
+
+def identity_in_memory(model: Transformer) -> Identity:
+    """A model that may go on learning is known by its weights as they are now."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
+    return Identity("in memory", f"sha256:{digest.hexdigest()}")
+
+
+def language(files: Any) -> str | None:
+    """What the names of the files it was trained on say: train.en, train.de.gz."""
+    name = files[0] if isinstance(files, (list, tuple)) and files else files
+    found = LANGUAGE.search(name) if isinstance(name, str) else None
+    return found[1] if found and found[1] not in NO_LANGUAGE else None
+
+
+def model_facts(
+    identity: Identity,
+    model: nn.Module,
+    config: CoreConfig,
+    layers: tuple[int, int],
+    vocab: Vocab,
+    task: str,
+    *,
+    shared: bool = False,
+    causal: bool = True,
+) -> ModelFacts:
+    """`layers` are those of the encoder and of the decoder, `shared` is whether all embeddings are one."""
+    encoder_layers, decoder_layers = layers
+    return ModelFacts(
+        name=identity.name,
+        id=identity.id,
+        source_lang=identity.source_lang,
+        target_lang=identity.target_lang,
+        step=identity.step,
+        encoder_layers=encoder_layers,
+        decoder_layers=decoder_layers,
+        heads=config.heads,
+        d_model=config.d_model,
+        d_k=config.head_width,
+        d_ff=config.d_ff,
+        norm=config.norm,
+        positions=config.position,
+        vocab=vocab,
+        shared=shared,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        attention_scale=config.attention_scale,
+        task=task,
+        causal=causal,
+    )

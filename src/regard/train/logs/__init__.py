@@ -1,0 +1,1 @@
+"""Training logs: console, metrics.jsonl, TensorBoard."""

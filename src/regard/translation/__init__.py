@@ -1,0 +1,1 @@
+"""Translation: training, translating, constraints, long text, the model folder."""

@@ -1,0 +1,61 @@
+"""The Export menu: the translation as data and as a page."""
+
+import json
+
+from browser.conftest import watched
+from browser.explorer_page import open_page, shown_trace
+
+
+def taken(page, name, folder):
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as found:
+        page.get_by_role("button", name=name).click()
+    path = folder / found.value.suggested_filename
+    found.value.save_as(path)
+    return path
+
+
+def test_the_menu_hands_out_the_trace(page, tmp_path):
+    open_page(page)
+    path = taken(page, "The trace as JSON", tmp_path)
+    assert path.name == "regard-ba-lu-mi-so-tu.json"
+    assert json.loads(path.read_text("utf-8")) == shown_trace(page)
+
+
+def test_the_menu_hands_out_a_page_that_opens_where_this_one_is(page, browser, tmp_path):
+    open_page(page, "#/attention?kind=encoder&layer=1&head=2")
+    path = taken(page, "This translation as one HTML page", tmp_path)
+    other = browser.new_page()
+    seen = watched(other)
+    open_page(other, view="", address=path.as_uri())
+    assert other.get_by_role("heading", name="Encoder · layer 1 · head 2").is_visible()
+    assert other.get_by_role("button", name="What if").count() == 0
+    other.get_by_role("button", name="Export").click()
+    assert other.get_by_role("button", name="This translation as one HTML page").count() == 0
+    assert shown_trace(other)["attention"] == shown_trace(page)["attention"]
+    assert seen.errors == []
+    assert seen.strangers() == [path.as_uri()]
+    other.close()
+
+
+def test_a_large_table_shows_its_beginning_and_the_csv_has_all(page, tmp_path):
+    open_page(page)
+    page.evaluate(
+        """async () => {
+          const { takeAway } = await import("regard/parts/take.js");
+          const names = (n) => Array.from({ length: n }, (_, i) => String(i));
+          const table = () => ({ rows: names(127), columns: names(177), values: (r, c) => `${r}.${c}` });
+          const taken = takeAway({ name: () => "large", table, svg: () => "" });
+          document.querySelector("main").replaceChildren(taken);
+        }"""
+    )
+    page.get_by_role("button", name="Table").click()
+    page.get_by_text("The first 66 of 127 rows and 60 of 177 columns; CSV has them all.").wait_for()
+    assert page.locator("main tbody tr").count() == 66
+    assert page.locator("main tbody td").last.inner_text() == "65.59"
+    with page.expect_download() as found:
+        page.get_by_role("button", name="CSV").click()
+    found.value.save_as(tmp_path / "large.csv")
+    lines = (tmp_path / "large.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 128
+    assert lines[-1].endswith(",126.176")

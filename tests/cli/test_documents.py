@@ -1,0 +1,186 @@
+"""`regard translate` on documents, with an echo for a model: what is translated, and what is left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from failing_command import failure
+from fake_engines import Echo
+from regard.cli.main import main
+from regard.search.hypothesis import Hypothesis
+from regard.text.tokenizer import learn_tokenizer
+from regard.translation.engines import Ready
+
+LINES = ["the cat sings", "the dog sleeps"]
+PAGE = """<html><body><!-- the cat -->
+<h1 class=a>the cat sings</h1>
+<p>The <b>cat</b> sings all day long. The dog sleeps.</p><script>the cat</script></body></html>
+"""
+
+
+class Reverse(Echo):
+    """Tokens in reverse, to be told from the source."""
+
+    def translate(self, sources, config, wishes=None):
+        found = super().translate(sources, config, wishes)
+        return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in some] for some in found]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def engine(folder, micro, monkeypatch):
+    from regard.config import to_toml
+    from regard.model.transformer import Transformer
+    from regard.translation.model_folder import save_model
+    from regard.translation.run import TranslationRun
+
+    tokenizer = learn_tokenizer(LINES, 300)
+    transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
+    save_model(folder / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
+    used = [Echo()]
+    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(used[0], tokenizer, 4096))
+    return used
+
+
+def translate(name, *arguments):
+    main(["translate", "model", "--input", name, "--output", "out", "--device", "cpu", *arguments])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("page.html", PAGE),
+        ("a.md", "# the cat\n\n```\ncode\n```\n\n- the dog sleeps\n"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>the cat</i>\n\n"),
+        ("a.htm", "<p>\u2026</p>"),
+        (
+            "two.html",
+            '<p title="the cat sings all day.  the dog sleeps.">The cat sings all day.  The dog.</p>',
+        ),
+    ],
+)
+def test_a_document_that_is_copied_is_the_same_file(folder, name, content):
+    (folder / name).write_text(content)
+    translate(name)
+    assert (folder / "out").read_text() == content
+
+
+def test_only_the_text_of_a_page_changes(folder, engine):
+    engine[0] = Reverse()
+    (folder / "page.html").write_text(PAGE)
+    translate("page.html")
+    found = (folder / "out").read_text()
+    assert found != PAGE
+    for kept in ("<!-- the cat -->", "<h1 class=a>", "<script>the cat</script></body></html>\n", "<b>"):
+        assert kept in found
+    assert "the cat sings" not in found
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_table_gets_a_column(folder):
+    (folder / "a.tsv").write_text("id\ttext\n7\tthe cat\n")
+    translate("a.tsv", "--column", "text")
+    assert (folder / "out").read_text().splitlines()[1] == "7\tthe cat\tthe cat"
+    (folder / "b.tsv").write_text("text\ttranslation\nthe cat\tle chat\nthe dog\t\n")
+    translate("b.tsv", "--column", "text")
+    assert (folder / "out").read_text() == "text\ttranslation\nthe cat\tle chat\nthe dog\tthe dog\n"
+    translate("b.tsv", "--column", "text", "--overwrite")
+    assert (folder / "out").read_text() == "text\ttranslation\nthe cat\tthe cat\nthe dog\tthe dog\n"
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_format_can_be_given_or_left_aside(folder):
+    (folder / "page.html").write_text("<b>the cat</b>\n")
+    (folder / "page").write_text("<p title=x>the cat</p>")
+    translate("page.html", "--format", "lines")
+    assert (folder / "out").read_text() == "<b>the cat</b>\n"
+    translate("page", "--format", "html")
+    assert (folder / "out").read_text() == "<p title=x>the cat</p>"
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_has_no_place_in_a_document_is_refused(folder):
+    for name in ("page.html", "page.html.gz", "page.gz"):
+        (folder / name).write_text("<b>the cat</b>\n")
+    common = ("translate", "model", "--input", "page.html", "--device", "cpu")
+    assert "page.html is a document, and has no place for scores" in failure(*common, "--scores")
+    assert "--format docx is not known; it may be lines, txt" in failure(*common, "--format", "docx")
+    assert "has no place for scores, alignments, confidences" in failure(*common, "--confidences")
+    assert "page.html.gz is a packed document; unpack it first" in failure(*common[:3], "page.html.gz")
+    assert "page.gz is a packed document" in failure(*common[:3], "page.gz", "--format", "html")
+    assert "--anew is for lines" in failure(*common, "--output", "out", "--anew")
+    assert "--column is for .tsv, .jsonl, not for .html" in failure(*common, "--column", "text")
+    assert "--overwrite is for .tsv, .jsonl, .po, .pot" in failure(*common, "--overwrite")
+    assert "--language is for .tmx, not for .html" in failure(*common, "--language", "fr")
+    assert not (folder / "out").exists()
+    (folder / "bad.xliff").write_text("<xliff>")
+    assert "bad.xliff" in failure("translate", "model", "--input", "bad.xliff", "--device", "cpu")
+
+
+@pytest.mark.usefixtures("engine")
+def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, capsys):
+    page = f"<p>the cat sings</p><p>{'the dog sleeps ' * 60}</p>\n"
+    (folder / "page.html").write_text(page)
+    with pytest.raises(SystemExit) as stop:
+        translate("page.html", "--report", "report", "--long", "skip")
+    assert stop.value.code == 4
+    said = capsys.readouterr().err
+    assert "1 sentence (2) too long: left as it is; --long split takes up to 1 MiB, --long cut" in said
+    assert "1 of 2 sentences could not be translated and are left as it is" in said
+    assert (folder / "out").read_text() == page
+    report = (folder / "report").read_text()
+    assert '"line": 2' in report
+    assert ": the dog sleeps the dog" in report  # nobody can count the sentences of a page
+    assert "--prefix is for lines" in failure("translate", "model", "--input", "page.html", "--prefix", "a")
+
+
+@pytest.mark.usefixtures("engine")
+def test_paragraphs_inside_a_text_stay(folder):
+    (folder / "a.jsonl").write_text(r'{"text": "The cat sings all day.\n\nThe dog sleeps.  The cat."}' + "\n")
+    translate("a.jsonl")
+    assert (
+        r'"translation": "The cat sings all day.\n\nThe dog sleeps.  The cat."'
+        in (folder / "out").read_text()
+    )
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_document_without_text_is_said_to_have_none(folder, capsys):
+    (folder / "done.po").write_text('msgid "the cat"\nmsgstr "le chat"\n')
+    translate("done.po")
+    assert "there is nothing to translate in done.po" in capsys.readouterr().err
+    assert (folder / "out").read_text() == (folder / "done.po").read_text()
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_document_can_be_finished_in_its_place_but_no_report_takes_that_of_a_text(folder):
+    (folder / "page.html").write_text("<p>the cat sings</p>")
+    (folder / "a.txt").write_text("the cat sings\n")
+    common = ("translate", "model", "--device", "cpu", "--input")
+    for name in ("page.html", "a.txt"):
+        before = (folder / name).read_text()
+        said = failure(*common, name, "--output", "out", "--report", f"./{name}")
+        assert f"{name} is --input and --report; give one of them another name" in said
+        assert "same is --output and --report" in failure(
+            *common, name, "--output", "same", "--report", "same"
+        )
+        assert (folder / name).read_text() == before
+    assert "a.txt is --input and --output" in failure(*common, "a.txt", "--output", "a.txt")
+    main([*common, "page.html", "--output", "page.html"])
+    assert (folder / "page.html").read_text() == "<p>the cat sings</p>"
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_device_that_is_full_has_its_own_exit_code(folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("no device that is always full")
+    (folder / "page.html").write_text("<p>the cat sings</p>")
+    with pytest.raises(SystemExit) as stop:
+        main(["translate", "model", "--device", "cpu", "--input", "page.html", "--output", "/dev/full"])
+    assert stop.value.code == 3

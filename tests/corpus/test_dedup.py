@@ -1,0 +1,61 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.corpus import dedup as hashes_module
+from regard.corpus.dedup import NONE, HashFile, conflicts, repeats
+
+SOME = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
+
+
+@given(SOME, st.integers(1, 50))
+def test_repeats_are_those_a_set_finds(pairs, part):
+    array = np.array(pairs, np.int64).reshape(-1, 2)
+    seen, expected = set(), []
+    for line, pair in enumerate(pairs, start=1):
+        if pair[0] != NONE:
+            if pair in seen:
+                expected.append(line)
+            seen.add(pair)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashes_module, "PART", part)
+        patch.setattr(hashes_module, "SLAB", 7)
+        assert list(repeats(array)) == expected
+
+
+@given(st.lists(SOME))
+def test_hashes_come_back_from_their_file(slabs):
+    arrays = [np.array(slab, np.int64).reshape(-1, 2) for slab in slabs]
+    with HashFile() as file:
+        for array in arrays:
+            file.add(array)
+        assert np.array_equal(file.pairs(), np.concatenate([np.zeros((0, 2), np.int64), *arrays]))
+
+
+def test_repeats_are_found_in_the_memory_of_one_part(monkeypatch):
+    monkeypatch.setattr(hashes_module, "PART", 2**16)
+    monkeypatch.setattr(hashes_module, "SLAB", 2**12)
+    many = np.random.default_rng(1).integers(-(2**62), 2**62, (2**19, 2))
+    tracemalloc.start()
+    assert len(repeats(many)) == 0
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 5 * 8 * 2**16  # four numbers for each of a part, and a slab
+
+
+@given(SOME, st.integers(1, 50))
+def test_conflicts_are_those_a_table_finds(pairs, part):
+    array = np.array(pairs, np.int64).reshape(-1, 2)
+    beside = {}
+    for first, second in pairs:
+        beside.setdefault(first, set()).add(second)
+    expected = [
+        line for line, (first, _) in enumerate(pairs, start=1) if first != NONE and len(beside[first]) > 1
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashes_module, "PART", part)
+        patch.setattr(hashes_module, "SLAB", 7)
+        assert list(conflicts(array)) == expected

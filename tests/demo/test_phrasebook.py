@@ -1,0 +1,369 @@
+"""The phrasebook: correct French, one-to-one, the same for the same seed, no test sentence in train."""
+
+import os
+import re
+import subprocess
+import sys
+from itertools import islice
+from random import Random
+
+import pytest
+
+from regard.demo.phrasebook import clauses, english, entries, french, noun_phrases
+from regard.demo.phrasebook.clauses import AFFIRMED, DENIED, FUTURE, NEVER, PAST, PRESENT, french_verb
+from regard.demo.phrasebook.corpus import Pair, pairs, patterns, phrasebook, size
+from regard.demo.phrasebook.noun_phrases import ELLE, ELLES, IL, ILS, JE, NOUS, VOUS
+from regard.demo.phrasebook.sentence_pattern import Pattern
+from regard.demo.phrasebook.shuffled_sentences import Shuffle, draw
+from regard.demo.phrasebook.travel import abroad
+from regard.errors import DataError
+
+JANE = Pair("Jane visits Africa in September.", "Jane visite l'Afrique en septembre.")
+
+
+@pytest.fixture(scope="module")
+def sample() -> list[Pair]:
+    return list(islice(pairs("train", seed=11), 300_000))
+
+
+def of(*nouns: str, adjective: str | None = None) -> dict[str, str]:
+    """Noun phrases by their English, affirmed and, after 'no:', denied."""
+    adjectives = entries.adjectives(adjective) if adjective else [None]
+    found = noun_phrases.things(entries.nouns("\n".join(nouns)), adjectives)
+    return {x.english: x.french for x in found} | {f"no:{x.english}": x.denied for x in found}
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        (("le", "hôtel"), "l'hôtel"),
+        (("le", "homme"), "l'homme"),
+        (("le", "héros"), "le héros"),
+        (("le", "haricot"), "le haricot"),
+        (("le", "hibou"), "le hibou"),
+        (("la", "Hongrie"), "la Hongrie"),
+        (("la", "école"), "l'école"),
+        (("le", "œuf"), "l'œuf"),
+        (("de", "onze livres"), "de onze livres"),
+        (("que", "Emma"), "qu'Emma"),
+        (("que", "Jane"), "que Jane"),
+    ],
+)
+def test_a_vowel_or_a_mute_h_elides_and_an_aspirated_h_does_not(
+    phrase: tuple[str, str], expected: str
+) -> None:
+    assert french.join(*phrase) == expected
+
+
+def test_prepositions_contract_with_le_and_les_and_with_nothing_else() -> None:
+    phrases_ = ("le marché", "les enfants", "la gare", "l'hôtel", "Paris", "le héros")
+    assert [french.to(x) for x in phrases_] == [
+        "au marché", "aux enfants", "à la gare", "à l'hôtel", "à Paris", "au héros"
+    ]  # fmt: skip
+    assert [french.of(x) for x in (*phrases_, "Athènes")] == [
+        "du marché", "des enfants", "de la gare", "de l'hôtel", "de Paris", "du héros", "d'Athènes"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("adjective", "noun", "expected"),
+    [
+        ("beautiful", "tree | arbre m", "un bel arbre"),
+        ("new", "hotel | hôtel m", "un nouvel hôtel"),
+        ("old", "man | homme m", "un vieil homme"),
+        ("old", "owl | hibou m", "un vieux hibou"),
+        ("new", "scarf | écharpe f", "une nouvelle écharpe"),
+        ("old", "book | livre m", "un vieux livre"),
+        ("white", "dress | robe f", "une robe blanche"),
+        ("light", "chair | chaise f", "une chaise légère"),
+        ("Italian", "car | voiture f", "une voiture italienne"),
+        ("boring", "story | histoire f", "une histoire ennuyeuse"),
+        ("brown", "shirt | chemise f", "une chemise marron"),
+    ],
+)
+def test_adjectives_agree_and_stand_on_their_side_of_the_noun(
+    adjective: str, noun: str, expected: str
+) -> None:
+    (noun_,) = entries.nouns(noun)
+    (one, _) = noun_phrases.indefinite([noun_], entries.adjectives(adjective))
+    assert one.french == expected
+
+
+def test_determiners_agree_with_their_noun() -> None:
+    found = of("tree | arbre m", "school | école f", "horse | cheval m", "hero/heroes | héros m")
+    assert found["the tree"] == "l'arbre"
+    assert found["this tree"] == "cet arbre"
+    assert found["this school"] == "cette école"
+    assert found["this hero"] == "ce héros"
+    assert found["these horses"] == "ces chevaux"
+    assert found["horses"] == "des chevaux"
+
+
+def test_des_becomes_de_before_an_adjective_but_not_before_a_noun() -> None:
+    assert of("car | voiture f", adjective="pretty")["pretty cars"] == "de jolies voitures"
+    assert of("car | voiture f", adjective="red")["red cars"] == "des voitures rouges"
+
+
+def test_negation_turns_an_indefinite_object_into_de_and_leaves_a_definite_one() -> None:
+    found = of("apple | pomme f", "tree | arbre m")
+    assert found["no:an apple"] == "de pomme"
+    assert found["no:trees"] == "d'arbres"
+    assert found["no:the tree"] == "l'arbre"
+    (_, water, _) = noun_phrases.substances(entries.nouns("water | eau f"), [None])
+    assert (water.english, water.french, water.denied) == ("water", "de l'eau", "d'eau")
+
+
+def test_a_feminine_possessive_is_masculine_before_a_vowel() -> None:
+    school, car, scarf = entries.nouns("school | école f\ncar | voiture f\nscarf | écharpe f")
+    (new,) = entries.adjectives("new")
+    assert noun_phrases.own(school, None, False).french == (
+        "mon école", "votre école", "notre école", "son école", "leur école"
+    )  # fmt: skip
+    assert noun_phrases.own(car, None, False).french[0] == "ma voiture"
+    assert noun_phrases.own(scarf, new, False).french[3] == "sa nouvelle écharpe"
+    assert noun_phrases.own(scarf, None, True).french[3] == "ses écharpes"
+
+
+@pytest.mark.parametrize(
+    ("verb", "present"),
+    [
+        ("eat", "mange mangez mangeons mange mange mangent mangent"),
+        ("buy", "achète achetez achetons achète achète achètent achètent"),
+        ("prefer", "préfère préférez préférons préfère préfère préfèrent préfèrent"),
+        ("clean", "nettoie nettoyez nettoyons nettoie nettoie nettoient nettoient"),
+        ("finish", "finis finissez finissons finit finit finissent finissent"),
+        ("sell", "vends vendez vendons vend vend vendent vendent"),
+        ("go", "vais allez allons va va vont vont"),
+    ],
+)
+def test_the_present_is_conjugated(verb: str, present: str) -> None:
+    (found,) = entries.verbs(verb)
+    forms = [french_verb(found, PRESENT, AFFIRMED, who) for who in (JE, VOUS, NOUS, IL, ELLE, ILS, ELLES)]
+    assert [form.removeprefix("je ").removeprefix("j'") for form in forms] == present.split()
+
+
+@pytest.mark.parametrize(
+    ("verb", "future"),
+    [
+        ("buy", "achètera"),
+        ("call", "appellera"),
+        ("prefer", "préférera"),
+        ("clean", "nettoiera"),
+        ("send", "enverra"),
+        ("see", "verra"),
+        ("sell", "vendra"),
+        ("go", "ira"),
+        ("come", "viendra"),
+        ("have", "aura"),
+    ],
+)
+def test_the_future_has_its_stem(verb: str, future: str) -> None:
+    assert french_verb(entries.verb(verb), FUTURE, AFFIRMED, IL) == future
+
+
+def test_a_participle_agrees_with_the_subject_after_etre() -> None:
+    forms = [french_verb(entries.verb("go"), PAST, AFFIRMED, who) for who in (IL, ELLE, ILS, ELLES, NOUS)]
+    assert forms == ["est allé", "est allée", "sont allés", "sont allées", "sommes allés"]
+
+
+def test_a_participle_agrees_with_the_object_before_avoir() -> None:
+    see, understand = entries.verb("see"), entries.verb("understand")
+    assert french_verb(see, PAST, AFFIRMED, JE, "les", "es") == "je les ai vues"
+    assert french_verb(see, PAST, DENIED, ELLE, "la", "e") == "ne l'a pas vue"
+    assert french_verb(see, PAST, NEVER, JE, "le") == "je ne l'ai jamais vu"
+    assert french_verb(understand, PAST, AFFIRMED, ILS, "les", "s") == "les ont compris"
+
+
+def test_pronouns_and_negation_elide_before_a_vowel() -> None:
+    love = entries.verb("love")
+    assert french_verb(love, PRESENT, AFFIRMED, JE) == "j'aime"
+    assert french_verb(love, PRESENT, DENIED, JE) == "je n'aime pas"
+    assert french_verb(love, PRESENT, AFFIRMED, JE, "vous") == "je vous aime"
+    assert french_verb(love, PRESENT, AFFIRMED, IL, "me") == "m'aime"
+    assert french_verb(entries.verb("live"), PRESENT, AFFIRMED, JE) == "j'habite"
+
+
+@pytest.mark.parametrize(
+    ("english_name", "visited", "there", "away"),
+    [
+        ("France", "la France", "en France", "de France"),
+        ("Italy", "l'Italie", "en Italie", "d'Italie"),
+        ("Hungary", "la Hongrie", "en Hongrie", "de Hongrie"),
+        ("Japan", "le Japon", "au Japon", "du Japon"),
+        ("the United States", "les États-Unis", "aux États-Unis", "des États-Unis"),
+        ("Africa", "l'Afrique", "en Afrique", "d'Afrique"),
+        ("Paris", "Paris", "à Paris", "de Paris"),
+        ("Athens", "Athènes", "à Athènes", "d'Athènes"),
+    ],
+)
+def test_countries_and_cities_take_their_prepositions(
+    english_name: str, visited: str, there: str, away: str
+) -> None:
+    (place,) = (place for place in abroad() if place.english == english_name)
+    assert (place.french, place.there, place.away) == (visited, there, away)
+
+
+def test_numbers_are_spelled_as_french_spells_them() -> None:
+    spelled = {
+        1: "un", 11: "onze", 16: "seize", 17: "dix-sept", 20: "vingt", 21: "vingt et un", 22: "vingt-deux",
+        31: "trente et un", 60: "soixante", 61: "soixante et un", 70: "soixante-dix", 71: "soixante et onze",
+        72: "soixante-douze", 79: "soixante-dix-neuf", 80: "quatre-vingts", 81: "quatre-vingt-un",
+        90: "quatre-vingt-dix", 91: "quatre-vingt-onze", 99: "quatre-vingt-dix-neuf", 100: "cent",
+    }  # fmt: skip
+    assert {n: french.number(n) for n in spelled} == spelled
+    assert french.number(1, feminine=True) == "une"
+    assert len({french.number(n) for n in range(1, 101)}) == 100
+    assert [english.number(n) for n in (1, 15, 40, 82, 100)] == [
+        "one", "fifteen", "forty", "eighty-two", "one hundred"
+    ]  # fmt: skip
+
+
+def test_english_inflects_by_rule() -> None:
+    assert [english.plural(noun) for noun in ("box", "story", "toy", "watch")] == [
+        "boxes", "stories", "toys", "watches"
+    ]  # fmt: skip
+    assert [english.third_person(verb) for verb in ("study", "look for", "go", "have", "watch")] == [
+        "studies", "looks for", "goes", "has", "watches"
+    ]  # fmt: skip
+    assert [english.past(verb) for verb in ("study", "listen to", "close", "play")] == [
+        "studied", "listened to", "closed", "played"
+    ]  # fmt: skip
+    assert [english.a(noun) for noun in ("useful book", "old book", "uniform", "umbrella")] == [
+        "a useful book", "an old book", "a uniform", "an umbrella"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        r"\b(le|la|de|ne|je|me|que|ce) [aeiouàâéèêëîïôœùû](?!nze\b)",
+        r"\b(le|la|de|ne|je|me|que) h(?!éros|aricot|ibou|amac|amster|arpe|ockey|ongrie|uit)",
+        r"\b[ldnjm]'(héros|haricot|hibou|hamac|hamster|harpe|hockey|hongrie)",
+        r"\b[ldnjm]'[^aeiouàâéèêëîïôœùûhy]",
+        r"\b(à|de) les?\b(?! (voir|rencontrer|remercier|chercher|comprendre|photographier|trouver))"
+        r"(?! (aider|appeler|inviter|attendre|écouter|entendre|oublier))",
+        r"\b(ma|sa) [aeiouàâéèêëîïôœùû]",
+        r"\bce (homme|hôtel|arbre)",
+        r"\b(beau|nouveau|vieux) (arbre|hôtel|homme|ordinateur|article|outil|objet|opéra|âne|œuf|enfant)\b",
+        r"\b(pas|jamais) (un|une)\b",
+        r"  |' | '|’|\.\.| \.|[^ ]\?",
+    ],
+)
+def test_no_french_sentence_has_this_mistake(sample: list[Pair], mistake: str) -> None:
+    wrong = re.compile(mistake, re.IGNORECASE)
+    assert [pair for pair in sample if wrong.search(pair.french)][:5] == []
+
+
+def test_no_english_sentence_has_a_wrong_article_or_a_stray_space(sample: list[Pair]) -> None:
+    wrong = re.compile(r"\ba [aeio]|\ban [^aeiou]|  | [.?]|’", re.IGNORECASE)
+    assert [pair for pair in sample if wrong.search(pair.english)][:5] == []
+
+
+def test_every_sentence_begins_with_a_capital_and_ends_alike_on_both_sides(sample: list[Pair]) -> None:
+    assert all(pair.english[0].isupper() and pair.french[0].isupper() for pair in sample)
+    assert all(pair.english[-1] == pair.french[-1] and pair.english[-1] in ".?" for pair in sample)
+
+
+def test_sentences_have_three_to_thirteen_words(sample: list[Pair]) -> None:
+    lengths = [len(pair.english.split()) for pair in sample]
+    assert min(lengths) >= 3
+    assert max(lengths) <= 13
+    assert 6.5 <= sum(lengths) / len(lengths) <= 8
+
+
+def test_english_and_french_are_one_to_one(sample: list[Pair]) -> None:
+    assert len({pair.english for pair in sample}) == len(sample)
+    assert len({pair.french for pair in sample}) == len(sample)
+
+
+def test_no_slot_offers_the_same_words_twice() -> None:
+    slots = {id(slot): slot for pattern in patterns() for slot in pattern.slots}
+    assert [slot[:1] for slot in slots.values() if len(set(slot)) < len(slot)] == []
+
+
+def test_no_sentence_is_shared_between_parts_and_seeds() -> None:
+    train = set(islice(pairs("train", seed=1), 50_000))
+    valid = set(phrasebook(0, valid=500, test=0, seed=2).valid)
+    test = set(phrasebook(0, valid=0, test=500, seed=3).test)
+    for side in (0, 1):
+        sides = [{pair[side] for pair in part} for part in (train, valid, test)]
+        assert len(set.union(*sides)) == sum(map(len, sides))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 123456])
+def test_jane_is_tested_and_never_trained_on(seed: int) -> None:
+    assert phrasebook(0, valid=0, test=1, seed=seed).test == [JANE]
+    book = phrasebook(2000, valid=50, test=50, seed=seed)
+    assert book.test.count(JANE) == 1
+    assert JANE not in book.train + book.valid
+
+
+def test_jane_is_a_sentence_of_the_grammar_like_any_other() -> None:
+    """She is drawn from a pattern of visits, not added from outside."""
+    visits = [pattern for pattern in patterns() if pattern.name == "visit, timed"]
+    spoken = (pattern.sentence(index) for pattern in visits for index in range(pattern.size))
+    assert JANE in spoken
+
+
+def test_a_larger_phrasebook_begins_with_a_smaller_and_streams_alike() -> None:
+    small, large = phrasebook(500, 10, 10, seed=4), phrasebook(1500, 30, 30, seed=4)
+    assert large.train[:500] == small.train == list(islice(pairs("train", seed=4), 500))
+    assert large.valid[:10] == small.valid == list(islice(pairs("valid", seed=4), 10))
+    assert large.test[:10] == small.test == list(islice(pairs("test", seed=4), 10))
+
+
+def test_seeds_give_different_phrasebooks() -> None:
+    assert phrasebook(100, 0, 0, seed=0).train != phrasebook(100, 0, 0, seed=1).train
+
+
+def test_the_same_seed_speaks_alike_in_every_process() -> None:
+    code = "from regard.demo.phrasebook.corpus import phrasebook; print(ascii(phrasebook(300, 5, 5, seed=9)))"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0] == ascii(phrasebook(300, 5, 5, seed=9)) + "\n"
+
+
+def test_there_are_more_than_a_million_pairs() -> None:
+    assert size() >= 1_000_000
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 10, 97, 1000])
+def test_a_shuffle_visits_every_number_once(count: int) -> None:
+    shuffle = Shuffle(count, Random(0))
+    assert sorted(shuffle[i] for i in range(count)) == list(range(count))
+
+
+def test_drawing_ends_when_every_pattern_has_said_all_it_can() -> None:
+    def say(one: str, other: str) -> tuple[str, str]:
+        return f"{one} {other}", f"{other} {one}"
+
+    tiny = Pattern("tiny", 5.0, (("a", "b"), ("c",)), say)
+    small = Pattern("small", 1.0, (("d", "e", "f"), ("g", "h", "i", "j")), say)
+    drawn = list(draw([tiny, small], seed=0))
+    assert len(drawn) == len(set(drawn)) == tiny.size + small.size == 14
+
+
+@pytest.mark.parametrize("counts", [(-1, 0, 0), (0, -5, 0), (10**15, 0, 0)])
+def test_an_impossible_size_says_what_would_be_right(counts: tuple[int, int, int]) -> None:
+    with pytest.raises(DataError, match="ask for"):
+        phrasebook(*counts)
+
+
+def test_an_unknown_part_says_which_there_are() -> None:
+    with pytest.raises(DataError, match="train, valid and test"):
+        pairs("dev")  # pyright: ignore[reportArgumentType]
+
+
+def test_every_clause_is_said_for_every_subject() -> None:
+    said = clauses.clause(entries.verb("visit"), PRESENT)
+    assert said.english == ("visit", "visit", "visit", "visits", "visits", "visit", "visit")
+    assert said.french == ("je visite", "visitez", "visitons", "visite", "visite", "visitent", "visitent")

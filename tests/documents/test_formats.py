@@ -1,0 +1,165 @@
+import codecs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.documents.formats import FORMATS, Reading, open_document, read_document
+from regard.errors import DataError
+from sample_documents import HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
+
+IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.html": HTML, "x.md": MARKDOWN}
+BESIDE = {"x.po": PO, "x.tmx": TMX, "x.xlf": XLIFF, "y.xliff": XLIFF2, "x.jsonl": JSONL}
+ALL = IN_PLACE | BESIDE | {"x.tsv": TSV}
+
+
+def read(name, content, **reading):
+    content = content if isinstance(content, bytes) else content.encode()
+    return read_document(content, name, Reading(**reading))
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_document_translated_to_itself_comes_back_byte_by_byte(name, mark, newline, end):
+    content = mark + ALL[name].replace("\r\n", "\n").replace("\n", newline).encode() + end.encode()
+    document = read(name, content)
+    assert len(document.segments) > 3
+    assert document.written(document.segments) == content
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_document_that_has_every_translation_comes_back_byte_by_byte(name):
+    """Whatever the reader adds is only ever a translation: the second time there is nothing to add."""
+    first = read(name, ALL[name])
+    content = first.written(first.segments)
+    assert content != ALL[name].encode()
+    second = read(name, content)
+    assert second.written(second.segments) == content
+    again = read(name, content, overwrite=name != "x.jsonl")
+    left = {"vieux": "old", "fait": "done", "Fait": "Done", "Quatre": "Four", "Un": "One"}
+    for theirs, ours in left.items():
+        content = content.replace(f'msgstr "{theirs}"'.encode(), f'msgstr "{ours}"'.encode())
+        content = content.replace(f">{theirs}<".encode(), f">{ours}<".encode())
+    assert again.written(again.segments) == content
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_texts_have_no_markup_and_no_white_space_around_them(name):
+    texts = read(name, ALL[name], column="text" if name == "x.tsv" else None).segments
+    assert all(text and text == text.strip() for text in texts)
+    markup = ("<b>", "<i>", "</", "&amp;", "&lt;", "**", "](", "{\\an8}", "msgid", "<seg>", "-->")
+    assert [text for text in texts for sign in markup if sign in text] == []
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.srt", "x.html"])
+def test_upper_case_changes_nothing_but_case(name):
+    document = read(name, ALL[name])
+    changed = document.written([text.upper() for text in document.segments]).decode()
+    assert changed != ALL[name]
+    assert changed.casefold().replace("café", "caf&eacute;") == ALL[name].casefold()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_document_of_nothing_comes_back(name):
+    if name.startswith(("x.x", "x.tmx", "y")):
+        with pytest.raises(DataError, match="line 1 is not sound XML: no element found"):
+            read(name, b"")
+    else:
+        assert read(name, b"").written([]) == b""
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("surplus", [-1, 1])
+def test_there_must_be_as_many_translations_as_texts(name, surplus):
+    document = read(name, ALL[name])
+    count = len(document.segments)
+    with pytest.raises(DataError, match=f"{name} has {count} texts and {count + surplus} translations"):
+        document.written(["x"] * (count + surplus))
+
+
+SIGNS = [
+    "cat",
+    "3",
+    "*",
+    "_",
+    "`",
+    "[a](b)",
+    "<i>",
+    "</p>",
+    "&lt;",
+    "&",
+    "|",
+    "#",
+    "-",
+    "1.",
+    ">",
+    "~~",
+    "\\",
+]
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.sampled_from([*SIGNS, "漢字", "-->", "!"]), max_size=12), st.sampled_from(sorted(IN_PLACE))
+)
+def test_any_translation_leaves_the_number_of_texts_as_it_was(words, name):
+    """Nothing that a model writes turns into markup, or breaks what is around it."""
+    document = read(name, ALL[name])
+    after = read(name, document.written([" ".join(["So", *words])] * len(document.segments)))
+    assert len(after.segments) == len(document.segments)
+
+
+@given(st.text(max_size=60), st.sampled_from([".txt", ".html", ".md", ".srt"]))
+def test_any_text_is_read_and_comes_back_or_is_refused(text, ending):
+    try:
+        document = read(f"x{ending}", text)
+    except DataError:
+        assert ending == ".srt"
+    else:
+        assert document.written(document.segments) == text.encode()
+
+
+def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
+    path = tmp_path / "page"
+    path.write_bytes(b"<p>One</p>")
+    assert open_document(path, name="page.HTML").segments == ("One",)
+    with pytest.raises(DataError, match="page is no document that is known; its name must end in .txt, .tsv"):
+        open_document(path)
+    with pytest.raises(DataError, match="nothing.md does not exist"):
+        open_document(tmp_path / "nothing.md")
+    assert {".txt", ".tsv", ".jsonl", ".srt", ".po", ".tmx", ".xliff", ".html", ".md"} < set(FORMATS)
+
+
+@pytest.mark.parametrize("ending", [".md", ".markdown", ".mdown", ".mkd", ".MARKDOWN"])
+def test_markdown_has_several_endings(ending):
+    assert read(f"x{ending}", MARKDOWN).segments == read("x.md", MARKDOWN).segments
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.txt", b"a\nb\xff\n", "x.txt line 2 is not UTF-8; convert it to UTF-8"),
+        ("x.html", b'<meta charset="rot13"><p>a', "x.html is in charset 'rot13'"),
+        ("x.tmx", b"<tmx>\n<body></tmx>", "x.tmx line 2 is not sound XML: mismatched tag"),
+        ("x.tmx", b"<html/>", "x.tmx is XML, but not TMX"),
+        ("x.xlf", b"<html/>", "x.xlf is XML, but not XLIFF"),
+        ("x.srt", b"1\n00:00:01,000 -> 00:00:02,000\nHi\n", "x.srt line 2 is no time"),
+        ("x.srt", b"\nHello\n", "x.srt line 2 has text before the first time"),
+        ("x.po", b'msgid "a"\nmsgstr "b\n', "x.po line 2 is not text in quotes"),
+        ("x.po", b'msgid "a"\nhello\n', "x.po line 2 is neither a comment"),
+        ("x.po", b'\nmsgid "a"\nmsgid "b"\nmsgstr ""\n', "x.po line 2 begins a message that has no msgstr"),
+        ("x.po", b'msgstr "b"\n', "x.po line 1 begins a message that has no msgid"),
+        ("x.jsonl", b'{"text": "a"}\n{"text"\n', "x.jsonl line 2 is not sound JSON"),
+        ("x.jsonl", b'["a"]\n', "x.jsonl line 1 is not a JSON object"),
+        ("x.jsonl", b'{"title": "a"}\n', 'x.jsonl line 1 has no text in "text" or "source"'),
+        ("x.jsonl", b'{"text": "\\ud800"}\n', "x.jsonl line 1 is not sound JSON"),
+        ("x.jsonl", b"[" * 100_000, "x.jsonl line 1 is not sound JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_line_with_its_place(name, content, message):
+    with pytest.raises(DataError) as error:
+        read(name, content)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)

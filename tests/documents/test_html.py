@@ -1,0 +1,183 @@
+import time
+
+import pytest
+
+from regard.documents.formats import Reading, read_document
+from sample_documents import HTML
+
+
+def read(content):
+    return read_document(content.encode(), "x.html", Reading())
+
+
+def put(content, *translations):
+    return read(content).written(translations).decode()
+
+
+def test_a_block_is_a_text_and_then_come_the_attributes():
+    assert read(HTML).segments == (
+        "Café & bar",
+        "Hello, big wide world!",
+        "Click this link, then run ls -l < x on Foo Bar.",
+        "New line",
+        "One",
+        "Two cats",
+        "H2O, 5 < 6 你好世界 🙂 مرحبا",
+        *('A "tip"', "right here", "My cat", "Your name"),
+    )
+
+
+def test_tags_stay_around_their_words():
+    page = "<p>A <b>red</b> car &amp; <a href='x' title=\"go\">a house</a>.</p>"
+    assert put(page, "Une auto rouge & une maison.", "aller") == (
+        "<p>Une <b>auto</b> rouge &amp; <a href='x' title=\"aller\">une maison</a>.</p>"
+    )
+
+
+def test_text_is_spelled_as_the_page_spells_it():
+    assert put("<p>caf&eacute;", "été < à") == "<p>&eacute;t&eacute; &lt; à"
+    assert put("<p title='x'>y", 'a"b', "l'\"&") == "<p title='l&#39;\"&amp;'>a\"b"
+    page = '<meta charset="iso-8859-1"><p>\xe9t\xe9 one</p>'.encode("latin-1")
+    written = read_document(page, "x.htm", Reading()).written(["été 漢"])
+    assert written == '<meta charset="iso-8859-1"><p>\xe9t\xe9 &#28450;</p>'.encode("latin-1")
+
+
+def test_code_in_a_sentence_is_read_and_kept():
+    page = "<p>Run <code>make test</code> first"
+    assert read(page).segments == ("Run make test first",)
+    assert put(page, "D'abord make test") == "<p>D'abord <code>make test</code>"
+    assert put(page, "Lancez d'abord") == "<p>Lancez <code>make test</code> d'abord"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<script>var a = '<p>no</p>';</script>",
+        "<STYLE>p { content: 'no' }</STYLE>",
+        "<pre>no <b>no</b></pre>",
+        "<textarea>no</textarea>",
+        "<div translate=no>no <div>no</div> no</div>",
+        '<p class="a notranslate">no</p>',
+        "<!-- no --><!doctype no><?php no ?>",
+        "<p>| &nbsp; · <img src=no></p>",
+        "<svg><text title='no'>no</text></svg>",
+        "<p><code>no</code></p>",
+        "<a href='no",
+        "<!-- no",
+        "<script>no",
+    ],
+)
+def test_what_nobody_reads_is_not_translated(page):
+    assert read(page).segments == ()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<img alt="no" translate="no">',
+        "<input placeholder='no' translate=no>",
+        "<p translate=no title='no'>no</p>",
+        "<div translate=no><img alt='no'></div>",
+        "<img alt='no' class='big notranslate'>",
+        "<pre><a title='no'>no</a></pre>",
+        "<script title='no'></script><style title='no'></style>",
+        "<meta name=keywords content='no'><meta name=viewport content='no'><meta content='no'>",
+        "<input value='no'><input type=hidden value='no'>",
+        "<img alt=''><img alt='--'><img alt='no",
+    ],
+)
+def test_an_attribute_that_nobody_reads_is_not_translated(page):
+    assert read(page).segments == ()
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ("<textarea placeholder='x'>no</textarea>", "<textarea placeholder='X Y'>no</textarea>"),
+        ("<iframe title='x'>no</iframe>", "<iframe title='X Y'>no</iframe>"),
+        ("<svg aria-label='x'><path/></svg>", "<svg aria-label='X Y'><path/></svg>"),
+        ("<svg aria-label='x'/>", "<svg aria-label='X Y'/>"),
+        ("<div translate=no><img translate=yes alt='x'></div>", None),
+        ("<img alt=x>", '<img alt="X Y">'),
+        ("<img alt=x src=y>", '<img alt="X Y" src=y>'),
+        ("<img alt = x>", '<img alt = "X Y">'),
+        ("<img alt=' x\n'>", "<img alt=' X Y\n'>"),
+        ("<meta name='description' content='x'>", "<meta name='description' content='X Y'>"),
+        ("<meta content=\"x\" property='og:title'>", "<meta content=\"X Y\" property='og:title'>"),
+        ("<META NAME=Twitter:Description CONTENT='x'>", "<META NAME=Twitter:Description CONTENT='X Y'>"),
+        ("<input type=submit value='x'>", "<input type=submit value='X Y'>"),
+        ("<input value='x' type='RESET'>", "<input value='X Y' type='RESET'>"),
+        ("<select><optgroup label='x'></select>", "<select><optgroup label='X Y'></select>"),
+    ],
+)
+def test_an_attribute_that_people_read_is_translated(page, written):
+    assert read(page).segments == ("x",)
+    assert put(page, "x") == page
+    assert put(page, "X Y") == (written or page.replace("'x'", "'X Y'"))
+
+
+def test_a_value_gets_quotes_only_if_it_needs_them():
+    assert put("<img alt=Cat>", "Chat") == "<img alt=Chat>"
+    assert put("<img alt=Cat>", 'l\'"x"') == '<img alt="l\'&quot;x&quot;">'
+    assert put("<img alt=Cat>", "") == '<img alt="">'
+
+
+def test_white_space_in_a_value_is_one_space():
+    assert read("<img alt='a\n  b'>").segments == ("a b",)
+
+
+def test_an_old_name_in_a_value_needs_no_semicolon():
+    assert read("<img alt='&copy Tom &copy=1'>").segments == ("© Tom &copy=1",)
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "<svg><title>no</title><path d='M0 0'/></svg>",
+        "<svg class=icon />",
+        "<math><mi>x</mi></math>",
+        "<input>",
+        "<input type=number title='--'>",
+        "<picture><source srcset=x>\n<img src=y></picture>",
+        "<img src=x>",
+    ],
+)
+def test_a_figure_does_not_cut_a_sentence(figure):
+    page = f"<p>Click {figure} to go"
+    assert read(page).segments == ("Click to go",)
+    assert put(page, "Click to go") == page
+    assert put(page, "Cliquez pour partir") == f"<p>Cliquez {figure} pour partir"
+
+
+def test_the_text_of_a_picture_in_a_sentence_is_translated():
+    page = "<p>A <picture><source srcset=x><img alt='cat'></picture> here"
+    assert put(page, "Un ici", "chat") == "<p>Un <picture><source srcset=x><img alt='chat'></picture> ici"
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<input type=radio> Yes <input type=radio> No", ("Yes", "No")),
+        ("<input type=CHECKBOX> Apples <input type=checkbox> Pears", ("Apples", "Pears")),
+        ("<label>First</label> <input> <label>Last</label> <input>", ("First", "Last")),
+        ("<picture>One <b>two</b></picture> three", ("One two", "three")),
+        ("<picture><source> <p>One", ("One",)),
+        ("<picture><source> <picture><img></picture> One", ("One",)),
+    ],
+)
+def test_what_only_stands_beside_a_text_is_no_part_of_it(page, texts):
+    assert read(page).segments == texts
+    assert put(page, *texts) == page
+
+
+@pytest.mark.parametrize(
+    "bad", ["<!--", "<a ", "<a b='", "</", "&", "<![CDATA[", "<pre>", "<p title='", "<b>"]
+)
+def test_time_grows_with_the_page_and_not_faster(bad):
+    def seconds(count):
+        page, start = bad * count, time.process_time()
+        document = read(page)
+        document.written(document.segments)
+        return time.process_time() - start
+
+    assert seconds(10_000) < 12 * max(seconds(2_500), 0.01)

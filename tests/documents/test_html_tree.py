@@ -1,0 +1,121 @@
+import time
+
+import pytest
+
+from regard.documents.formats import Reading, read_document
+
+
+def read(content):
+    return read_document(content.encode(), "x.html", Reading())
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ('<p translate="no">Brand<p>Hello there<p>Second</p>', ("Hello there", "Second")),
+        ('<ul><li class="notranslate">Foo<li>Hello</ul><p>After</p>', ("Hello", "After")),
+        ("<ul><li translate=no>Foo<ul><li>no</ul>no<li>Hello</ul>", ("Hello",)),
+        ("<dl><dt translate=no>no<dd>One<dd translate=no>no<dt>Two</dl>", ("One", "Two")),
+        ("<table><tr><td translate=no>no<td>One<tr><th>Two</table>", ("One", "Two")),
+        ("<table><tr translate=no><td>no<td>no<tr><td>One</table>", ("One",)),
+        ("<table><thead translate=no><tr><td>no<tbody><tr><td>One</table>", ("One",)),
+        ("<table><td translate=no><table><td>no</table>no</table><p>One", ("One",)),
+        ("<select><option translate=no>no<option>One</select>", ("One",)),
+        ("<select><optgroup translate=no><option>no<optgroup><option>One</select>", ("One",)),
+        ("<ruby>漢<rp translate=no>(no<rt>One</ruby>", ("漢", "One")),
+        ("<div><p translate=no>no</div>One", ("One",)),
+        ("<div><span translate=no>no</div>One", ("One",)),
+        ("<p translate=no>no<div>One</div>", ("One",)),
+        ("<p translate=no>no<button><p>no</button>no<h1>One", ("One",)),
+        ("<p translate=no>no<b>no</p>One", ("One",)),
+        ("<h1 translate=no>no</h2>One", ("One",)),
+        ("<a translate=no>no<a>One</a>", ("One",)),
+        ("<div translate=no><b><div>no</b>no</div>no</div>One", ("One",)),
+        ("<b translate=no>no<div>no</b>One</div>", ("One",)),
+        ("<span translate=no>no<div>no</span>no</div>no", ()),
+        ("<head translate=no><title>no</title><body>One", ("One",)),
+        ("<html translate=no><body>no</body></html>no", ()),
+        ("<p>Run <code>no<p>One", ("Run", "One")),
+        ("<div>One<pre>no</div>Two", ("One", "Two")),
+    ],
+)
+def test_what_is_kept_ends_where_browsers_end_it(page, texts):
+    document = read(page)
+    assert document.segments == texts
+    assert document.written(document.segments) == page.encode()
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<p><svg width=1 /> Hello</p><p>World</p>", ("Hello", "World")),
+        ("<math/>One", ("One",)),
+        ("<svg><title/><style/><script/><g/></svg>One", ("One",)),
+        ("<svg><g><text>no</svg>One", ("One",)),
+        ("<svg><g>no<p>One", ("One",)),
+        ("<svg><foreignObject><p>no</p>no</foreignObject>no</svg>One", ("One",)),
+        ("<p><svg>no</p>One", ("One",)),
+        ("<svg><style><![CDATA[ a > b ]]></style></svg>One", ("One",)),
+        ("<div translate=no />no</div>One", ("One",)),
+        ("<svg width=1/>no", ()),
+    ],
+)
+def test_a_slash_closes_in_pictures_and_nowhere_else(page, texts):
+    assert read(page).segments == texts
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<div translate=no>no<p translate=yes>One</p>no</div>Two", ("One", "Two")),
+        ("<div class=notranslate>no <b translate=''>One</b> no</div>", ("One",)),
+        ("<p>One <span translate=no>no <b translate=yes>two</b> no</span> three", ("One", "two", "three")),
+        ("<ul translate=no><li translate=yes>One<li>no</ul>", ("One",)),
+        ("<pre><b translate=yes>no</b></pre>", ()),
+        ("<div translate=no><pre><b translate=yes>no</b></pre></div>", ()),
+        ("<div translate=no><!-- no --><b translate=yes>One</b><!-- no -->no</div>", ("One",)),
+        ("<div translate=maybe>One</div>", ("One",)),
+        ("<P TRANSLATE=NO>no", ()),
+    ],
+)
+def test_the_innermost_element_says_whether_it_is_translated(page, texts):
+    document = read(page)
+    assert document.segments == texts
+    assert document.written(document.segments) == page.encode()
+
+
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        ("<noframes><p>Hello <b>you</b></p></noframes><p>One", ("Hello you", "One")),
+        ("<noscript translate=no><div>no</noscript>One", ("One",)),
+        ("<!-->One", ("One",)),
+        ("<!--->One", ("One",)),
+        ("<!-- no --!>One", ("One",)),
+        ("<p><![CDATA[ no >One", ("One",)),
+        ("<!--[if IE]> no <![endif]-->One", ("One",)),
+    ],
+)
+def test_what_browsers_read_is_read(page, texts):
+    assert read(page).segments == texts
+
+
+def test_an_element_that_is_not_closed_is_not_moved():
+    page = "<p>Run <code>make<p>One"
+    assert read(page).written(["Lancez", "Un"]).decode() == "<p>Lancez <code>make<p>Un"
+
+
+def test_the_tags_in_noframes_stay_tags():
+    page = "<noframes><p>Hello <b>you</b></p></noframes>"
+    assert read(page).written(["Salut toi"]).decode() == "<noframes><p>Salut <b>toi</b></p></noframes>"
+
+
+@pytest.mark.parametrize("start", ["<b>", "<b><div>", "<svg><foreignObject>", "<table><td>", "<p>", "<i>"])
+@pytest.mark.parametrize("end", ["</b>", "<svg><p>", "</td>", "<a>"])
+def test_the_depth_of_a_page_costs_nothing(start, end):
+    def seconds(count):
+        page, before = start * count + "<div>" + "<i>" * count + end * count, time.process_time()
+        read(page)
+        return time.process_time() - before
+
+    assert seconds(6_000) < 9 * max(seconds(1_500), 0.01)

@@ -1,0 +1,47 @@
+import pytest
+
+from regard.documents.segments import Kind, Piece, with_addresses
+
+
+def text(words):
+    return Piece(Kind.TEXT, words, words)
+
+
+def kept(*pieces):
+    return [piece.raw for piece in with_addresses(pieces) if piece.kind is Kind.KEPT]
+
+
+@pytest.mark.parametrize(
+    ("words", "addresses"),
+    [
+        ("See https://example.org/a/b?c=1.", ["https://example.org/a/b?c=1"]),
+        ("(http://a.org/x_y), or ftp://b.org!", ["http://a.org/x_y", "ftp://b.org"]),
+        (
+            "Go to www.example.org; write to tom+a@mail.example.org.",
+            ["www.example.org", "tom+a@mail.example.org"],
+        ),
+        ("https://a.org https://b.org", ["https://a.org", "https://b.org"]),
+        ("http://a.orghttp://b.org", ["http://a.orghttp://b.org"]),
+        ("Www. is short, a@b is none, and 3:4 is a score: https://", []),
+    ],
+)
+def test_addresses_are_kept_without_the_mark_that_ends_the_sentence(words, addresses):
+    assert kept(text(words)) == addresses
+
+
+def test_an_address_may_be_spelled_with_entities():
+    pieces = [text("See https://a.org/?b=1"), Piece(Kind.TEXT, "&amp;", "&"), text("c=2 there")]
+    assert kept(*pieces) == ["https://a.org/?b=1&amp;c=2"]
+
+
+def test_no_character_is_lost_and_markup_ends_an_address():
+    pieces = [
+        text("a https://b.org/"),
+        Piece(Kind.OPEN, "<b>"),
+        text("c d@e.fr"),
+        Piece(Kind.TEXT, "&fjlig;", "fj"),
+        text(" https://g.h"),
+    ]
+    found = list(with_addresses(pieces))
+    assert "".join(piece.raw for piece in found) == "".join(piece.raw for piece in pieces)
+    assert kept(*pieces) == ["https://b.org/", "d@e.fr&fjlig;", "https://g.h"]

@@ -1,0 +1,134 @@
+"""A disk that fails when told to: every call that changes it passes through here."""
+
+import errno
+import io
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+from regard.train.run_folder import METRICS
+
+CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that it would still have done is done."""
+
+
+class Disk:
+    """Counts the calls that change `root`, and calls `at` before and after each of them."""
+
+    def __init__(self, root, at):
+        self.root = str(root)
+        self.calls = 0
+        self.unsynced = set()
+        """Files written and not yet flushed: after a power cut there may be nothing in them."""
+        self._at = at
+
+    @contextmanager
+    def watched(self):
+        opening = self._open(io.open)
+        with mock.patch("io.open", opening), mock.patch("builtins.open", opening):
+            patches = [mock.patch(f"os.{name}", self._wrapped(name, getattr(os, name))) for name in CALLS]
+            for patch in patches:
+                patch.start()
+            try:
+                yield
+            finally:
+                for patch in patches:
+                    patch.stop()
+
+    def call(self, name, function):
+        self.calls += 1
+        self._at(self.calls, name, "before")
+        number = self.calls
+        try:
+            return function()
+        finally:
+            self._at(number, name, "after")
+
+    def _wrapped(self, name, function):
+        def wrapper(*arguments, **options):
+            if name == "fsync":
+                path = os.readlink(f"/proc/self/fd/{arguments[0]}")
+                self.unsynced.discard(path)
+            elif name in ("rename", "replace"):
+                self._renamed(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
+            return self.call(name, lambda: function(*arguments, **options))
+
+        return wrapper
+
+    def _renamed(self, before, after):
+        self.unsynced = {path.replace(before, after, 1) for path in self.unsynced}
+
+    def _open(self, function):
+        def wrapper(path, mode="r", *arguments, **options):
+            name = path if isinstance(path, int) else Path(path).name
+            if mode[0] == "r" or name == METRICS or not str(path).startswith(self.root):
+                return function(path, mode, *arguments, **options)
+            self.unsynced.add(os.path.abspath(path))
+            opened = []
+            try:
+                self.call("open", lambda: opened.append(function(path, mode, *arguments, **options)))
+            except BaseException:
+                for file in opened:
+                    file.close()
+                raise
+            return _File(opened[0], self)
+
+        return wrapper
+
+    def lose_unsynced(self):
+        """What a power cut may do to what was not flushed."""
+        for path in self.unsynced:
+            if os.path.isfile(path):
+                os.truncate(path, os.path.getsize(path) // 2)
+
+
+class _File:
+    def __init__(self, file, disk):
+        self._file = file
+        self._disk = disk
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+    def write(self, content):
+        return self._disk.call("write", lambda: self._file.write(content))
+
+
+def crash_at(number, moment):
+    """The process ends at that call; what its `finally` blocks would still do fails, too."""
+    dead = []
+
+    def at(call, _, when):
+        if dead or (call, when) == (number, moment):
+            dead.append(True)
+            raise Crash
+
+    return at
+
+
+def full_from(number, error=errno.ENOSPC, until=lambda: False):
+    """From that call on, what takes room fails, until there is room again."""
+
+    def at(call, name, when):
+        takes_room = name in ("open", "write", "mkdir", "fsync")
+        if takes_room and when == "before" and number <= call and not until():
+            raise OSError(error, os.strerror(error))
+
+    return at
+
+
+def copy_of(folder, place):
+    """The folder as it is, under another name."""
+    shutil.rmtree(place, ignore_errors=True)
+    return Path(shutil.copytree(folder, place))

@@ -1,0 +1,47 @@
+"""The toy in a process of its own, slow enough to be hit by a signal at any moment."""
+
+import os
+import time
+from unittest import mock
+
+from faults.toy_task import Toy, run_toy
+from faults.training_process import start
+
+
+class Slow(Toy):
+    """Steps, validations and saves that take long enough to be hit."""
+
+    def __init__(self, ready, validation):
+        super().__init__()
+        self.hook = lambda loss: time.sleep(0.002) or ready.touch() or loss
+        self.validation = validation
+
+    def validate(self):
+        for _ in range(round(self.validation / 0.005)):
+            time.sleep(0.005)
+        return super().validate()
+
+
+def slow(folder, ready, steps, flush=0.002, validation=0.03):
+    fsync = os.fsync
+
+    def slowly(descriptor):
+        time.sleep(flush if ready.exists() else 0)
+        fsync(descriptor)
+
+    with mock.patch("os.fsync", slowly):
+        run_toy(folder, Slow(ready, validation), steps=steps, save_every=5, ema=0.9, average=2)
+
+
+def started(folder, ready, *arguments):
+    """A process that has begun to train and so listens for signals."""
+    ready.unlink(missing_ok=True)
+    process = start(slow, folder, ready, *arguments)
+    until(ready.exists, process)
+    return process
+
+
+def until(true, process):
+    while not true():
+        assert process.is_alive()
+        time.sleep(0.0005)

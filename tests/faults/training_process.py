@@ -1,0 +1,125 @@
+"""Trainings in processes of their own, which tests may kill."""
+
+import multiprocessing
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from unittest import mock
+
+import torch
+from rich.console import Console
+
+from regard.cli.demo import write_text
+from regard.data.config import DataConfig
+from regard.demo.phrasebook.corpus import phrasebook
+from regard.model.config import TINY
+from regard.train.loop import TrainConfig
+from regard.train.optimizer import OptimizerConfig, learning_rate
+from regard.train.setup import Course
+from regard.train.step import Learner
+from regard.translation.run import TranslationRun, TranslationTask, train_translation
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(  # once, and not in each process: the second one the first optimizer loads
+    ["regard.translation.run", "torch._dynamo", "regard.demo.phrasebook.corpus"]
+)
+
+
+def start(target, *arguments):
+    """A process that has imported everything already, and shares nothing with this one."""
+    process = CONTEXT.Process(target=target, args=arguments)
+    process.start()
+    return process
+
+
+def write_book(folder):
+    """The files that `translation_run` reads."""
+    write_text(phrasebook(train=300, valid=20, test=1), folder)
+
+
+def translation_run(text, steps, save_every) -> TranslationRun:
+    model = replace(TINY, d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, vocab_size=500)
+    data = DataConfig(
+        source=(str(text / "train.en"),),
+        target=(str(text / "train.fr"),),
+        valid_source=str(text / "valid.en"),
+        valid_target=str(text / "valid.fr"),
+        cache=str(text / "cache"),
+        batch_tokens=256,
+        bleu_pairs=2,
+    )
+    train = TrainConfig(
+        steps=steps, save_every=save_every, log_every=1, accumulate=2, clip=1.0, ema=0.9, average=3
+    )
+    optimizer = OptimizerConfig(peak=0.01, warmup=10, weight_decay=0.01)
+    return TranslationRun(model=model, data=data, train=train, optimizer=optimizer)
+
+
+def translate(text, out, steps, save_every, mutant="none", pause=0.0):
+    """A run with everything on: dropout, accumulation, clipping, decay, both kinds of mean.
+
+    `pause` makes each flush to disk take that long, so that a kill can hit a save.
+    """
+    torch.set_num_threads(1)
+    fsync = os.fsync
+
+    def slowly(descriptor):
+        time.sleep(pause)
+        fsync(descriptor)
+
+    with (
+        mock.patch("regard.inference.engine.EXTRA", 1),
+        mock.patch("os.fsync", slowly),
+        MUTANTS[mutant](),
+    ):
+        train_translation(translation_run(text, steps, save_every), out, Console(quiet=True))
+
+
+@contextmanager
+def _none():
+    yield
+
+
+def _unkeyed():
+    """Dropout goes on drawing from where the process happens to be."""
+    return mock.patch("regard.train.step.torch.manual_seed", return_value=None)
+
+
+def _forgets_moments():
+    """All but the raw weights are dropped."""
+    restore = Learner.restore
+    return mock.patch.object(
+        Learner,
+        "restore",
+        lambda self, tensors, misfit: restore(
+            self, {name: tensor for name, tensor in tensors.items() if name.endswith(".raw")}, misfit
+        ),
+    )
+
+
+def _forgets_the_schedule():
+    """The warm-up begins again with each process."""
+    steps = []
+
+    def rate(self, step):
+        steps.append(step)
+        run = self.run
+        return learning_rate(step - steps[0] + 1, run.train.steps, run.model.d_model, run.optimizer)
+
+    return mock.patch.object(Course, "rate", rate)
+
+
+def _forgets_the_position():
+    """The data begins again with each process."""
+    batches = TranslationTask.batches
+    return mock.patch.object(TranslationTask, "batches", lambda self, start: batches(self, {}))  # noqa: ARG005
+
+
+MUTANTS = {
+    "none": _none,
+    "keying": _unkeyed,
+    "optimizer": _forgets_moments,
+    "schedule": _forgets_the_schedule,
+    "position": _forgets_the_position,
+}

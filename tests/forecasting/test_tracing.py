@@ -1,0 +1,116 @@
+import json
+from dataclasses import replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from regard.checkpoint import find_model
+from regard.errors import DataError
+from regard.forecasting.forecaster import Forecaster
+from regard.forecasting.run import train_forecasting
+from regard.forecasting.tracing import SeriesTracer, last_window
+from regard.model.masks import CAUSAL, EVERYTHING
+from regard.plots.attention_matrix import draw, matrix
+from regard.trace.capture import through_decoder, through_encoder
+from regard.trace.request import LengthError
+from regard.trace.trace import Trace
+from synthetic_series import small_run, write_waves
+
+
+@pytest.fixture(scope="module", params=[("parallel", False), ("steps", False), ("parallel", True)], ids=str)
+def looked(tmp_path_factory, request):
+    decoding, together = request.param
+    folder = tmp_path_factory.mktemp("trained")
+    run = small_run(write_waves(folder / "waves.csv"), together=together, cycles=("hour",))
+    run = replace(run, model=replace(run.model, decoding=decoding, horizon=30))
+    train_forecasting(run, folder / "run", Console(quiet=True))
+    forecaster = Forecaster.load(folder / "run", "cpu")
+    table = forecaster.read(folder / "waves.csv")
+    return forecaster, table, last_window(forecaster, table, "heat")
+
+
+def test_patches_have_the_times_of_their_steps(looked):
+    _, _, found = looked
+    assert found.seen[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
+    assert found.foretold == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
+
+
+def test_what_comes_out_is_the_forecast_of_the_series(looked):
+    forecaster, table, found = looked
+    assert found.values == pytest.approx(forecaster.forecast(table).values[:, 1], rel=1e-4)
+
+
+@torch.inference_mode()
+def test_its_vectors_give_the_forecast_when_each_sublayer_is_asked(looked):
+    forecaster, table, found = looked
+    network = forecaster.network
+    encoder, encoded = through_encoder(network.encoder, found.source, EVERYTHING)
+    decoder, decoded = through_decoder(network.decoder, found.asked, encoded, found.visible, EVERYTHING)
+    shapes = [each.attended.weights.shape for each in (*encoder, *decoder) if each.attended]
+    assert shapes == [(2, 4, 4), (2, 3, 3), (2, 3, 4)]
+    config = forecaster.config
+    said = network.output(decoded)[0].unflatten(1, (config.patch, config.channels, config.outputs))
+    inside = said[..., 0 if config.channels == 1 else 1, 0].flatten()[: config.horizon].numpy()
+    recent, _ = forecaster.recent(table)
+    scaled = inside * np.sqrt(recent[:, 1].var() + 1e-5) + recent[:, 1].mean()
+    real = scaled * forecaster.known.scaling.deviation[1] + forecaster.known.scaling.mean[1]
+    assert real == pytest.approx(found.values, rel=1e-3)
+
+
+def test_only_step_by_step_the_future_is_hidden(looked):
+    forecaster, _, found = looked
+    assert found.visible == (CAUSAL if forecaster.config.decoding == "steps" else EVERYTHING)
+
+
+def test_a_series_that_the_model_does_not_know_is_refused(looked):
+    forecaster, table, _ = looked
+    with pytest.raises(DataError, match="knows no series 'wind'; it has load, heat"):
+        last_window(forecaster, table, "wind")
+
+
+@pytest.fixture(scope="module", params=["parallel", "steps"])
+def tracer(tmp_path_factory, request):
+    folder = tmp_path_factory.mktemp("waves")
+    run = small_run(write_waves(folder / "waves.csv"))
+    run = replace(run, model=replace(run.model, decoding=request.param, horizon=30))
+    train_forecasting(run, folder / "run", Console(quiet=True))
+    return SeriesTracer.load(find_model(folder / "run"), folder / "waves.csv", "cpu")
+
+
+def test_stretches_of_time_look_at_one_another(tracer):
+    trace = tracer.trace("heat")
+    assert trace.source.text == "heat"
+    assert trace.source.tokens[-1].text == "01-13 00:00–11:00"
+    assert trace.target.tokens[0].text == "01-13 12:00–23:00"
+    assert {kind: each.shape for kind, each in trace.attention.items()} == {
+        "encoder": (1, 2, 4, 4),
+        "decoder": (1, 2, 3, 3),
+        "cross": (1, 2, 3, 4),
+    }
+    for weights in trace.attention.values():
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    hidden = np.triu(trace.attention["decoder"][0, 0], 1)
+    assert (hidden == 0).all() == trace.model.causal  # in parallel each may look ahead
+
+
+def test_without_a_name_it_is_the_first_series_and_an_unknown_one_is_refused(tracer):
+    assert tracer.trace("").source.text == tracer.series[0] == "load"
+    with pytest.raises(DataError, match="no series 'wind'; it has load, heat"):
+        tracer.trace("wind")
+    with pytest.raises(LengthError):
+        tracer.trace("load", max_tokens=3)
+
+
+def test_it_keeps_to_the_schema_comes_back_and_can_be_drawn(tracer):
+    jsonschema = pytest.importorskip("jsonschema")
+    trace = tracer.trace("load")
+    said = json.loads(trace.dumps())
+    jsonschema.validate(said, json.loads((files("regard") / "trace" / "trace.v1.schema.json").read_text()))
+    assert Trace.from_json(said).model == trace.model
+    drawn = matrix(trace, "cross", 1, None)
+    rows = drawn.rows if not trace.model.causal else tuple(row.split(" → ")[1] for row in drawn.rows)
+    assert rows == tuple(token.text for token in trace.target.tokens)
+    assert "01-13 12:00–23:00" in draw(drawn)

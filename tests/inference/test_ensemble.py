@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from oracles import beam_one_by_one
+from regard.errors import ConfigError
+from regard.inference.eager import EagerEngine
+from regard.inference.engine import Engine
+from regard.inference.ensemble import Ensemble, ensemble
+from regard.model.transformer import Transformer
+from regard.search.config import GREEDY, PAPER, SearchConfig
+from regard.text.tokenizer import BOS, EOS, learn_tokenizer
+
+SOURCES = [[5, 6, 7], [4], [9, 9, 3, 11]]
+
+
+@pytest.fixture
+def members(micro):
+    found = []
+    for seed, layers in ((0, 2), (1, 1), (2, 2)):  # they need not be alike
+        torch.manual_seed(seed)
+        found.append(Transformer(replace(micro, decoder_layers=layers)).eval())
+    return found
+
+
+def tokens(found):
+    return [answer[0].tokens for answer in found]
+
+
+def test_it_searches_the_mean_of_the_probabilities(members):
+    def after(row):
+        source = torch.tensor([[*row, EOS]])
+
+        def logits(prefix):
+            target = torch.tensor([[BOS, *prefix]])
+            return sum(one(source, source > 0, target)[0, -1].softmax(dim=0) for one in members).log()
+
+        return logits
+
+    with torch.no_grad():
+        expected = [beam_one_by_one(after(row), EOS, 12, beam=2, alpha=0.6) for row in SOURCES]
+    found = EagerEngine(Ensemble(members)).translate(SOURCES, SearchConfig(2, max_length=12))
+    assert tokens(found) == tokens(expected)
+    for (one,), (other,) in zip(found, expected, strict=True):
+        assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("config", [GREEDY, PAPER])
+def test_a_model_and_itself_are_that_model(members, config):
+    alone = EagerEngine(members[0]).translate(SOURCES, config)
+    assert tokens(EagerEngine(Ensemble([members[0]] * 2)).translate(SOURCES, config)) == tokens(alone)
+
+
+def test_the_shortest_limit_is_everybodys(micro, members):
+    short = Transformer(replace(micro, max_length=12))
+    engine = EagerEngine(Ensemble([members[0], short]))
+    assert isinstance(engine, Engine)
+    assert engine.longest == 11
+
+
+def test_other_pieces_are_refused(members):
+    one = learn_tokenizer(["a cat and a dog"] * 3, 300)
+    other = learn_tokenizer(["un chat et un chien"] * 3, 300)
+    assert len(ensemble(members[:2], [one, one]).members) == 2
+    with pytest.raises(ConfigError, match="models 1 and 3 cut text into different pieces"):
+        ensemble(members, [one, one, other])

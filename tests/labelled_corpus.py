@@ -1,0 +1,47 @@
+"""A corpus of labelled texts that a tiny classifier learns in seconds: which kind of thing is named?"""
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+from regard.classification.config import LabelledConfig
+from regard.classification.run import ClassificationRun
+from regard.model.classifier import ClassifierConfig
+from regard.train.loop import TrainConfig
+from regard.train.optimizer import OptimizerConfig
+
+THINGS = {
+    "animal": ["cat", "dog", "horse", "cow", "bird"],
+    "colour": ["red", "green", "blue", "white", "black"],
+    "number": ["one", "two", "three", "four", "five"],
+}
+FRAMES = ["the {} is here", "I saw a {} today", "is it {} ?", "we like {} most", "{} it was"]
+
+
+def sentences() -> list[tuple[str, str]]:
+    """Texts and their labels, mixed."""
+    rows = [
+        (frame.format(thing), label)
+        for (frame, place), label in product(product(FRAMES, range(5)), THINGS)
+        for thing in [THINGS[label][place]]
+    ]
+    return [rows[(7 * i) % len(rows)] for i in range(len(rows))]
+
+
+def write_labelled(path: Path, rows: list[tuple[str, str]] | None = None) -> Path:
+    path.write_text("".join(f"{label}\t{text}\n" for text, label in rows or sentences()), "utf-8")
+    return path
+
+
+def tiny_run(path: Path, **train: object) -> ClassificationRun:
+    """Learns the corpus at that path on the CPU, in some steps."""
+    model = ClassifierConfig(
+        d_model=16, heads=2, d_ff=16, encoder_layers=1, dropout=0.1, max_length=16, vocab_size=400
+    )
+    wanted = TrainConfig(steps=4, save_every=2, seed=5)
+    return ClassificationRun(
+        model=model,
+        data=LabelledConfig(labelled=(str(path),), batch_tokens=120),
+        optimizer=OptimizerConfig(peak=0.02, warmup=5),
+        train=replace(wanted, **train),  # pyright: ignore[reportArgumentType]
+    )

@@ -1,0 +1,55 @@
+"""The GPU's kernels against attention with an explicit mask."""
+
+import pytest
+import torch
+
+from oracles import segments
+from regard.model.attention import attention
+from regard.model.masks import Visible, packed
+
+pytestmark = pytest.mark.cuda
+
+LENGTHS = [3, 40, 70, 1, 0, 5, 130, 32, 64]
+OTHERS = [5, 20, 90, 33, 7, 0, 60, 32, 65]
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_kernels_give_attention_and_its_gradients(width, causal, dtype):
+    from regard.model.packed_attention import packed_attention
+
+    torch.manual_seed(0)
+    queries = segments(LENGTHS)
+    keys = queries if causal else segments(OTHERS)
+    wide = torch.randn(sum(LENGTHS), 5 * width, device="cuda", dtype=dtype)
+    query = wide[:, : 2 * width].unflatten(1, (2, width)).requires_grad_()  # rows that lie apart
+    key, value = (
+        torch.randn(keys.at.shape[1], 2, width, device="cuda", dtype=dtype, requires_grad=True) for _ in "kv"
+    )
+    found = packed_attention(query, key, value, queries.starts.cuda(), keys.starts.cuda(), causal, 0.2)
+    keep = packed(queries, keys, causal).matrix(query.shape[0], key.shape[0], torch.device("cpu"))
+    exact = [x.detach().float().cpu().requires_grad_() for x in (query, key, value)]
+    expected = attention(*(x.transpose(0, 1)[None] for x in exact), Visible(keep), 0.2)[0].transpose(0, 1)
+    closeness = {"atol": 0.04, "rtol": 0.02} if dtype == torch.bfloat16 else {"atol": 0.01, "rtol": 0.01}
+    torch.testing.assert_close(found.float().cpu(), expected, **closeness)
+    grad = torch.randn_like(expected)
+    ours = torch.autograd.grad(found, (query, key, value), grad.to(found))
+    for one, other in zip(ours, torch.autograd.grad(expected, exact, grad), strict=True):
+        torch.testing.assert_close(one.float().cpu(), other, **closeness)
+
+
+def test_the_same_input_gives_the_same_bits_every_time():
+    from regard.model.packed_attention import packed_attention
+
+    both = segments(LENGTHS).starts.cuda()
+    query, key, value, grad = (
+        torch.randn(sum(LENGTHS), 4, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+        for _ in range(4)
+    )
+    runs = []
+    for _ in range(5):
+        found = packed_attention(query, key, value, both, both, True, 0.125)
+        runs.append((found, *torch.autograd.grad(found, (query, key, value), grad)))
+    for again in runs[1:]:
+        assert all(torch.equal(one, other) for one, other in zip(runs[0], again, strict=True))

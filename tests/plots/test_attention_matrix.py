@@ -1,0 +1,37 @@
+import xml.etree.ElementTree as ET
+
+import numpy as np
+
+from regard.plots.attention_matrix import FEW, LARGE, SMALL, Matrix, draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(size, columns=None):
+    weights = np.eye(size, dtype=np.float32)
+    names = tuple(f"w{number}" for number in range(size))
+    return ET.fromstring(draw(Matrix("name", "cross", weights, weights >= 0, names, columns or names)))
+
+
+def cells(tree):
+    return [each for each in tree.iter(f"{SVG}rect") if each.get("class") == "cross"][:-11]  # less the key
+
+
+def test_each_weight_is_a_cell_as_dark_as_it_is_high():
+    found = cells(drawn(3))
+    assert [cell.get("fill-opacity") for cell in found] == ["1.000"] * 3
+    assert len({(cell.get("x"), cell.get("y")) for cell in found}) == 3
+
+
+def test_many_tokens_make_small_cells_without_digits():
+    few, many = drawn(FEW), drawn(FEW + 1)
+    assert float(cells(few)[0].get("width")) == LARGE - 1
+    assert float(cells(many)[0].get("width")) == SMALL - 1
+    assert "1.00" in [each.text for each in few.iter(f"{SVG}text")]
+    assert "1.00" not in [each.text for each in many.iter(f"{SVG}text")]
+
+
+def test_markup_in_a_token_stays_text():
+    tree = drawn(2, ("<script>", "a & b"))
+    assert {"<script>", "a & b"} <= {each.text for each in tree.iter(f"{SVG}text")}
+    assert not list(tree.iter(f"{SVG}script"))

@@ -1,0 +1,73 @@
+"""A random model in a run's folder, and a server that looks into it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from conftest import MICRO
+from regard.config import to_toml
+from regard.model.transformer import Transformer
+from regard.search.config import PAPER
+from regard.server.checkpoint_cache import Models, loaded
+from regard.server.explorer_api import routes
+from regard.server.trace_service import Desk, Offer
+from regard.server.training_runs import run_of
+from regard.text.tokenizer import learn_tokenizer
+from regard.translation.model_folder import save_model
+from regard.translation.run import TranslationRun
+from regard.translation.translator import Translator
+from server.http_client import serving
+
+TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
+LIMIT = 14
+
+
+def save_random(folder, seed, **config):
+    """A model that has learnt nothing, in a folder."""
+    tokenizer = learn_tokenizer(TEXTS, 300)
+    torch.manual_seed(seed)
+    config = {"max_length": 14, **config}  # what has learnt nothing does not know when to stop
+    model = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, **config)).eval()
+    save_model(folder, model, tokenizer, to_toml(TranslationRun(model.config)), {"step": seed})
+    return folder
+
+
+def write_metrics(run, *rows):
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def desk_of(path, text="the cat", limit=LIMIT):
+    run = run_of(path)
+    return Desk(Models(path, run, lambda folder: loaded(folder, "cpu")), run, Offer(text, PAPER, limit))
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    """Three checkpoints and a model."""
+    run = tmp_path_factory.mktemp("runs") / "mine"
+    for step in (100, 200, 300):
+        save_random(run / f"step-{step:06}", step)
+    save_random(run / "model", 200)
+    samples = [{"source": "a bird sings.", "reference": "", "hypothesis": ""}]
+    write_metrics(
+        run,
+        {"kind": "train", "step": 100, "loss": 2.0, "target_tokens": 7},
+        {"kind": "valid", "step": 200, "loss": 1.0, "best": True, "samples": samples},
+        {"kind": "valid", "step": 300, "loss": 1.5, "best": False, "samples": samples},
+    )
+    return run
+
+
+@pytest.fixture(scope="module")
+def served(run_folder):
+    """How to ask about it."""
+    with serving(routes(desk_of(run_folder))) as ask:
+        yield ask
+
+
+@pytest.fixture(scope="module")
+def translator(run_folder):
+    """The same model, to compare with."""
+    return Translator.load(run_folder, "cpu", "torch")

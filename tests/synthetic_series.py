@@ -1,0 +1,41 @@
+"""Tables of waves, for whoever needs a series that can be foretold."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from regard.forecasting.run import ForecastRun
+from regard.forecasting.series.config import SeriesConfig
+from regard.model.forecaster import ForecasterConfig
+from regard.train.device import ComputeConfig
+from regard.train.loop import TrainConfig
+from regard.train.optimizer import OptimizerConfig
+
+START = datetime(2024, 1, 1)
+MODEL = ForecasterConfig(
+    d_model=16, heads=2, d_ff=32, encoder_layers=1, history=48, horizon=12, patch=12, stride=12, dropout=0.0
+)
+
+
+def write_waves(path: Path, rows: int = 300, seed: int = 0) -> Path:
+    """Hourly waves of a day, of two sizes and levels, with a little noise."""
+    noise = np.random.default_rng(seed).normal(size=(rows, 2))
+    lines = ["date,load,heat"]
+    for hour in range(rows):
+        wave = np.sin(2 * np.pi * hour / 24)
+        values = (100 + 10 * wave + 0.1 * noise[hour, 0], -3 + wave + 0.01 * noise[hour, 1])
+        lines.append(f"{START + timedelta(hours=hour)},{values[0]:.6f},{values[1]:.6f}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def small_run(path: Path, steps: int = 4, **data: object) -> ForecastRun:
+    """A run that is over at once."""
+    return ForecastRun(
+        model=MODEL,
+        data=SeriesConfig(series=str(path), batch_windows=32, **data),  # pyright: ignore[reportArgumentType]
+        optimizer=OptimizerConfig(peak=0.01, warmup=5),
+        train=TrainConfig(steps=steps, save_every=max(1, steps // 2), seed=5, log_every=1, clip=1.0),
+        compute=ComputeConfig(device="cpu", precision="fp32"),
+    )

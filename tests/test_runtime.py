@@ -1,0 +1,24 @@
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's setting")
+def test_freed_memory_is_kept_and_used_again():
+    """Writing a large new block costs a page fault for every 4 kB, unless it was ours before."""
+    code = (
+        "import resource, torch; from regard.runtime import keep_freed_memory\n"
+        "{}\n"
+        "torch.ones(30_000_000); before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for i in range(50): torch.ones(8_000_000 + 7 * i % 5 * 1_000_000)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+
+    def faults(first):
+        run = subprocess.run(
+            [sys.executable, "-c", code.format(first)], capture_output=True, check=True, text=True
+        )
+        return int(run.stdout)
+
+    assert faults("keep_freed_memory()") < 0.5 * faults("")

@@ -1,0 +1,44 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.model.transformer import Transformer
+from regard.trace.head_importance import Measured, measured_heads, with_matters
+from regard.trace.intervene import changed
+from regard.trace.interventions import Head
+
+SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[8, 9, 2]])
+TARGET_IN = torch.tensor([[1, 8, 9]])
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "literal"])
+@pytest.mark.parametrize("keep", [[True] * 4, [True, False, True, True]])
+def test_every_head_is_measured_as_if_it_were_removed_from_the_model(micro, norm, keep):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, norm=norm, encoder_layers=1)).eval()
+    keep = torch.tensor([keep])
+
+    def log_probability(model):
+        with torch.no_grad():
+            logs = model(SOURCE, keep, TARGET_IN).log_softmax(dim=-1)
+        return float(logs.gather(2, TARGET[:, :, None]).sum())
+
+    whole = log_probability(model)
+    found = list(measured_heads(model, SOURCE, keep, TARGET_IN, TARGET))
+    places = [(each.kind, each.layer, each.head) for each in found]
+    assert len(set(places)) == len(places) == 4 * (1 + 2 + 2)
+    for kind, layer, head, matters in found:
+        without = log_probability(changed(model, [Head(kind, layer, head)]))
+        assert matters == pytest.approx(without - whole, abs=1e-4)
+    assert max(abs(each.matters) for each in found) > 1e-2
+
+
+def test_what_was_measured_is_written_where_it_belongs(tracer):
+    trace = tracer.trace(tracer.request("the cat"))
+    filled = with_matters(trace, [Measured("cross", 2, 3, -1.5)])
+    assert filled.heads["cross"][1][2].matters == -1.5
+    assert filled.heads["cross"][1][1].matters is None
+    assert trace.heads["cross"][1][2].matters is None
+    whole = with_matters(trace, tracer.matters(trace))
+    assert all(head.matters is not None for kind in whole.heads.values() for layer in kind for head in layer)

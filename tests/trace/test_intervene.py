@@ -1,0 +1,102 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.model.transformer import Transformer
+from regard.trace.capture import capture
+from regard.trace.intervene import changed, visible_source
+from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+
+SOURCE, TARGET_IN = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
+KEEP = torch.ones(1, 4, dtype=torch.bool)
+
+
+@pytest.fixture(params=["post", "pre", "literal"])
+def model(micro, request):
+    torch.manual_seed(0)
+    model = Transformer(replace(micro, norm=request.param, dropout=0.5))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return model.train()
+
+
+def logits(model):
+    with torch.no_grad():
+        return model(SOURCE, KEEP, TARGET_IN)
+
+
+def test_the_copy_shares_what_stays_and_the_model_is_left_as_it_was(model):
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    other = changed(model, [Head("cross", 2, 3), Head("encoder", 1, 2, "uniform"), Positions()])
+    assert model.training
+    assert not other.training
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+    own = {name for name, tensor in other.named_parameters() if tensor is not model.get_parameter(name)}
+    assert own == {
+        "decoder.layers.1.cross_attention.output.weight",
+        "decoder.layers.1.cross_attention.output.bias",
+        "encoder.layers.0.self_attention.query.weight",
+        "encoder.layers.0.self_attention.query.bias",
+    }
+    assert other.output.weight is model.target_embedding.tokens.weight
+    assert model.source_embedding.positions.table.abs().sum() > 0
+
+
+def test_nothing_changed_answers_as_the_model_does(model):
+    assert torch.equal(logits(changed(model, [])), logits(model.eval()))
+
+
+def test_a_removed_head_takes_its_part_out_and_no_other(model):
+    whole = capture(changed(model, []), SOURCE, KEEP, TARGET_IN)
+    without = capture(changed(model, [Head("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN)
+    attended = whole.attended("cross")[0]
+    part = model.decoder.layers[0].cross_attention.output.weight[:, 8:12]
+    expected = whole.decoder[1].said - attended.weights[2] @ attended.value[2] @ part.T
+    assert torch.allclose(without.decoder[1].said, expected, atol=1e-5)
+    assert torch.equal(without.decoder[0].said, whole.decoder[0].said)
+    assert without.attended("cross")[0].value_norm[2].abs().max() == 0
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_uniform_head_looks_at_all_it_may_see_alike(model, kind):
+    weights = capture(changed(model, [Head(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN)
+    alike = weights.attended(kind)[1].weights[3]
+    if kind == "decoder":
+        assert torch.allclose(alike, torch.ones(3, 3).tril() / torch.arange(1, 4)[:, None])
+    else:
+        assert torch.allclose(alike, torch.full_like(alike, 1 / 4))
+
+
+@pytest.mark.parametrize(
+    ("sublayer", "place"),
+    [
+        (Sublayer("encoder", 1, "self"), 0),
+        (Sublayer("encoder", 2, "ffn"), 3),
+        (Sublayer("decoder", 1, "self"), 0),
+        (Sublayer("decoder", 2, "cross"), 4),
+        (Sublayer("decoder", 2, "ffn"), 5),
+    ],
+)
+def test_a_skipped_sublayer_adds_nothing(model, sublayer, place):
+    captured = capture(changed(model, [sublayer]), SOURCE, KEEP, TARGET_IN)
+    passed = getattr(captured, sublayer.stack)[place]
+    assert passed.name == f"{sublayer.layer}.{sublayer.which}"
+    assert passed.added.abs().max() == 0
+
+
+@pytest.mark.parametrize("position", ["paper", "learned"])
+def test_without_positions_the_order_of_the_source_does_not_matter(micro, position):
+    torch.manual_seed(0)
+    model = changed(Transformer(replace(micro, position=position)), [Positions()])
+    one = model(SOURCE, KEEP, TARGET_IN)
+    assert torch.allclose(one, model(SOURCE[:, [2, 0, 3, 1]], KEEP, TARGET_IN), atol=1e-5)
+
+
+def test_a_hidden_token_might_as_well_be_another(model):
+    keep = visible_source([HideSource((1,)), HideSource((3,))], 4)
+    assert keep.tolist() == [[True, False, True, False]]
+    other = changed(model, [])
+    one = capture(other, SOURCE, keep, TARGET_IN).logits
+    assert torch.equal(one, capture(other, torch.tensor([[5, 20, 7, 21]]), keep, TARGET_IN).logits)

@@ -1,0 +1,123 @@
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from peak_memory import peak
+from regard.model.config import BASE, BIG, SMALL, TINY
+from regard.model.transformer import Transformer
+from regard.train.loss import LossConfig
+from regard.translation.memory_estimate import step_need, weights
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+SIZES = {"tiny": TINY, "small": SMALL, "base": replace(BASE, vocab_size=32_000)}
+
+STEPS = """
+import sys
+from dataclasses import dataclass, replace
+import numpy as np, torch, torch._dynamo
+from regard.data.batch import pair_batch
+from regard.data.pairs import flatten
+from regard.model import config
+from regard.model.transformer import Transformer
+from regard.translation.task import agreeing_pair_loss, pair_loss
+from regard.runtime import keep_freed_memory
+from regard.train.device import computing_in
+from regard.train.step import Learner
+from regard.train.optimizer import OptimizerConfig, adam
+from regard.train.step import EagerStep
+from regard.train.task import Counts
+name, half, (tokens, length, rdrop) = sys.argv[1], sys.argv[2] == "bf16", map(int, sys.argv[3:])
+keep_freed_memory()
+torch.set_num_threads(1)
+random = np.random.default_rng(1)
+held = next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]
+shape = getattr(config, name.upper())
+model = Transformer(replace(shape, vocab_size=32_000 if name == "base" else 8_000)).train()
+class Task:
+    def counts(self, batch): return Counts(batch.source_tokens, batch.target_tokens)
+    def loss(self, batch):
+        with computing_in(torch.bfloat16 if half else torch.float32, torch.device("cpu")):
+            return agreeing_pair_loss(model, batch, 0.1, 5.0) if rdrop else pair_loss(model, batch, 0.1)
+step = EagerStep(Task(), Learner(model, adam(model, OptimizerConfig())), 1, None)
+for number in range(3):
+    lengths = random.integers(length * 4 // 5, length * 6 // 5, (2, tokens // length))
+    sides = [flatten([random.integers(3, 8000, n) for n in side]) for side in lengths]
+    step(number, [pair_batch(*sides, np.arange(len(sides[0])))], 1e-4)
+print(held)
+"""
+
+
+def measured(name, tokens, precision, length, rdrop) -> float:
+    """The most that three steps took beyond what the libraries hold, in bytes."""
+    [held], most = peak(STEPS, name, precision, tokens, length, rdrop)
+    return most * 2**20 - int(held) * 2**10
+
+
+def estimated(name, tokens, precision, length, rdrop) -> float:
+    loss = LossConfig(rdrop=5.0 * rdrop)
+    return step_need(SIZES[name], loss, False, CPU, PRECISIONS[precision], False, float(length), tokens).of(
+        tokens
+    )
+
+
+def slow(*case):
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("name", "tokens", "precision", "length", "rdrop"),
+    [
+        ("tiny", 2048, "fp32", 14, 0),
+        slow("tiny", 8192, "fp32", 14, 0),
+        slow("tiny", 4096, "bf16", 27, 0),
+        slow("small", 1024, "fp32", 14, 0),
+        slow("small", 8192, "bf16", 14, 0),
+        slow("small", 4096, "fp32", 40, 0),
+        slow("small", 2048, "fp32", 14, 1),
+        slow("base", 1024, "fp32", 27, 0),
+        slow("base", 2048, "bf16", 27, 0),
+    ],
+)
+def test_the_estimate_is_near_what_real_steps_take(name, tokens, precision, length, rdrop):
+    case = name, tokens, precision, length, rdrop
+    assert 0.85 < estimated(*case) / measured(*case) < 1.3
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "gib"),
+    [(replace(BASE, vocab_size=32_768), 25_600, 8.26), (replace(TINY, vocab_size=10_000), 8192, 0.70)],
+)
+def test_the_estimate_is_near_what_an_h200_was_seen_to_take(model, tokens, gib):
+    need = step_need(model, LossConfig(), False, CUDA, torch.bfloat16, True, 27.0, tokens)
+    assert 0.9 < need.of(tokens) / gib / 2**30 < 1.1
+
+
+@pytest.mark.parametrize("model", [TINY, BASE, BIG, replace(SMALL, tied="none", d_k=32)])
+def test_weights_are_counted_but_for_biases_and_norms(model):
+    model = replace(model, vocab_size=1000, encoder_layers=2, decoder_layers=1)
+    matrices = [parameter for parameter in Transformer(model).parameters() if parameter.ndim > 1]
+    assert weights(model) == sum(matrix.numel() for matrix in matrices)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"activation": "gelu"}, {"activation_dropout": 0.1}, {"attention_dropout": 0.1}, {"d_k": 128}],
+)
+def test_what_keeps_more_needs_more(more):
+    plain, other = (
+        step_need(model, LossConfig(), False, CPU, torch.float32, False, 20.0, 4096)
+        for model in (SMALL, replace(SMALL, **more))
+    )
+    assert other.per_token > plain.per_token
+
+
+def test_two_passes_take_twice_the_room_of_one():
+    one, two = (
+        step_need(SMALL, LossConfig(rdrop=alpha), False, CPU, torch.float32, False, 20.0, 4096)
+        for alpha in (0.0, 5.0)
+    )
+    assert two.per_token == 2 * one.per_token

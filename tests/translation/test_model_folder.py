@@ -1,0 +1,79 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from regard.checkpoint import WEIGHTS
+from regard.config import to_toml
+from regard.errors import CheckpointError
+from regard.model.transformer import Transformer
+from regard.text.tokenizer import learn_tokenizer
+from regard.translation.model_folder import load_model, read_folder, save_model
+from regard.translation.run import TranslationRun
+
+
+@pytest.fixture
+def folder(micro, tmp_path):
+    tokenizer = learn_tokenizer(["the cat sees the dog.", "a bird sings."] * 3, 280)
+    model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
+    save_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {"step": 7})
+    return tmp_path / "model"
+
+
+def test_all_but_the_weights_can_be_had_without_torch(folder):
+    code = f"""
+import sys
+from pathlib import Path
+from regard.translation.model_folder import read_folder
+found = read_folder(Path({str(folder)!r}))
+assert found.config.vocab_size == found.tokenizer.vocab_size and found.manifest["step"] == 7
+sys.exit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_it_is_what_the_whole_model_has(folder):
+    found, whole = read_folder(folder), load_model(folder)
+    assert found.path == folder
+    assert found.config == whole.transformer.config
+    assert found.manifest == whole.manifest
+    assert found.tokenizer.fingerprint == whole.tokenizer.fingerprint
+
+
+def test_weights_that_stay_unread_are_not_hashed_but_must_be_whole(folder):
+    content = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert read_folder(folder, unread=[WEIGHTS]).path == folder
+    with pytest.raises(CheckpointError, match="model.safetensors is not what was written"):
+        read_folder(folder)
+    (folder / WEIGHTS).write_bytes(content[:-1])
+    with pytest.raises(CheckpointError, match="model.safetensors is not what was written"):
+        read_folder(folder, unread=[WEIGHTS])
+
+
+@pytest.mark.parametrize("engine", ["ctranslate2", "auto"])
+def test_a_translation_by_ctranslate2_loads_no_torch(folder, engine):
+    pytest.importorskip("ctranslate2")
+    code = f"""
+import sys
+import regard
+translator = regard.Translator.load({str(folder)!r}, device="cpu", engine={engine!r})
+assert len(translator.translate(["the cat sees a bird.", ""])) == 2
+sys.exit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_translates_without_torch(folder):
+    pytest.importorskip("ctranslate2")
+    code = f"""
+import sys
+from regard.cli.main import main
+main(["translate", {str(folder)!r}, "--engine", "ctranslate2"])
+sys.exit("torch" in sys.modules)
+"""
+    lines, command = b"a bird\n\nthe cat\n", [sys.executable, "-c", code]
+    found = subprocess.run(command, input=lines, capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.count(b"\n") == 3

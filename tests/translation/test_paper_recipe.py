@@ -1,0 +1,86 @@
+from dataclasses import replace
+
+import pytest
+
+from regard.config import apply
+from regard.model.config import BASE, BIG
+from regard.train.optimizer import learning_rate
+from regard.translation import paper_recipe
+from regard.translation.paper_recipe import BASE_CLAIMS, BIG_CLAIMS, SECTIONS, conformance, paper
+from regard.translation.run import TranslationRun
+
+CHANGES = {
+    "model.norm": "pre",
+    "model.heads": 4,
+    "model.d_k": 32,
+    "model.tied": "none",
+    "model.dropout": 0.3,
+    "data.batch_tokens": 4096,
+    "data.bpe_dropout": 0.1,
+    "optimizer.peak": 0.001,
+    "optimizer.weight_decay": 0.01,
+    "train.clip": 1.0,
+    "train.ema": 0.999,
+    "loss.rdrop": 1.0,
+    "loss.label_smoothing": 0.0,
+    "train.steps": 7,
+    "start.model": "runs/old",
+}
+
+
+@pytest.mark.parametrize("size", ["base", "big"])
+def test_the_papers_recipe_departs_in_nothing(size):
+    found = conformance(paper(size))
+    assert found.size == size
+    assert found.deviations == []
+
+
+def test_the_recipes_are_the_presets_of_table_3():
+    assert paper("base").model == replace(BASE, d_k=64)
+    assert paper("big").model == replace(BIG, d_k=64)
+    run = paper("base")
+    assert learning_rate(4000, 100_000, 512, run.optimizer) == pytest.approx((512 * 4000) ** -0.5)
+    assert (run.train.steps, paper("big").train.steps) == (100_000, 300_000)
+
+
+@pytest.mark.parametrize(("setting", "value"), CHANGES.items())
+def test_one_changed_setting_is_one_row(setting, value):
+    section, _, key = setting.partition(".")
+    (row,) = conformance(apply(paper("base"), {section: {key: value}})).deviations
+    (claim,) = (claim for claim in BASE_CLAIMS if claim.setting == setting)
+    assert (row.setting, row.section, row.here) == (setting, claim.section, str(value))
+    assert row.paper == claim.words or row.paper == str(claim.value)
+
+
+def test_every_row_has_a_section_of_the_paper():
+    assert {claim.section for claim in (*BASE_CLAIMS, *BIG_CLAIMS)} <= SECTIONS.keys()
+
+
+def test_what_the_big_model_changes_is_claimed_of_the_base_too():
+    named = [claim.setting for claim in BASE_CLAIMS]
+    assert len(named) == len(set(named))
+    assert {claim.setting for claim in BIG_CLAIMS} <= set(named)
+
+
+def test_every_setting_is_in_one_list_or_the_other():
+    """So that a new setting shows up as open before anyone thinks of the paper."""
+    run = paper("base")
+    found = conformance(run)
+    listed = {claim.setting for claim in BASE_CLAIMS} | {what for what, _ in found.left_open}
+    missing = [name for name in paper_recipe._settings(run) if name not in listed]
+    assert all(name.partition(".")[2] in paper_recipe.NOT_OF_THE_RECIPE for name in missing)
+    assert "model.max_length" in listed
+    assert "train.seed" in listed
+
+
+def test_what_is_no_setting_of_a_run_is_said_to_be_undecided():
+    undecided = {claim.setting: claim.value for claim in conformance(TranslationRun()).undecided}
+    assert undecided["search.beam"] == 4
+    assert undecided["search.alpha"] == 0.6
+
+
+def test_a_batch_in_parts_counts_as_one(monkeypatch):
+    run = apply(paper("base"), {"data": {"batch_tokens": 5000}})
+    named = dict(paper_recipe._named(run)) | {"train.accumulate": 5}
+    monkeypatch.setattr(paper_recipe, "_named", lambda _: named.items())
+    assert conformance(run).deviations == []
