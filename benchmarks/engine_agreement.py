@@ -14,34 +14,34 @@ from pathlib import Path
 
 import torch
 
-from regard.data.bucketing import by_length
-from regard.data.pairs import flatten
-from regard.inference.ctranslate2 import CTranslateEngine
+from regard.data.bucketing import bucket_by_length
+from regard.data.pairs import concatenate_rows
+from regard.inference.ctranslate2 import CTranslate2Engine
 from regard.inference.eager import EagerEngine
 from regard.inference.engine import Engine
-from regard.inference.incremental import Lean
-from regard.metrics.translation import bleu
+from regard.inference.incremental import IncrementalDecoder
+from regard.metrics.translation import corpus_bleu
 from regard.search.config import SearchConfig
 from regard.text.corpus_files import read_texts
-from regard.translation.model_folder import Folder, load_model, read_folder
+from regard.translation.model_folder import TranslationFolder, load_translation_model, read_translation_folder
 
 BATCH_TOKENS = 4096
 
 
-def eager(folder: Folder) -> Engine:
-    return EagerEngine(load_model(folder.path).transformer)
+def eager(folder: TranslationFolder) -> Engine:
+    return EagerEngine(load_translation_model(folder.path).transformer)
 
 
-def lean(folder: Folder) -> Engine:
-    return EagerEngine(Lean(load_model(folder.path).transformer, "int8"))
+def lean(folder: TranslationFolder) -> Engine:
+    return EagerEngine(IncrementalDecoder(load_translation_model(folder.path).transformer, "int8"))
 
 
 REFERENCE = "torch-fp32"
-ENGINES: dict[str, Callable[[Folder], Engine]] = {
+ENGINES: dict[str, Callable[[TranslationFolder], Engine]] = {
     REFERENCE: eager,
     "torch-int8": lean,
-    "ctranslate2-fp32": lambda folder: CTranslateEngine(folder.path, folder.config, "fp32"),
-    "ctranslate2-int8": lambda folder: CTranslateEngine(folder.path, folder.config, "int8"),
+    "ctranslate2-fp32": lambda folder: CTranslate2Engine(folder.path, folder.config, "fp32"),
+    "ctranslate2-int8": lambda folder: CTranslate2Engine(folder.path, folder.config, "int8"),
 }
 
 
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    folder = read_folder(options.model)
+    folder = read_translation_folder(options.model)
     sources = folder.tokenizer.tokenize([text.strip() for text in read_texts(options.source)])
     references = read_texts(options.reference)
     engines = {name: make(folder) for name, make in ENGINES.items()}
@@ -64,7 +64,8 @@ def main() -> None:
             for name, engine in engines.items()
         }
         scores = {
-            name: bleu(lines, references, folder.tokenizer.lowercase).score for name, lines in texts.items()
+            name: corpus_bleu(lines, references, folder.tokenizer.lowercase).score
+            for name, lines in texts.items()
         }
         found[f"beam {beam}"] = {
             name: {
@@ -80,7 +81,7 @@ def main() -> None:
 def best(engine: Engine, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Sequence[int]]:
     """The best translation of each source, like lengths together."""
     found: list[Sequence[int]] = [()] * len(sources)
-    for batch in by_length(flatten(sources).lengths, BATCH_TOKENS // config.beam):
+    for batch in bucket_by_length(concatenate_rows(sources).lengths, BATCH_TOKENS // config.beam):
         answers = engine.translate([sources[index] for index in batch], config)
         for index, answer in zip(batch, answers, strict=True):
             found[index] = answer[0].tokens

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from regard import Asked, Glossary, SearchConfig
-from regard.metrics.translation import bleu
+from regard import Glossary, SearchConfig, TranslateOptions
+from regard.metrics.translation import corpus_bleu
 from regard.text.corpus_files import read_texts
 from regard.translation.translator import Translator
 
 WORD = re.compile(r"[^\W\d_]{4,}")
-TERMS, LEAST = 100, 30
+MAX_TERMS, MIN_COUNT = 100, 30
 
 
 def main() -> None:
@@ -30,16 +30,16 @@ def main() -> None:
     parser.add_argument("--train", type=Path, nargs=2, required=True)
     parser.add_argument("--test", type=Path, nargs=2, required=True)
     options = parser.parse_args()
-    terms = dict(drawn(*map(read_texts, options.train)))
+    terms = dict(extract_terms(*map(read_texts, options.train)))
     sources, references = map(read_texts, options.test)
     lines = [i for i, text in enumerate(sources) if any(word in terms for word in WORD.findall(text))]
     some = [sources[i] for i in lines]
-    asked = Asked(glossary=Glossary(tuple(terms.items())))
+    asked = TranslateOptions(glossary=Glossary(tuple(terms.items())))
     found, seconds = {}, {}
-    for name, wishes in (("free", Asked()), ("glossary", asked)):
-        translator = Translator.load(options.model, engine="torch", search=SearchConfig(), asked=wishes)
+    for name, wishes in (("free", TranslateOptions()), ("glossary", asked)):
+        translator = Translator.load(options.model, engine="torch", search=SearchConfig(), options=wishes)
         began = time.perf_counter()
-        found[name] = [each.text for each in translator.detailed(some, SearchConfig(), wishes)]
+        found[name] = [each.text for each in translator.translate_detailed(some, SearchConfig(), wishes)]
         seconds[name] = round(time.perf_counter() - began, 1)
     wanted = [
         (at, terms[word]) for at, text in enumerate(some) for word in set(WORD.findall(text)) & terms.keys()
@@ -52,17 +52,18 @@ def main() -> None:
                 "lines": len(some),
                 "occurrences": len(wanted),
                 "honoured": {
-                    name: sum(has(texts[at], term) for at, term in wanted) for name, texts in found.items()
+                    name: sum(contains_term(texts[at], term) for at, term in wanted)
+                    for name, texts in found.items()
                 },
                 "bleu": {
-                    name: round(bleu(texts, [references[i] for i in lines]).score, 2)
+                    name: round(corpus_bleu(texts, [references[i] for i in lines]).score, 2)
                     for name, texts in found.items()
                 },
                 "seconds": seconds,
                 "missed": [
                     (some[at], term, found["glossary"][at])
                     for at, term in wanted
-                    if not has(found["glossary"][at], term)
+                    if not contains_term(found["glossary"][at], term)
                 ][:10],
             },
             ensure_ascii=False,
@@ -70,11 +71,11 @@ def main() -> None:
     )
 
 
-def has(text: str, term: str) -> bool:
+def contains_term(text: str, term: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(term)}(?!\w)", text, re.IGNORECASE) is not None
 
 
-def drawn(sources: list[str], targets: list[str]) -> Iterator[tuple[str, str]]:
+def extract_terms(sources: list[str], targets: list[str]) -> Iterator[tuple[str, str]]:
     """Words and the words that keep them company, each once, the surest pairs first."""
     left, right, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for source, target in zip(sources, targets, strict=True):
@@ -83,7 +84,7 @@ def drawn(sources: list[str], targets: list[str]) -> Iterator[tuple[str, str]]:
         right.update(others)
         both.update((word, other) for word in words for other in others)
     sure = sorted(
-        ((2 * count / (left[a] + right[b]), a, b) for (a, b), count in both.items() if count >= LEAST),
+        ((2 * count / (left[a] + right[b]), a, b) for (a, b), count in both.items() if count >= MIN_COUNT),
         reverse=True,
     )
     taken: set[str] = set()
@@ -91,7 +92,7 @@ def drawn(sources: list[str], targets: list[str]) -> Iterator[tuple[str, str]]:
         if a not in taken and b not in taken:
             taken |= {a, b}
             yield a, b
-        if len(taken) >= 2 * TERMS:
+        if len(taken) >= 2 * MAX_TERMS:
             return
 
 

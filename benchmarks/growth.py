@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from regard.translation.corpus import Corpora
+    from regard.translation.corpus import PreparedCorpora
     from regard.translation.run import TranslationRun
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -59,11 +59,11 @@ def main() -> None:
 
 def write_corpora(work: Path, sizes: Sequence[int]) -> None:
     """The first pairs of the phrasebook, as many as each size asks for, unless they are there."""
-    from regard.demo.phrasebook.corpus import pairs
+    from regard.demo.phrasebook.corpus import iterate_pairs
 
     if all(path.exists() for size in sizes for path in files(work, size)):
         return
-    drawn, done = pairs("train"), 0
+    drawn, done = iterate_pairs("train"), 0
     for before, size in zip([None, *sizes], sizes, strict=False):
         for side, path in enumerate(files(work, size)):
             path.unlink(missing_ok=True)
@@ -103,15 +103,15 @@ def alone(what: str, work: Path, size: int) -> Figures:
 
 def cold(work: Path, size: int) -> Figures:
     """The first start: everything is made."""
-    from regard.data.cache import Cache
+    from regard.data.cache import DiskCache
 
     import_module("regard.translation.run")  # which is no part of it
     counts = []
     for turn in range(3):
-        counting = Cache(str(work / "cache" / f"count-{size}-{turn}"), print)
+        counting = DiskCache(str(work / "cache" / f"count-{size}-{turn}"), print)
         began = time.perf_counter()
         for path in files(work, size):
-            counting.file(path)
+            counting.file_facts(path)
         counts.append(time.perf_counter() - began)
     with most_anonymous() as most:
         began = time.perf_counter()
@@ -143,14 +143,14 @@ def steps(work: Path, size: int) -> Figures:
     for _ in islice(task.batches({}), BATCHES):
         pass
     batch = (time.process_time() - began) / BATCHES
-    step = EagerStep(task, task.course.learner(), run.train.seed, run.train.clip)
+    step = EagerStep(task, task.setup.build_learner(), run.train.seed, run.train.clip)
     batches = [found for found, _ in islice(task.batches({}), WARM_UP + STEPS)]
     task.model.train()
     began, tokens = 0.0, 0
     for number, each in enumerate(batches, start=1):
         if number == WARM_UP + 1:
             began, tokens = time.process_time(), 0
-        step(number, [each], task.course.rate(number))
+        step(number, [each], task.setup.learning_rate(number))
         tokens += each.target_tokens
     spent = time.process_time() - began
     return {
@@ -165,13 +165,13 @@ MEASURES = {"cold": cold, "warm": warm, "steps": steps}
 
 
 def first_batch(work: Path, size: int) -> None:
-    from regard.data.batch import pair_batch
-    from regard.data.stream import BatchPlan, stream
+    from regard.data.batch import make_pair_batch
+    from regard.data.stream import TokenBudget, stream_batches
 
     run = settings(work, size)
     pairs = prepared(run).train
-    indexes, _ = next(stream(pairs, BatchPlan(TOKENS), run.train.seed))
-    pair_batch(pairs.source, pairs.target, indexes)
+    indexes, _ = next(stream_batches(pairs, TokenBudget(TOKENS), run.train.seed))
+    make_pair_batch(pairs.source, pairs.target, indexes)
 
 
 def settings(work: Path, size: int) -> "TranslationRun":
@@ -184,12 +184,14 @@ def settings(work: Path, size: int) -> "TranslationRun":
     return TranslationRun(model=replace(TINY, vocab_size=PIECES), data=data)
 
 
-def prepared(run: "TranslationRun") -> "Corpora":
+def prepared(run: "TranslationRun") -> "PreparedCorpora":
     from rich.console import Console
 
-    from regard.translation.corpus import prepare
+    from regard.translation.corpus import prepare_pair_corpora
 
-    return prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, Console(quiet=True))
+    return prepare_pair_corpora(
+        run.data, run.model.vocab_size, run.model.max_length, run.train.seed, Console(quiet=True)
+    )
 
 
 @contextmanager

@@ -27,19 +27,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Form, PairBatch, pad, pair_batch
-from regard.data.pairs import Ids, flatten
+from regard.data.batch import BatchShape, PairBatch, make_pair_batch, pad_rows
+from regard.data.pairs import RaggedIds, concatenate_rows
 from regard.model import config as presets
 from regard.model.config import ModelConfig
-from regard.model.position import paper
+from regard.model.position import paper_position_table
 from regard.model.transformer import Transformer
 from regard.runtime import keep_freed_memory
 from regard.text.tokenizer import BOS, EOS, PAD
-from regard.train.cuda_graph_step import CapturedStep
-from regard.train.device import computing_in
-from regard.train.optimizer import OptimizerConfig, adam
-from regard.train.step import EagerStep, Learner, Step
-from regard.train.task import Counts
+from regard.train.cuda_graph_step import CudaGraphStep
+from regard.train.device import autocast_to
+from regard.train.optimizer import OptimizerConfig, build_optimizer
+from regard.train.step import EagerStep, Learner, TrainStep
+from regard.train.task import BatchCounts
 from regard.translation.task import pair_loss
 
 
@@ -60,7 +60,7 @@ SHAPES = {
 }
 LONGEST = 128
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
-Pairs = tuple[Ids, Ids]
+Pairs = tuple[RaggedIds, RaggedIds]
 Stepper = Callable[[Pairs], None]
 
 
@@ -74,7 +74,7 @@ class TorchTransformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        self.register_buffer("positions", paper(config.max_length, config.d_model))
+        self.register_buffer("positions", paper_position_table(config.max_length, config.d_model))
         self.dropout = nn.Dropout(config.dropout)
         self.core = nn.Transformer(
             config.d_model,
@@ -149,10 +149,10 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
     cast = nullcontext() if precision == torch.float32 else torch.autocast(device.type, precision)
     made: dict[int, tuple[Tensor, ...]] = {}
 
-    def rows(ids: Ids, before: Sequence[int], after: Sequence[int]) -> Tensor:
-        return pad([np.concatenate([before, ids[i], after]).astype(np.int64) for i in range(len(ids))]).to(
-            device
-        )
+    def rows(ids: RaggedIds, before: Sequence[int], after: Sequence[int]) -> Tensor:
+        return pad_rows(
+            [np.concatenate([before, ids[i], after]).astype(np.int64) for i in range(len(ids))]
+        ).to(device)
 
     def step(pairs: Pairs) -> None:
         source, target = pairs
@@ -180,30 +180,30 @@ class Task:
     precision: torch.dtype
 
     def loss(self, batch: PairBatch) -> Tensor:
-        with computing_in(self.precision, self.device):
+        with autocast_to(self.precision, self.device):
             return pair_loss(self.model, batch, 0.1)
 
-    def counts(self, batch: PairBatch) -> Counts:
-        return Counts(batch.source_tokens, batch.target_tokens)
+    def counts(self, batch: PairBatch) -> BatchCounts:
+        return BatchCounts(batch.source_tokens, batch.target_tokens)
 
 
 def regard_stepper(shape: Shape, device: torch.device, precision: torch.dtype) -> Stepper:
     """One training step of regard, as `regard train` takes it."""
     task = Task(Transformer(shape.model).to(device).train(), device, precision)
-    learner = Learner(task.model, adam(task.model, OptimizerConfig()))
+    learner = Learner(task.model, build_optimizer(task.model, OptimizerConfig()))
     slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
-    form = Form(shape.tokens, slots, LONGEST) if device.type == "cuda" else None
+    form = BatchShape(shape.tokens, slots, LONGEST) if device.type == "cuda" else None
     made: dict[int, PairBatch] = {}
-    steps: list[Step[PairBatch]] = []
+    steps: list[TrainStep[PairBatch]] = []
 
     def step(pairs: Pairs) -> None:
         source, target = pairs
         if id(pairs) not in made:
-            made[id(pairs)] = pair_batch(source, target, np.arange(len(source)), form).to(device)
+            made[id(pairs)] = make_pair_batch(source, target, np.arange(len(source)), form).to(device)
         batch = made[id(pairs)]
         if not steps and form is not None:
-            example = pair_batch(source, target, np.arange(len(source)), form).to(device)
-            steps.append(CapturedStep(task, learner, 1, None, example, 1, parts(task.model)))
+            example = make_pair_batch(source, target, np.arange(len(source)), form).to(device)
+            steps.append(CudaGraphStep(task, learner, 1, None, example, 1, parts(task.model)))
         elif not steps:
             steps.append(EagerStep(task, learner, 1, None))
         steps[0](1, [batch], 1e-4)
@@ -232,7 +232,8 @@ def sentences(shape: Shape, steps: int, sort: bool) -> list[Pairs]:
     chosen = [batches[int((i + 0.5) * len(batches) / steps)] for i in range(steps)]
     vocab = shape.model.vocab_size
     return [
-        tuple(flatten([random.integers(3, vocab, n - 1) for n in side]) for side in batch) for batch in chosen
+        tuple(concatenate_rows([random.integers(3, vocab, n - 1) for n in side]) for side in batch)
+        for batch in chosen
     ]
 
 

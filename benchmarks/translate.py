@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.checkpoint import write_whole
+from regard.checkpoint import write_folder_atomically
 from regard.model import config as presets
 from regard.model.config import ModelConfig
 from regard.runtime import keep_freed_memory
@@ -61,20 +61,22 @@ def ours(name: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         match name:
             case "ctranslate2" | "ctranslate2-fp32":
-                from regard.inference.ctranslate2 import CTranslateEngine
+                from regard.inference.ctranslate2 import CTranslate2Engine
 
                 precision = "int8" if name == "ctranslate2" else "fp32"
-                engine = CTranslateEngine(folder, model, precision, where.threads)
+                engine = CTranslate2Engine(folder, model, precision, where.threads)
             case "torch" | "torch-int8":
-                from regard.inference.cuda_graphs import GraphEngine
+                from regard.inference.cuda_graphs import CudaGraphEngine
                 from regard.inference.eager import EagerEngine
-                from regard.inference.incremental import Lean
+                from regard.inference.incremental import IncrementalDecoder
 
                 transformer = loaded(folder, model, where)
                 if where.device == "cuda":
-                    engine = GraphEngine(Lean(transformer, "fp16"))
+                    engine = CudaGraphEngine(IncrementalDecoder(transformer, "fp16"))
                 else:
-                    engine = EagerEngine(Lean(transformer, "int8" if name == "torch-int8" else "fp32"))
+                    engine = EagerEngine(
+                        IncrementalDecoder(transformer, "int8" if name == "torch-int8" else "fp32")
+                    )
             case _:
                 raise ValueError(name)
         return lambda sources, beam: [
@@ -103,12 +105,12 @@ def direct(precision: str) -> Callable[[Path, ModelConfig, Where], Translate]:
     def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
         import ctranslate2
 
-        from regard.inference.ctranslate2 import COMPUTE
-        from regard.inference.ctranslate2_convert import converted
+        from regard.inference.ctranslate2 import COMPUTE_TYPES
+        from regard.inference.ctranslate2_convert import cached_conversion
 
         translator = ctranslate2.Translator(
-            str(converted(folder, model, precision)),
-            compute_type=COMPUTE[precision],
+            str(cached_conversion(folder, model, precision)),
+            compute_type=COMPUTE_TYPES[precision],
             inter_threads=where.threads,
             intra_threads=1,
         )
@@ -192,7 +194,7 @@ def write_model(folder: Path, model: ModelConfig) -> None:
     """
     import torch
 
-    from regard.model.position import paper
+    from regard.model.position import paper_position_table
     from regard.model.transformer import Transformer
     from regard.train.weights import save_weights
 
@@ -205,7 +207,7 @@ def write_model(folder: Path, model: ModelConfig) -> None:
             if name.endswith(("attention.output.weight", "feed_forward.outer.weight")):
                 weight.mul_(0.1)
         table = transformer.target_embedding.positions.table
-        table.copy_(paper(*table.shape) - width * end)
+        table.copy_(paper_position_table(*table.shape) - width * end)
         table[OUT - 1] = 10 * width * end
         transformer.output.weight[EOS] = 2 * end
 
@@ -213,7 +215,7 @@ def write_model(folder: Path, model: ModelConfig) -> None:
         save_weights(place, transformer)
         return {}
 
-    write_whole(folder, fill)
+    write_folder_atomically(folder, fill)
 
 
 def sources(count: int, vocab: int) -> list[list[int]]:

@@ -8,7 +8,7 @@ import pytest
 from regard.cli.main import main
 
 
-def failure(*arguments: object) -> str:
+def run_failing_command(*arguments: object) -> str:
     """The one line on stderr that a command ends with when it cannot go on."""
     said = io.StringIO()
     with redirect_stderr(said), pytest.raises(SystemExit) as stop:

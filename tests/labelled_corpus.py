@@ -4,7 +4,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from regard.classification.config import LabelledConfig
+from regard.classification.config import LabelledDataConfig
 from regard.classification.run import ClassificationRun
 from regard.model.classifier import ClassifierConfig
 from regard.train.loop import TrainConfig
@@ -18,7 +18,7 @@ THINGS = {
 FRAMES = ["the {} is here", "I saw a {} today", "is it {} ?", "we like {} most", "{} it was"]
 
 
-def sentences() -> list[tuple[str, str]]:
+def labelled_sentences() -> list[tuple[str, str]]:
     """Texts and their labels, mixed."""
     rows = [
         (frame.format(thing), label)
@@ -28,12 +28,12 @@ def sentences() -> list[tuple[str, str]]:
     return [rows[(7 * i) % len(rows)] for i in range(len(rows))]
 
 
-def write_labelled(path: Path, rows: list[tuple[str, str]] | None = None) -> Path:
-    path.write_text("".join(f"{label}\t{text}\n" for text, label in rows or sentences()), "utf-8")
+def write_labelled_file(path: Path, rows: list[tuple[str, str]] | None = None) -> Path:
+    path.write_text("".join(f"{label}\t{text}\n" for text, label in rows or labelled_sentences()), "utf-8")
     return path
 
 
-def tiny_run(path: Path, **train: object) -> ClassificationRun:
+def tiny_classification_run(path: Path, **train: object) -> ClassificationRun:
     """Learns the corpus at that path on the CPU, in some steps."""
     model = ClassifierConfig(
         d_model=16, heads=2, d_ff=16, encoder_layers=1, dropout=0.1, max_length=16, vocab_size=400
@@ -41,7 +41,7 @@ def tiny_run(path: Path, **train: object) -> ClassificationRun:
     wanted = TrainConfig(steps=4, save_every=2, seed=5)
     return ClassificationRun(
         model=model,
-        data=LabelledConfig(labelled=(str(path),), batch_tokens=120),
+        data=LabelledDataConfig(labelled=(str(path),), batch_tokens=120),
         optimizer=OptimizerConfig(peak=0.02, warmup=5),
         train=replace(wanted, **train),  # pyright: ignore[reportArgumentType]
     )

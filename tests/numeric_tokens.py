@@ -1,9 +1,9 @@
 """Tokens that are read as their numbers, for models without a tokenizer."""
 
-from regard.trace.tokens import Names
+from regard.trace.tokens import TokenRenderer
 
 
-class Numbered(Names):
+class NumericTokenRenderer(TokenRenderer):
     def __init__(self):
         pass
 

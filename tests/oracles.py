@@ -5,10 +5,10 @@ import math
 import torch
 from torch import Tensor
 
-from regard.model.masks import Segments
-from regard.search.constraints import Wish
+from regard.model.masks import PackedSequences
+from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
-from regard.search.topk import log_norm
+from regard.search.topk import log_normalizer
 
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
@@ -53,23 +53,23 @@ def greedy_one_by_one(model, source: list[int], bos: int, eos: int, limit: int) 
     return found
 
 
-def segments(lengths: list[int]) -> Segments:
+def make_packed_sequences(lengths: list[int]) -> PackedSequences:
     """Sentences of these lengths, end to end."""
     starts = [sum(lengths[:n]) for n in range(len(lengths) + 1)]
     at = [place for length in lengths for place in range(length)]
-    return Segments(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))
+    return PackedSequences(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
     """Of one distribution, rounded as search rounds them: equal scores must be equal in both."""
-    return logits.float() - log_norm(logits[None])
+    return logits.float() - log_normalizer(logits[None])
 
 
-def anything(_prefix, _token) -> bool:
+def allow_any(_prefix, _token) -> bool:
     return True
 
 
-def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1, may=anything):
+def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1, may=allow_any):
     """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix.
 
     `may` says whether a token may follow a prefix.
@@ -102,7 +102,7 @@ def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1, 
     return best_ended([one for one in ended if keep(one[0])], alpha, n_best)
 
 
-def keeps_to(wish: Wish, tokens: tuple[int, ...], no_repeat: int | None = None) -> bool:
+def satisfies(wish: Constraints, tokens: tuple[int, ...], no_repeat: int | None = None) -> bool:
     """Whether a finished translation has what was wished for; its forced beginning is nobody's fault."""
     ends = range(len(wish.prefix) + 1, len(tokens) + 1)
 

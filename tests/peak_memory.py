@@ -8,7 +8,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """  # getrusage would count what the parent held when it forked
 
 
-def peak(code: str, *arguments: object) -> tuple[list[str], float]:
+def measure_peak_memory(code: str, *arguments: object) -> tuple[list[str], float]:
     """What the code prints, and the most megabytes it held."""
     answer = subprocess.run(
         [sys.executable, "-c", code + END, *map(str, arguments)], capture_output=True, check=True, text=True

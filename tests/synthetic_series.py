@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from regard.forecasting.run import ForecastRun
-from regard.forecasting.series.config import SeriesConfig
+from regard.forecasting.run import ForecastingRun
+from regard.forecasting.series.config import SeriesDataConfig
 from regard.model.forecaster import ForecasterConfig
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
@@ -18,7 +18,7 @@ MODEL = ForecasterConfig(
 )
 
 
-def write_waves(path: Path, rows: int = 300, seed: int = 0) -> Path:
+def write_wave_series(path: Path, rows: int = 300, seed: int = 0) -> Path:
     """Hourly waves of a day, of two sizes and levels, with a little noise."""
     noise = np.random.default_rng(seed).normal(size=(rows, 2))
     lines = ["date,load,heat"]
@@ -30,11 +30,11 @@ def write_waves(path: Path, rows: int = 300, seed: int = 0) -> Path:
     return path
 
 
-def small_run(path: Path, steps: int = 4, **data: object) -> ForecastRun:
+def small_forecast_run(path: Path, steps: int = 4, **data: object) -> ForecastingRun:
     """A run that is over at once."""
-    return ForecastRun(
+    return ForecastingRun(
         model=MODEL,
-        data=SeriesConfig(series=str(path), batch_windows=32, **data),  # pyright: ignore[reportArgumentType]
+        data=SeriesDataConfig(series=str(path), batch_windows=32, **data),  # pyright: ignore[reportArgumentType]
         optimizer=OptimizerConfig(peak=0.01, warmup=5),
         train=TrainConfig(steps=steps, save_every=max(1, steps // 2), seed=5, log_every=1, clip=1.0),
         compute=ComputeConfig(device="cpu", precision="fp32"),

@@ -3,14 +3,21 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import MANIFEST, find_model, publish, read_manifest, sha256, write_whole
+from regard.checkpoint import (
+    MANIFEST_FILE,
+    file_sha256,
+    find_model_folder,
+    publish_model,
+    read_manifest,
+    write_folder_atomically,
+)
 from regard.errors import CheckpointError, FormatError, SaveError
 
 
 @pytest.fixture
 def folder(tmp_path):
     place = tmp_path / "runs" / "model"
-    write_whole(place, two_files)
+    write_folder_atomically(place, two_files)
     return place
 
 
@@ -23,7 +30,7 @@ def two_files(place):
 def test_a_whole_folder_reads_back(folder):
     manifest = read_manifest(folder)
     assert manifest["task"] == "test"
-    assert manifest["files"]["a"] == {"bytes": 5, "sha256": sha256(folder / "a")}
+    assert manifest["files"]["a"] == {"bytes": 5, "sha256": file_sha256(folder / "a")}
 
 
 def test_a_folder_appears_only_when_it_is_whole(tmp_path):
@@ -31,7 +38,7 @@ def test_a_folder_appears_only_when_it_is_whole(tmp_path):
         assert not (tmp_path / "model").exists()
         return two_files(place)
 
-    write_whole(tmp_path / "model", look)
+    write_folder_atomically(tmp_path / "model", look)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
@@ -41,7 +48,7 @@ def test_a_failure_half_way_leaves_nothing(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_whole(tmp_path / "model", fail)
+        write_folder_atomically(tmp_path / "model", fail)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -51,13 +58,13 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_nothing(tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(CheckpointError, match="model cannot be written: No space left on device"):
-        write_whole(tmp_path / "model", fail)
+        write_folder_atomically(tmp_path / "model", fail)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_is_never_overwritten(folder):
     with pytest.raises(CheckpointError, match="exists already"):
-        write_whole(folder, two_files)
+        write_folder_atomically(folder, two_files)
     assert read_manifest(folder)
 
 
@@ -94,23 +101,23 @@ def test_a_cut_or_missing_file_is_named(folder):
     ],
 )
 def test_a_manifest_that_is_none_is_refused(folder, content):
-    (folder / MANIFEST).write_text(content)
-    with pytest.raises(CheckpointError, match=MANIFEST):
+    (folder / MANIFEST_FILE).write_text(content)
+    with pytest.raises(CheckpointError, match=MANIFEST_FILE):
         read_manifest(folder)
 
 
 def test_a_manifest_cannot_point_outside_its_folder(folder):
-    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest = json.loads((folder / MANIFEST_FILE).read_text())
     manifest |= {"format": 1, "files": {"../../secret": {"bytes": 1, "sha256": ""}}}
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest))
     with pytest.raises(CheckpointError, match="names a file"):
         read_manifest(folder)
 
 
 @pytest.mark.parametrize(("before", "after"), [('"test"', '"tent"'), ("  ", " "), ('"seal"', '"soal"')])
 def test_a_manifest_is_sealed_itself(folder, before, after):
-    text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace(before, after, 1))
+    text = (folder / MANIFEST_FILE).read_text()
+    (folder / MANIFEST_FILE).write_text(text.replace(before, after, 1))
     with pytest.raises(CheckpointError, match="manifest.json is not what was written"):
         read_manifest(folder)
 
@@ -123,51 +130,51 @@ def test_what_windows_makes_of_the_end_of_a_line_breaks_no_seal(tmp_path, monkey
         return write_text(path, data, encoding, errors, "\r\n" if newline is None else newline)
 
     monkeypatch.setattr(Path, "write_text", windows)
-    write_whole(tmp_path / "model", two_files)
+    write_folder_atomically(tmp_path / "model", two_files)
     assert read_manifest(tmp_path / "model")["task"] == "test"
 
 
 def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
-    manifest = {**json.loads((folder / MANIFEST).read_text()), "format": 1}
+    manifest = {**json.loads((folder / MANIFEST_FILE).read_text()), "format": 1}
     del manifest["seal"]
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    (folder / MANIFEST_FILE).write_text(json.dumps(manifest))
     assert read_manifest(folder)["task"] == "test"
 
 
 def test_a_later_format_asks_for_an_upgrade(tmp_path, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr("regard.checkpoint.FORMAT", 3)
-        write_whole(tmp_path / "model", two_files)
+        later.setattr("regard.checkpoint.FORMAT_VERSION", 3)
+        write_folder_atomically(tmp_path / "model", two_files)
     with pytest.raises(FormatError, match="has format 3, this regard reads up to 2; upgrade regard"):
         read_manifest(tmp_path / "model")
 
 
 def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):
-    assert find_model(folder) == folder
-    assert find_model(folder.parent) == folder
+    assert find_model_folder(folder) == folder
+    assert find_model_folder(folder.parent) == folder
 
 
 def test_a_run_cut_short_answers_with_its_last_checkpoint(tmp_path):
     for step in (2, 10):
-        write_whole(tmp_path / f"step-{step}", two_files)
-    assert find_model(tmp_path).name == "step-10"
+        write_folder_atomically(tmp_path / f"step-{step}", two_files)
+    assert find_model_folder(tmp_path).name == "step-10"
 
 
 def test_what_is_no_model_is_said_to_be_none(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
-        find_model(tmp_path / "nowhere")
+        find_model_folder(tmp_path / "nowhere")
     with pytest.raises(CheckpointError, match="is not a model folder"):
-        find_model(tmp_path)
+        find_model_folder(tmp_path)
 
 
 def test_publishing_copies_a_checkpoint_whole(folder):
-    publish(folder, folder.parent / "best")
+    publish_model(folder, folder.parent / "best")
     assert read_manifest(folder.parent / "best") == read_manifest(folder)
 
 
 def test_what_is_published_beside_the_files_is_sealed_with_them(folder):
     best = folder.parent / "best"
-    publish(folder, best, beside={"README.md": "what it is: été\n"})
+    publish_model(folder, best, extra_files={"README.md": "what it is: été\n"})
     assert (best / "README.md").read_bytes() == "what it is: été\n".encode()
     (best / "README.md").write_text("what it is not")
     with pytest.raises(CheckpointError, match="README.md is not what was written"):
@@ -177,13 +184,13 @@ def test_what_is_published_beside_the_files_is_sealed_with_them(folder):
 def test_a_damaged_checkpoint_is_not_published(folder):
     (folder / "a").write_bytes(b"ALPHA")
     with pytest.raises(CheckpointError, match="damaged"):
-        publish(folder, folder.parent / "best")
+        publish_model(folder, folder.parent / "best")
     assert not (folder.parent / "best").exists()
 
 
 def test_what_was_published_before_stays_until_the_new_one_is_whole(folder, monkeypatch):
     best = folder.parent / "best"
-    publish(folder, best, facts={"step": 1})
+    publish_model(folder, best, metadata={"step": 1})
 
     def full(*_):
         assert read_manifest(best)["step"] == 1
@@ -192,8 +199,8 @@ def test_what_was_published_before_stays_until_the_new_one_is_whole(folder, monk
     with monkeypatch.context() as patch:
         patch.setattr("shutil.copyfile", full)
         with pytest.raises(SaveError, match="No space left on device"):
-            publish(folder, best, facts={"step": 2})
+            publish_model(folder, best, metadata={"step": 2})
     assert read_manifest(best)["step"] == 1
-    publish(folder, best, facts={"step": 2})
+    publish_model(folder, best, metadata={"step": 2})
     assert read_manifest(best)["step"] == 2
     assert sorted(path.name for path in folder.parent.iterdir()) == ["best", "model"]

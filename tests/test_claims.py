@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from dependency_chain import longest_chain
-from parameter_matching import like_size, parameters
-from recurrent_baseline import Recurrent
+from dependency_chain import longest_dependency_chain
+from parameter_matching import count_parameters, match_parameter_count
+from recurrent_baseline import RecurrentBaseline
 from regard.model.config import ModelConfig
-from residual_connections import without_residuals
+from residual_connections import remove_residuals
 from run import CLAIMS
-from transformer_baseline import Attentive
-from update_page import PAGE, RESULTS, filled
+from transformer_baseline import TransformerBaseline
+from update_page import PAGE, RESULTS, fill_page
 
 ROOT = Path(__file__).parent.parent
 SMALL = ModelConfig(
@@ -25,7 +25,7 @@ SMALL = ModelConfig(
 
 def models():
     torch.manual_seed(0)
-    return {name: build().eval() for name, build in like_size(SMALL).items()}
+    return {name: build().eval() for name, build in match_parameter_count(SMALL).items()}
 
 
 def test_every_claim_is_measured_and_drawn(tmp_path):
@@ -40,12 +40,12 @@ def test_every_claim_is_measured_and_drawn(tmp_path):
 def test_the_page_has_the_figures_that_were_measured():
     text = PAGE.read_text(encoding="utf-8")
     assert all(f"<!-- cpu {name} 0 -->" in text for name in CLAIMS)
-    assert filled(text, RESULTS) == text, "run python benchmarks/claims/page.py"
+    assert fill_page(text, RESULTS) == text, "run python benchmarks/claims/page.py"
 
 
 def test_the_rivals_have_as_many_parameters_as_the_transformer():
     config = ModelConfig(vocab_size=1000, d_model=256, heads=4, d_ff=1024, encoder_layers=2, decoder_layers=2)
-    sizes = {name: parameters(build()) for name, build in like_size(config).items()}
+    sizes = {name: count_parameters(build()) for name, build in match_parameter_count(config).items()}
     assert all(abs(size / sizes["Transformer"] - 1) < 0.05 for size in sizes.values()), sizes
 
 
@@ -64,7 +64,7 @@ def test_no_model_sees_a_target_word_that_comes_later(name):
 def test_word_by_word_the_decoder_says_what_it_says_at_once(kind):
     """With what is fed to it weighing nothing, the loop over words is the fused layer."""
     torch.manual_seed(0)
-    once, by_word = Recurrent(kind, 20, 16), Recurrent(kind, 20, 16, feeding=True)
+    once, by_word = RecurrentBaseline(kind, 20, 16), RecurrentBaseline(kind, 20, 16, input_feeding=True)
     weights = once.state_dict()
     first = weights["decoder.weight_ih_l0"]
     weights["decoder.weight_ih_l0"] = torch.cat([first, torch.zeros_like(first)], dim=1)
@@ -75,17 +75,18 @@ def test_word_by_word_the_decoder_says_what_it_says_at_once(kind):
 
 def test_only_recurrent_models_wait_for_every_word():
     grown = {
-        name: [longest_chain(model, length, 50) for length in (4, 8)] for name, model in models().items()
+        name: [longest_dependency_chain(model, length, 50) for length in (4, 8)]
+        for name, model in models().items()
     }
     assert {name for name, (short, long) in grown.items() if long == short} == {"Transformer", "convolution"}
 
 
 def test_without_residuals_nothing_goes_past_a_sublayer():
     torch.manual_seed(0)
-    model = Attentive(SMALL)
+    model = TransformerBaseline(SMALL)
     layer = model.transformer.encoder.layers[0]
     for cut in (False, True):
         if cut:
-            without_residuals(model.transformer)
+            remove_residuals(model.transformer)
         out = layer.around_attention(torch.randn(1, 3, 32), torch.zeros_like)
         assert bool((out == 0).all()) == cut

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.config import apply, build, merge, parse_assignments, read_settings, to_toml
+from regard.config import (
+    apply_settings,
+    build_section,
+    merge_settings,
+    parse_assignments,
+    read_settings,
+    to_toml,
+)
 from regard.errors import ConfigError
 
 
@@ -32,7 +39,7 @@ class Kitchen:
 
 
 def changed(*assignments: str) -> Kitchen:
-    return apply(Kitchen(), parse_assignments(assignments))
+    return apply_settings(Kitchen(), parse_assignments(assignments))
 
 
 def test_assignments_take_the_type_of_their_setting():
@@ -48,7 +55,7 @@ def test_none_switches_off_what_can_be_off():
 
 
 def test_a_text_is_off_when_empty_for_none_may_be_a_name():
-    assert apply(Kitchen(shop=Shop("Lyon")), {"shop": {"town": ""}}).shop.town is None
+    assert apply_settings(Kitchen(shop=Shop("Lyon")), {"shop": {"town": ""}}).shop.town is None
     assert changed("shop.town=none").shop.town == "none"
 
 
@@ -56,8 +63,8 @@ def test_lists_are_read_from_arrays_and_from_one_value():
     shop = changed('shop.wares=["a", "b, c"]', "shop.prices=[1, 2.5]").shop
     assert shop == Shop(None, ("a", "b, c"), (1.0, 2.5))
     assert changed("shop.wares=train.en", "shop.prices=2").shop == Shop(None, ("train.en",), (2.0,))
-    assert apply(Kitchen(), {"shop": {"wares": ["a"]}}).shop.wares == ("a",)
-    assert apply(Kitchen(shop=Shop(wares=("a",))), {"shop": {"wares": ""}}).shop.wares == ()
+    assert apply_settings(Kitchen(), {"shop": {"wares": ["a"]}}).shop.wares == ("a",)
+    assert apply_settings(Kitchen(shop=Shop(wares=("a",))), {"shop": {"wares": ""}}).shop.wares == ()
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,7 @@ def test_a_run_comes_back_from_its_own_toml(tmp_path):
     )
     path = tmp_path / "run.toml"
     path.write_text(to_toml(run), encoding="utf-8")
-    assert apply(Kitchen(), read_settings(path)) == run
+    assert apply_settings(Kitchen(), read_settings(path)) == run
 
 
 @given(
@@ -106,18 +113,20 @@ def test_any_value_comes_back_from_toml(tmp_path_factory, heat, minutes, name):
     run = Kitchen(Oven(heat=heat, minutes=minutes, name=name))
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(to_toml(run), encoding="utf-8", newline="\n")
-    assert apply(Kitchen(), read_settings(path)) == run
+    assert apply_settings(Kitchen(), read_settings(path)) == run
 
 
 def test_later_settings_win_key_by_key():
-    merged = merge({"oven": {"heat": 1, "light": False}}, {"oven": {"heat": 2}, "shop": {"town": "Lyon"}})
+    merged = merge_settings(
+        {"oven": {"heat": 1, "light": False}}, {"oven": {"heat": 2}, "shop": {"town": "Lyon"}}
+    )
     assert merged == {"oven": {"heat": 2, "light": False}, "shop": {"town": "Lyon"}}
 
 
 def test_build_checks_one_section():
-    assert build(Oven, "oven", {"heat": 3}) == Oven(heat=3)
+    assert build_section(Oven, "oven", {"heat": 3}) == Oven(heat=3)
     with pytest.raises(ConfigError, match="did you mean oven.heat"):
-        build(Oven, "oven", {"heta": 3})
+        build_section(Oven, "oven", {"heta": 3})
 
 
 @pytest.mark.parametrize(

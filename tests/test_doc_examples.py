@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.cli.main import _parser
+from regard.cli.main import _build_parser
 from regard.config import to_toml
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.model_folder import save_model
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -32,12 +32,16 @@ FILES = {
 def here(tmp_path, micro, monkeypatch):
     """What the pages speak of: two models with the same pieces, and some files."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.inference.engine.EXTRA", 3)  # an untrained model does not know when to stop
+    monkeypatch.setattr(
+        "regard.inference.engine.EXTRA_LENGTH", 3
+    )  # an untrained model does not know when to stop
     tokenizer = learn_tokenizer(TEXTS * 3, 300)
     for seed, name in enumerate(("en-fr", "other")):
         torch.manual_seed(seed)
         model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
-        save_model(tmp_path / "runs" / name, model, tokenizer, to_toml(TranslationRun(model.config)), {})
+        save_translation_model(
+            tmp_path / "runs" / name, model, tokenizer, to_toml(TranslationRun(model.config)), {}
+        )
     shutil.copytree(tmp_path / "runs" / "en-fr", tmp_path / "runs" / "en-de")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -68,7 +72,7 @@ def commands():
 
 @pytest.mark.parametrize("words", list(commands()))
 def test_a_command_on_a_page_is_one_that_is_taken(words):
-    assert _parser().parse_args(words).run
+    assert _build_parser().parse_args(words).run
 
 
 def test_there_are_commands():

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from regard.classification.run import ClassificationRun
-from regard.config import apply, read_settings, read_task
-from regard.forecasting.run import ForecastRun
+from regard.config import apply_settings, read_settings, read_task
+from regard.forecasting.run import ForecastingRun
 from regard.translation.run import TranslationRun
 
 EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
@@ -16,13 +16,13 @@ EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
 def test_a_run_file_says_all_that_a_run_needs(path):
     match read_task(path):
         case "forecasting":
-            run = apply(ForecastRun(), read_settings(path))
+            run = apply_settings(ForecastingRun(), read_settings(path))
             assert run.data.series
         case "classification":
-            run = apply(ClassificationRun(), read_settings(path))
+            run = apply_settings(ClassificationRun(), read_settings(path))
             assert run.data.labelled
         case _:
-            run = apply(TranslationRun(), read_settings(path))
+            run = apply_settings(TranslationRun(), read_settings(path))
             assert run.data.source
             assert run.data.valid_source is not None
     assert run.optimizer.cooldown is not None

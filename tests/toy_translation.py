@@ -39,20 +39,20 @@ SETTINGS = (
 )
 
 
-def sentence(random: Random) -> str:
+def random_sentence(random: Random) -> str:
     return " ".join(random.choices(WORDS, k=random.randint(2, 8)))
 
 
-def copied(text: str) -> str:
+def toy_translation(text: str) -> str:
     return " ".join(word[::-1] for word in text.split())
 
 
-def train_copying(folder: Path) -> Path:
+def train_toy_model(folder: Path) -> Path:
     """The run's folder: two checkpoints, metrics, a model."""
     random = Random(0)
-    lines = [sentence(random) for _ in range(6000)]
+    lines = [random_sentence(random) for _ in range(6000)]
     (folder / "train.la").write_text("".join(f"{line}\n" for line in lines))
-    (folder / "train.eo").write_text("".join(f"{copied(line)}\n" for line in lines))
+    (folder / "train.eo").write_text("".join(f"{toy_translation(line)}\n" for line in lines))
     command = [sys.executable, "-m", "regard", "train", "--preset", "tiny", "--out", str(folder / "copying")]
     command += ["--source", str(folder / "train.la"), "--target", str(folder / "train.eo")]
     command += [f"--set={setting}" for setting in SETTINGS.split()]

@@ -5,34 +5,34 @@ from dataclasses import replace
 
 import torch
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, learn
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, train_claim_model
 from regard.model.attention import attention_weights
 from regard.model.config import ModelConfig
-from regard.model.masks import EVERYTHING
-from report_figures import Chart, chart, table
-from synthetic_data import phrases
-from transformer_baseline import Attentive
+from regard.model.masks import NO_MASK
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import phrasebook_batches
+from transformer_baseline import TransformerBaseline
 
 KEYS, QUERIES = 64, 512
 SCALES = {"with": None, "without": 1.0}
 CONFIG = ModelConfig(d_model=128, heads=1, d_ff=256, encoder_layers=2, decoder_layers=2, dropout=0.0)
 
 
-def measure(setting: Setting) -> Found:
-    widths = setting.choose((4, 16, 64, 256, 1024), (4, 64))
-    found: Found = {"d_k": list(widths), "keys": KEYS}
+def measure(setting: BenchmarkSetting) -> Measurements:
+    widths = setting.pick((4, 16, 64, 256, 1024), (4, 64))
+    found: Measurements = {"d_k": list(widths), "keys": KEYS}
     for name, scale in SCALES.items():
-        rows = [softmax_at(width, scale) for width in widths]
+        rows = [softmax_statistics(width, scale) for width in widths]
         found[name] = {column: [row[column] for row in rows] for column in rows[0]}
-    book = phrases(setting.choose(20_000, 200))
+    book = phrasebook_batches(setting.pick(20_000, 200))
     found["training"] = {}
-    for d_k in setting.choose((64, 512), (16,)):
+    for d_k in setting.pick((64, 512), (16,)):
         for name, scale in SCALES.items():
             torch.manual_seed(1)
             config = replace(CONFIG, vocab_size=book.vocab, d_k=d_k, attention_scale=scale)
-            task = Learning(Attentive(config), book.draw, book.valid, setting.device)
-            lesson = learn(task, setting.choose(400, 3), peak=3e-3)
+            task = ClaimTask(TransformerBaseline(config), book.training_batch, book.valid, setting.device)
+            lesson = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
             found["training"][f"{d_k}, {name}"] = {
                 "loss": lesson.loss,
                 "accuracy": lesson.accuracy,
@@ -41,14 +41,14 @@ def measure(setting: Setting) -> Found:
     return found
 
 
-def softmax_at(width: int, scale: float | None) -> dict[str, float]:
+def softmax_statistics(width: int, scale: float | None) -> dict[str, float]:
     """Queries and keys of unit variance, as at the start of a training: medians over many queries."""
     generator = torch.Generator().manual_seed(width)
     query, key = (torch.randn(1, 1, n, width, generator=generator) for n in (QUERIES, KEYS))
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(width) if scale is None else scale)
     scores.requires_grad_()
     query.requires_grad_()
-    weights = attention_weights(query, key, EVERYTHING, scale)[0, 0]
+    weights = attention_weights(query, key, NO_MASK, scale)[0, 0]
     value = torch.randn(KEYS, generator=generator)
     (by_score,) = torch.autograd.grad((scores[0, 0].softmax(-1) @ value).sum(), scores)
     (by_query,) = torch.autograd.grad((weights @ value).sum(), query)
@@ -62,7 +62,7 @@ def softmax_at(width: int, scale: float | None) -> dict[str, float]:
     }
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     columns = {
         "scores": "spread of scores",
         "largest": "largest weight",
@@ -80,12 +80,12 @@ def tables(found: Found) -> list[str]:
         for name, row in found["training"].items()
     ]
     return [
-        table(["", *columns.values()], rows),
-        table(["phrasebook, one head", "validation loss", "right pieces, %"], trained),
+        markdown_table(["", *columns.values()], rows),
+        markdown_table(["phrasebook, one head", "validation loss", "right pieces, %"], trained),
     ]
 
 
-def charts(found: Found) -> list[Chart]:
+def charts(found: Measurements) -> list[LineChart]:
     widths = [math.log2(width) for width in found["d_k"]]
     gradients = {
         f"{name} the scale": [math.log10(each) for each in found[name]["by_score"]] for name in SCALES
@@ -93,7 +93,7 @@ def charts(found: Found) -> list[Chart]:
     curves = {name: [loss for _, loss in row["curve"]] for name, row in found["training"].items()}
     steps = [step for step, _ in next(iter(found["training"].values()))["curve"]]
     return [
-        chart(
+        line_chart(
             "saturation",
             "Gradient at the scores, power of ten",
             "d_k, power of two",
@@ -101,5 +101,5 @@ def charts(found: Found) -> list[Chart]:
             gradients,
             False,
         ),
-        chart("unscaled", "Training loss: d_k, scale", "step", steps, curves),
+        line_chart("unscaled", "Training loss: d_k, scale", "step", steps, curves),
     ]

@@ -7,40 +7,40 @@ from typing import Any, TypeVar
 
 import torch
 
-from regard.train.device import device_name
+from regard.train.device import describe_device
 
-Found = dict[str, Any]
+Measurements = dict[str, Any]
 """What a claim's measurement found, as JSON has it."""
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Setting:
+class BenchmarkSetting:
     """The same for every claim."""
 
     device: torch.device
     quick: bool = False
 
-    def choose(self, full: Value, quick: Value) -> Value:
+    def pick(self, full: Value, quick: Value) -> Value:
         return quick if self.quick else full
 
     @property
     def on_gpu(self) -> bool:
         return self.device.type == "cuda"
 
-    def clock(self) -> float:
+    def seconds(self) -> float:
         """Seconds: with one CPU thread the processor's own, which others on the machine hardly change."""
         alone = not self.on_gpu and torch.get_num_threads() == 1
         return time.process_time() if alone else time.perf_counter()
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         """Until the device has done all it was asked."""
         if self.on_gpu:
             torch.cuda.synchronize(self.device)
 
-    def facts(self) -> dict[str, str]:
+    def hardware_info(self) -> dict[str, str]:
         """For whoever compares figures."""
-        name = device_name(self.device)
+        name = describe_device(self.device)
         if not self.on_gpu:
             name += f", {_processor()}, {os.cpu_count()} cores, shared"
         return {"device": name, "torch": torch.__version__}

@@ -12,73 +12,78 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, Rows, learn
-from convolutional_baseline import Convolutional
-from parameter_matching import Build, like_size, parameters
-from recurrent_baseline import Kind, Recurrent
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, PaddedPairs, train_claim_model
+from convolutional_baseline import ConvolutionalBaseline
+from parameter_matching import ModelBuilder, count_parameters, match_parameter_count
+from recurrent_baseline import RecurrentBaseline, RecurrentKind
 from regard.model.config import ModelConfig
-from report_figures import Chart, chart, table
-from synthetic_data import FIRST, recall, seeded
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import FIRST_SYMBOL, recall_batch, seeded_batches
 
-KINDS = 16
-VOCAB = FIRST + KINDS
+SYMBOL_KINDS = 16
+VOCAB = FIRST_SYMBOL + SYMBOL_KINDS
 CONFIG = ModelConfig(
     vocab_size=VOCAB, d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0
 )
-UNDRAWN = ("RNN, attention", "GRU, attention")
+NOT_PLOTTED = ("RNN, attention", "GRU, attention")
 """As the LSTM with attention, for a picture."""
-LEAST = 1e-20
+SMALLEST_RATIO = 1e-20
 """A gradient that is less of another is none."""
 
 
-def measure(setting: Setting) -> Found:
-    distances = setting.choose((5, 10, 20, 40, 80), (4, 8))
-    found: Found = {"distances": list(distances), "kinds": KINDS, "models": {}}
-    for name, build in like_size(CONFIG, _builds()).items():
-        alone = [_learnt(build, _at(distance), 300, setting) for distance in distances]
-        mixed = _learnt(build, _up_to(distances[-1]), 600, setting)
+def measure(setting: BenchmarkSetting) -> Measurements:
+    distances = setting.pick((5, 10, 20, 40, 80), (4, 8))
+    found: Measurements = {"distances": list(distances), "kinds": SYMBOL_KINDS, "models": {}}
+    for name, build in match_parameter_count(CONFIG, _builds()).items():
+        alone = [_train(build, _batches_at(distance), 300, setting) for distance in distances]
+        mixed = _train(build, _batches_up_to(distances[-1]), 600, setting)
         torch.manual_seed(1)
         fresh = build().to(setting.device)
         found["models"][name] = {
-            "parameters": parameters(fresh),
-            "alone": [accuracy(model, at, setting) for model, at in zip(alone, distances, strict=True)],
-            "mixed": [accuracy(mixed, distance, setting) for distance in distances],
-            "gradient_before": [reach(fresh, distance, setting) for distance in distances],
-            "gradient_after": [reach(mixed, distance, setting) for distance in distances],
+            "parameters": count_parameters(fresh),
+            "alone": [
+                recall_accuracy(model, at, setting) for model, at in zip(alone, distances, strict=True)
+            ],
+            "mixed": [recall_accuracy(mixed, distance, setting) for distance in distances],
+            "gradient_before": [gradient_ratio(fresh, distance, setting) for distance in distances],
+            "gradient_after": [gradient_ratio(mixed, distance, setting) for distance in distances],
         }
     return found
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     models, distances = found["models"], [str(each) for each in found["distances"]]
     return [
         *(
-            table(
+            markdown_table(
                 [f"right answers, %, {how}", *distances],
                 [[name, *(f"{100 * each:.0f}" for each in row[which])] for name, row in models.items()],
             )
             for which, how in (("alone", "each distance learnt alone"), ("mixed", "all learnt together"))
         ),
         *(
-            table(
+            markdown_table(
                 [f"gradient at the first symbol over that at the last, {when} training", *distances],
-                [[name, *(_power(each) for each in row[f"gradient_{when}"])] for name, row in models.items()],
+                [
+                    [name, *(_format_power(each) for each in row[f"gradient_{when}"])]
+                    for name, row in models.items()
+                ],
             )
             for when in ("before", "after")
         ),
     ]
 
 
-def charts(found: Found) -> list[Chart]:
-    models = {name: row for name, row in found["models"].items() if name not in UNDRAWN}
+def charts(found: Measurements) -> list[LineChart]:
+    models = {name: row for name, row in found["models"].items() if name not in NOT_PLOTTED}
     distances = found["distances"]
     right = {name: [100 * each for each in row["alone"]] for name, row in models.items()}
-    reached = {name: [_log(each) for each in row["gradient_before"]] for name, row in models.items()}
+    reached = {name: [_log10(each) for each in row["gradient_before"]] for name, row in models.items()}
     label = "distance of the first symbol"
     return [
-        chart("distance", "Right answers, %, each distance learnt alone", label, distances, right),
-        chart(
+        line_chart("distance", "Right answers, %, each distance learnt alone", label, distances, right),
+        line_chart(
             "gradient",
             "Gradient at the first symbol, power of ten",
             label,
@@ -89,17 +94,17 @@ def charts(found: Found) -> list[Chart]:
     ]
 
 
-def accuracy(model: nn.Module, distance: int, setting: Setting) -> float:
+def recall_accuracy(model: nn.Module, distance: int, setting: BenchmarkSetting) -> float:
     """On sequences that it has not seen."""
-    rows = recall(512, distance, KINDS, seed=1).to(setting.device)
+    rows = recall_batch(512, distance, SYMBOL_KINDS, seed=1).to(setting.device)
     model.eval()
     with torch.no_grad():
         return float((model(rows.source, rows.target_in).argmax(-1) == rows.target_out).float().mean())
 
 
-def reach(model: nn.Module, distance: int, setting: Setting) -> float:
+def gradient_ratio(model: nn.Module, distance: int, setting: BenchmarkSetting) -> float:
     """The gradient of the answer's loss at the vector of the first symbol, over that at the last."""
-    rows = recall(64, distance, KINDS, seed=2).to(setting.device)
+    rows = recall_batch(64, distance, SYMBOL_KINDS, seed=2).to(setting.device)
     vectors: list[Tensor] = []
 
     def keep(_: nn.Module, __: object, out: Tensor) -> None:
@@ -121,43 +126,43 @@ def reach(model: nn.Module, distance: int, setting: Setting) -> float:
     return float(norms[0] / norms[-1].clamp(min=1e-30))
 
 
-def _builds() -> dict[str, Build]:
-    def recurrent(kind: Kind, attention: bool) -> Build:
-        return lambda width: Recurrent(kind, VOCAB, width, 1, attention, both_ways=False)
+def _builds() -> dict[str, ModelBuilder]:
+    def recurrent(kind: RecurrentKind, attention: bool) -> ModelBuilder:
+        return lambda width: RecurrentBaseline(kind, VOCAB, width, 1, attention, bidirectional=False)
 
-    kinds: tuple[Kind, ...] = ("RNN", "GRU", "LSTM")
-    builds: dict[str, Build] = {kind: recurrent(kind, attention=False) for kind in kinds}
+    kinds: tuple[RecurrentKind, ...] = ("RNN", "GRU", "LSTM")
+    builds: dict[str, ModelBuilder] = {kind: recurrent(kind, attention=False) for kind in kinds}
     builds |= {f"{kind}, attention": recurrent(kind, attention=True) for kind in kinds}
-    return builds | {"convolution": lambda width: Convolutional(VOCAB, width, 2)}
+    return builds | {"convolution": lambda width: ConvolutionalBaseline(VOCAB, width, 2)}
 
 
-def _learnt(
-    build: Callable[[], nn.Module], draw: Callable[[int], Rows], steps: int, setting: Setting
+def _train(
+    build: Callable[[], nn.Module], draw: Callable[[int], PaddedPairs], steps: int, setting: BenchmarkSetting
 ) -> nn.Module:
     torch.manual_seed(1)
     model = build()
-    learn(Learning(model, draw, [draw(0)], setting.device), setting.choose(steps, 3))
+    train_claim_model(ClaimTask(model, draw, [draw(0)], setting.device), setting.pick(steps, 3))
     return model
 
 
-def _at(distance: int) -> Callable[[int], Rows]:
-    return seeded(lambda seed: recall(64, distance, KINDS, seed), 1)
+def _batches_at(distance: int) -> Callable[[int], PaddedPairs]:
+    return seeded_batches(lambda seed: recall_batch(64, distance, SYMBOL_KINDS, seed), 1)
 
 
-def _up_to(longest: int) -> Callable[[int], Rows]:
+def _batches_up_to(longest: int) -> Callable[[int], PaddedPairs]:
     """One length a batch, twice as long half as often: short ones are learnt first."""
-    return seeded(lambda seed: recall(64, _length(longest, seed), KINDS, seed), 1)
+    return seeded_batches(lambda seed: recall_batch(64, _length(longest, seed), SYMBOL_KINDS, seed), 1)
 
 
 def _length(longest: int, seed: int) -> int:
     return round(2 * (longest / 2) ** (seed % 1000 / 999))
 
 
-def _power(value: float) -> str:
-    if value <= LEAST:
+def _format_power(value: float) -> str:
+    if value <= SMALLEST_RATIO:
         return "0"
-    return f"{value:.2f}" if value >= 0.01 else f"1e{_log(value):.0f}"
+    return f"{value:.2f}" if value >= 0.01 else f"1e{_log10(value):.0f}"
 
 
-def _log(value: float) -> float:
-    return math.log10(max(value, LEAST))
+def _log10(value: float) -> float:
+    return math.log10(max(value, SMALLEST_RATIO))

@@ -4,16 +4,16 @@ import torch
 from torch import Tensor, nn
 
 
-def longest_chain(model: nn.Module, length: int, vocab: int) -> int:
+def longest_dependency_chain(model: nn.Module, length: int, vocab: int) -> int:
     """Links of the longest chain in the graph that gradients go back through, for one pair of that length.
 
     In fp64, for which oneDNN has no LSTM that would hide its steps in one operation.
     """
     tokens = torch.arange(length)[None] % vocab
-    return _depth(model.double()(tokens, tokens).sum())
+    return _graph_depth(model.double()(tokens, tokens).sum())
 
 
-def _depth(loss: Tensor) -> int:
+def _graph_depth(loss: Tensor) -> int:
     """Each operation after those it needs: it is one deeper than the deepest of them."""
     depth: dict[object, int] = {}
     open_nodes = [loss.grad_fn]

@@ -9,37 +9,37 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, Lesson, learn
-from mixing_model import Mixing
-from pointer_tasks import ANSWERS, LENGTH, VOCAB, both
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, ClaimTrainingResult, train_claim_model
+from mixing_model import MixingModel
+from pointer_tasks import ANSWERS, LENGTH, VOCAB, two_symbols_at_distances
 from regard.model.attention import MultiHeadAttention
 from regard.model.config import ModelConfig
 from regard.model.layers import EncoderLayer
-from report_figures import Chart, chart, table
-from synthetic_data import phrases, seeded
-from transformer_baseline import Attentive
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import phrasebook_batches, seeded_batches
+from transformer_baseline import TransformerBaseline
 
 HEADS = (1, 8)
 PEAK = 6e-3
 CONFIG = ModelConfig(d_model=64, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
 
 
-def measure(setting: Setting) -> Found:
-    book = phrases(setting.choose(20_000, 200))
-    seeds = setting.choose((1, 2, 3), (1,))
-    found: Found = {}
+def measure(setting: BenchmarkSetting) -> Measurements:
+    book = phrasebook_batches(setting.pick(20_000, 200))
+    seeds = setting.pick((1, 2, 3), (1,))
+    found: Measurements = {}
     for heads in HEADS:
         config = replace(CONFIG, heads=heads, vocab_size=book.vocab)
         lessons, places, apart, before = [], [], [], []
         for seed in seeds:
             torch.manual_seed(seed)
-            model = Attentive(config)
-            task = Learning(model, book.draw, book.valid, setting.device)
-            before.append(difference(model, book.valid[0].source.to(setting.device)))
-            lessons.append(learn(task, setting.choose(500, 3), PEAK, seed))
-            apart.append(difference(model, book.valid[0].source.to(setting.device)))
-            places.append(two_places(heads, seed, setting))
+            model = TransformerBaseline(config)
+            task = ClaimTask(model, book.training_batch, book.valid, setting.device)
+            before.append(head_difference(model, book.valid[0].source.to(setting.device)))
+            lessons.append(train_claim_model(task, setting.pick(500, 3), PEAK, seed))
+            apart.append(head_difference(model, book.valid[0].source.to(setting.device)))
+            places.append(train_on_two_positions(heads, seed, setting))
         found[str(heads)] = {
             "loss": [lesson.loss for lesson in lessons],
             "accuracy": [lesson.accuracy for lesson in lessons],
@@ -51,16 +51,20 @@ def measure(setting: Setting) -> Found:
     return found
 
 
-def two_places(heads: int, seed: int, setting: Setting) -> Lesson:
+def train_on_two_positions(heads: int, seed: int, setting: BenchmarkSetting) -> ClaimTrainingResult:
     """One layer of attention, asked for two words at once."""
     torch.manual_seed(seed)
-    model = Mixing(replace(CONFIG, heads=heads, vocab_size=VOCAB), LENGTH, ANSWERS, "attention")
-    draw = seeded(lambda number: both(64, number), seed)
-    return learn(Learning(model, draw, [both(256, 0)], setting.device), setting.choose(800, 3), seed=seed)
+    model = MixingModel(replace(CONFIG, heads=heads, vocab_size=VOCAB), LENGTH, ANSWERS, "attention")
+    draw = seeded_batches(lambda number: two_symbols_at_distances(64, number), seed)
+    return train_claim_model(
+        ClaimTask(model, draw, [two_symbols_at_distances(256, 0)], setting.device),
+        setting.pick(800, 3),
+        seed=seed,
+    )
 
 
 @torch.no_grad()
-def difference(model: Attentive, source: Tensor) -> float:
+def head_difference(model: TransformerBaseline, source: Tensor) -> float:
     """How much of their weight two heads of a layer put on different words, from 0 to 1, in the encoder."""
     seen: list[Tensor] = []
 
@@ -81,28 +85,28 @@ def difference(model: Attentive, source: Tensor) -> float:
     return fmean(found) if found else 0.0
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     titles = ["heads", "phrasebook, loss", "right pieces, %", "two words at once, right, %", "heads apart"]
     rows = [
         [
             heads,
-            _mean(row["loss"], 1, 3),
-            _mean(row["accuracy"], 100, 1),
-            _mean(row["two_places"], 100, 1),
+            _format_mean(row["loss"], 1, 3),
+            _format_mean(row["accuracy"], 100, 1),
+            _format_mean(row["two_places"], 100, 1),
             f"{fmean(row['apart_before']):.2f} to {fmean(row['apart']):.2f}" if heads != "1" else "",
         ]
         for heads, row in found.items()
     ]
-    return [table(titles, rows)]
+    return [markdown_table(titles, rows)]
 
 
-def charts(found: Found) -> list[Chart]:
+def charts(found: Measurements) -> list[LineChart]:
     steps = [step for step, _ in found["1"]["curve"]]
     curves = {f"{heads} heads": [loss for _, loss in row["curve"]] for heads, row in found.items()}
-    return [chart("heads", "Training loss: two words at once", "step", steps, curves)]
+    return [line_chart("heads", "Training loss: two words at once", "step", steps, curves)]
 
 
-def _mean(values: list[float], factor: float, digits: int) -> str:
+def _format_mean(values: list[float], factor: float, digits: int) -> str:
     """With its spread over the seeds, where there are several."""
     mean = f"{factor * fmean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ± {factor * stdev(values):.{digits}f}"

@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from regard.model.attention import MultiHeadAttention
 from regard.model.config import ModelConfig
 from regard.model.embedding import Embedding
-from regard.model.layers import FeedForward, Residual
-from regard.model.masks import EVERYTHING
-from regard.model.transformer import positions
+from regard.model.layers import FeedForward, ResidualConnection
+from regard.model.masks import NO_MASK
+from regard.model.transformer import position_ids
 
-Kind = Literal["attention", "linear", "convolution"]
+MixerKind = Literal["attention", "linear", "convolution"]
 KERNEL = 5
 
 
-class Attention(nn.Module):
+class AttentionMixer(nn.Module):
     """Weights made from the words themselves, each time anew."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -25,13 +25,13 @@ class Attention(nn.Module):
         self.attention = MultiHeadAttention(width, heads, width // heads)
 
     def forward(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        return self.attention(x, self.attention.remember(x), EVERYTHING)
+        return self.attention(x, self.attention.project_keys_values(x), NO_MASK)
 
     def weights(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch heads length length"]:
-        return self.attention.weights(x, self.attention.remember(x), EVERYTHING)
+        return self.attention.weights(x, self.attention.project_keys_values(x), NO_MASK)
 
 
-class Linear(nn.Module):
+class LinearMixer(nn.Module):
     """One learnt weight for each pair of places."""
 
     def __init__(self, width: int, length: int) -> None:
@@ -46,7 +46,7 @@ class Linear(nn.Module):
         return self.places.weight.expand(len(x), 1, -1, -1)
 
 
-class Convolution(nn.Module):
+class ConvolutionMixer(nn.Module):
     """One learnt weight for each distance, up to two words to either side."""
 
     def __init__(self, width: int) -> None:
@@ -67,23 +67,26 @@ class Convolution(nn.Module):
         return torch.stack(bands).sum(0).expand(len(x), 1, -1, -1)
 
 
-class Mixing(nn.Module):
+class MixingModel(nn.Module):
     """Embedding and positions, one mixer, feed-forward: an answer at every word of the source."""
 
-    def __init__(self, config: ModelConfig, length: int, answers: int, kind: Kind) -> None:
+    def __init__(self, config: ModelConfig, length: int, answers: int, kind: MixerKind) -> None:
         super().__init__()
         width = config.d_model
         self.embedding = Embedding(config.vocab_size, width, config.position, length, dropout=0.0)
         nn.init.normal_(self.embedding.tokens.weight, std=width**-0.5)
         match kind:
             case "attention":
-                self.mixer = Attention(width, config.heads)
+                self.mixer = AttentionMixer(width, config.heads)
             case "linear":
-                self.mixer = Linear(width, length)
+                self.mixer = LinearMixer(width, length)
             case "convolution":
-                self.mixer = Convolution(width)
+                self.mixer = ConvolutionMixer(width)
         self.feed_forward = FeedForward(config)
-        self.around_mixer, self.around_feed_forward = Residual(config), Residual(config)
+        self.mixer_residual, self.feed_forward_residual = (
+            ResidualConnection(config),
+            ResidualConnection(config),
+        )
         self.output = nn.Linear(width, answers)
 
     def forward(
@@ -91,12 +94,12 @@ class Mixing(nn.Module):
         source: Int[Tensor, "batch length"],
         target_in: Int[Tensor, "batch length"],  # noqa: ARG002  all answers are given at once
     ) -> Float[Tensor, "batch length answers"]:
-        x = self.around_mixer(self._embedded(source), self.mixer)
-        return self.output(self.around_feed_forward(x, self.feed_forward))
+        x = self.mixer_residual(self._embedded(source), self.mixer)
+        return self.output(self.feed_forward_residual(x, self.feed_forward))
 
     def weights(self, source: Int[Tensor, "batch length"]) -> Float[Tensor, "batch _ length length"]:
         """How much each word takes of each."""
         return self.mixer.weights(self._embedded(source)).detach()
 
     def _embedded(self, source: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:
-        return self.embedding(source, positions(source))
+        return self.embedding(source, position_ids(source))

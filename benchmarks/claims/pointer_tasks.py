@@ -3,40 +3,42 @@
 import torch
 from torch import Tensor
 
-from claim_task import Rows
+from claim_task import PaddedPairs
 from regard.text.tokenizer import PAD
-from synthetic_data import FIRST, symbols
+from synthetic_data import FIRST_SYMBOL, random_symbols
 
 LENGTH, KINDS = 12, 4
 WORDS = LENGTH * KINDS
 """A word is a place to point at and a symbol to be asked for."""
-VOCAB, ANSWERS = FIRST + WORDS, FIRST + KINDS**2
+VOCAB, ANSWERS = FIRST_SYMBOL + WORDS, FIRST_SYMBOL + KINDS**2
 
 
-def away(rows: int, distance: int, seed: int) -> Rows:
+def symbol_at_distance(rows: int, distance: int, seed: int) -> PaddedPairs:
     """Which symbol stood so many words before? None is asked for where there is none."""
-    source = symbols(rows, LENGTH, WORDS, seed)
-    return Rows(source, source, _before(symbol(source), distance))
+    source = random_symbols(rows, LENGTH, WORDS, seed)
+    return PaddedPairs(source, source, _shifted_answer(word_symbol(source), distance))
 
 
-def pointed(rows: int, seed: int) -> Rows:
+def symbol_at_pointer(rows: int, seed: int) -> PaddedPairs:
     """Which symbol stands where this word points?"""
-    source = symbols(rows, LENGTH, WORDS, seed)
-    return Rows(source, source, FIRST + symbol(source).gather(1, (source - FIRST) // KINDS))
+    source = random_symbols(rows, LENGTH, WORDS, seed)
+    return PaddedPairs(
+        source, source, FIRST_SYMBOL + word_symbol(source).gather(1, (source - FIRST_SYMBOL) // KINDS)
+    )
 
 
-def both(rows: int, seed: int) -> Rows:
+def two_symbols_at_distances(rows: int, seed: int) -> PaddedPairs:
     """Which symbols stood two words before and five words before? One answer for each pair of them."""
-    source = symbols(rows, LENGTH, WORDS, seed)
-    near, far = (_before(symbol(source), distance) for distance in (2, 5))
-    return Rows(source, source, torch.where(far == PAD, PAD, (near - FIRST) * KINDS + far))
+    source = random_symbols(rows, LENGTH, WORDS, seed)
+    near, far = (_shifted_answer(word_symbol(source), distance) for distance in (2, 5))
+    return PaddedPairs(source, source, torch.where(far == PAD, PAD, (near - FIRST_SYMBOL) * KINDS + far))
 
 
-def symbol(source: Tensor) -> Tensor:
-    return (source - FIRST) % KINDS
+def word_symbol(source: Tensor) -> Tensor:
+    return (source - FIRST_SYMBOL) % KINDS
 
 
-def _before(symbols: Tensor, distance: int) -> Tensor:
+def _shifted_answer(symbols: Tensor, distance: int) -> Tensor:
     answer = torch.full_like(symbols, PAD)
-    answer[:, distance:] = FIRST + symbols[:, :-distance]
+    answer[:, distance:] = FIRST_SYMBOL + symbols[:, :-distance]
     return answer

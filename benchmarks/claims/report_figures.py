@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from regard.plots.chart import Chart, Line, draw
-from regard.plots.theme import picture
+from regard.plots.chart import ChartLine, LineChart, draw_line_chart
+from regard.plots.theme import svg_document
 
 WIDTH, HEIGHT, GAP = 580.0, 320.0, 12.0
 
 
-def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def markdown_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """The first column is words, the others figures."""
     lines = [
         list(titles),
@@ -20,24 +20,28 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def chart(
+def line_chart(
     name: str,
     title: str,
     x_label: str,
     x: Sequence[float],
     lines: Mapping[str, Sequence[float]],
     from_zero: bool = True,
-) -> Chart:
+) -> LineChart:
     """A line for each name, over the same places."""
     across = np.array(x, np.float64)
     drawn = [
-        Line(across[: len(y)], np.array(y, np.float64), tone, label, dash=tone, marks=len(across) <= 12)
+        ChartLine(
+            across[: len(y)], np.array(y, np.float64), tone, label, dash=tone, show_markers=len(across) <= 12
+        )
         for tone, (label, y) in enumerate(lines.items())
     ]
-    return Chart(name, title, x_label, drawn, from_zero=from_zero)
+    return LineChart(name, title, x_label, drawn, include_zero=from_zero)
 
 
-def svg(charts: Sequence[Chart], title: str) -> str:
+def charts_to_svg(charts: Sequence[LineChart], title: str) -> str:
     """The charts side by side."""
-    parts = [draw(each, WIDTH, HEIGHT, left=place * (WIDTH + GAP)) for place, each in enumerate(charts)]
-    return picture(parts, title, len(charts) * (WIDTH + GAP) - GAP, HEIGHT)
+    parts = [
+        draw_line_chart(each, WIDTH, HEIGHT, left=place * (WIDTH + GAP)) for place, each in enumerate(charts)
+    ]
+    return svg_document(parts, title, len(charts) * (WIDTH + GAP) - GAP, HEIGHT)

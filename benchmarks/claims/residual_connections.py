@@ -11,15 +11,15 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, learn
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, train_claim_model
 from regard.model.config import ModelConfig
-from regard.model.layers import Residual
-from regard.model.masks import EVERYTHING
-from regard.model.transformer import Transformer, positions
-from report_figures import Chart, chart, table
-from synthetic_data import phrases
-from transformer_baseline import Attentive
+from regard.model.layers import ResidualConnection
+from regard.model.masks import NO_MASK
+from regard.model.transformer import Transformer, position_ids
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import phrasebook_batches
+from transformer_baseline import TransformerBaseline
 
 CONFIG = ModelConfig(d_model=64, heads=4, d_ff=128, dropout=0.0, norm="pre")
 VARIANTS = {
@@ -30,19 +30,19 @@ VARIANTS = {
 }
 
 
-class Cut(Residual):
+class NoResidual(ResidualConnection):
     """The sublayer's output alone."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.dropout(sublayer(self.norm(x)))
 
 
-def without_residuals(model: Transformer) -> None:
+def remove_residuals(model: Transformer) -> None:
     """Every residual of the model replaced by a `Cut`, with nothing learnt yet in either."""
-    _replace_all(model, Residual, lambda: Cut(model.config))
+    _replace_all(model, ResidualConnection, lambda: NoResidual(model.config))
 
 
-def without_norms(model: Transformer) -> None:
+def remove_norms(model: Transformer) -> None:
     _replace_all(model, nn.LayerNorm, nn.Identity)
 
 
@@ -53,33 +53,37 @@ def _replace_all(model: nn.Module, kind: type[nn.Module], build: Callable[[], nn
                 setattr(parent, name, build())
 
 
-def measure(setting: Setting) -> Found:
-    book = phrases(setting.choose(20_000, 200))
-    found: Found = {}
-    for layers in setting.choose((2, 6), (2,)):
+def measure(setting: BenchmarkSetting) -> Measurements:
+    book = phrasebook_batches(setting.pick(20_000, 200))
+    found: Measurements = {}
+    for layers in setting.pick((2, 6), (2,)):
         for name, (residuals, norms) in VARIANTS.items():
             torch.manual_seed(1)
             config = replace(CONFIG, vocab_size=book.vocab, encoder_layers=layers, decoder_layers=layers)
-            model = Attentive(config)
+            model = TransformerBaseline(config)
             if not residuals:
-                without_residuals(model.transformer)
+                remove_residuals(model.transformer)
             if not norms:
-                without_norms(model.transformer)
-            task = Learning(model, book.draw, book.valid, setting.device)
-            row: Found = {"layers": layers, "gradients": gradients(task), "own": own_share(task)}
+                remove_norms(model.transformer)
+            task = ClaimTask(model, book.training_batch, book.valid, setting.device)
+            row: Measurements = {
+                "layers": layers,
+                "gradients": encoder_gradient_norms(task),
+                "own": token_specific_share(task),
+            }
             if norms:
-                lesson = learn(task, setting.choose(400, 3), peak=3e-3)
+                lesson = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
                 row |= {"loss": lesson.loss, "accuracy": lesson.accuracy, "curve": lesson.curve}
             found[f"{layers}+{layers}, {name}"] = row
     return found
 
 
-def gradients(task: Learning) -> list[float]:
+def encoder_gradient_norms(task: ClaimTask) -> list[float]:
     """The length of the gradient in each encoder layer, the first layer first, before any step."""
     batch, _ = next(task.batches({}))
     task.model.zero_grad(set_to_none=True)
     (task.loss(batch) / batch.target_tokens).backward()
-    layers = cast(Attentive, task.model).transformer.encoder.layers
+    layers = cast(TransformerBaseline, task.model).transformer.encoder.layers
     norms = [
         nn.utils.get_total_norm([each.grad for each in layer.parameters() if each.grad is not None])
         for layer in layers
@@ -89,28 +93,33 @@ def gradients(task: Learning) -> list[float]:
 
 
 @torch.no_grad()
-def own_share(task: Learning) -> float:
+def token_specific_share(task: ClaimTask) -> float:
     """How much of a word's vector, as the encoder leaves it, is not what all words of its sentence share."""
-    model = cast(Attentive, task.model).transformer
+    model = cast(TransformerBaseline, task.model).transformer
     source = next(task.batches({}))[0].source.to(model.device)
-    left = model.encode(source, positions(source), EVERYTHING)
+    left = model.encode(source, position_ids(source), NO_MASK)
     return float((left - left.mean(dim=1, keepdim=True)).norm() / left.norm())
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     titles = ["layers, and around them", "gradient, first", "last", "a word's own share", "loss", "right, %"]
     rows = [
-        [name, *(f"{row['gradients'][end]:.2g}" for end in (0, -1)), f"{row['own']:.1g}", *_learnt(row)]
+        [
+            name,
+            *(f"{row['gradients'][end]:.2g}" for end in (0, -1)),
+            f"{row['own']:.1g}",
+            *_format_training(row),
+        ]
         for name, row in found.items()
     ]
-    return [table(titles, rows)]
+    return [markdown_table(titles, rows)]
 
 
-def _learnt(row: Found) -> list[str]:
+def _format_training(row: Measurements) -> list[str]:
     return [f"{row['loss']:.3f}", f"{100 * row['accuracy']:.1f}"] if "loss" in row else ["", ""]
 
 
-def charts(found: Found) -> list[Chart]:
+def charts(found: Measurements) -> list[LineChart]:
     depth = max(row["layers"] for row in found.values())
     deep = {
         name.split(", ")[1]: [math.log10(each) for each in row["gradients"]]
@@ -127,6 +136,6 @@ def charts(found: Found) -> list[Chart]:
     layers = list(range(1, depth + 1))
     title = "Gradient in each encoder layer at the start, power of ten"
     return [
-        chart("by-layer", title, "layer", layers, deep, from_zero=False),
-        chart("residual", "Training loss, with and without residuals", "step", steps, curves),
+        line_chart("by-layer", title, "layer", layers, deep, from_zero=False),
+        line_chart("residual", "Training loss, with and without residuals", "step", steps, curves),
     ]

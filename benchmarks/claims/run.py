@@ -25,10 +25,10 @@ import residual_connections
 import token_mixing
 import training_speed
 import translation_quality
-from benchmark_setting import Found, Setting
+from benchmark_setting import BenchmarkSetting, Measurements
 from regard.runtime import keep_freed_memory
 from regard.train.device import choose_device
-from report_figures import svg
+from report_figures import charts_to_svg
 
 CLAIMS: dict[str, ModuleType] = {
     "speed": training_speed,
@@ -71,40 +71,42 @@ def main() -> None:
         "high"
     )  # as cuDNN's recurrent layers have it anyway; a CPU has no TF32
     keep_freed_memory()
-    setting = Setting(choose_device(options.device), options.quick)
+    setting = BenchmarkSetting(choose_device(options.device), options.quick)
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only or CLAIMS:
-        began = setting.clock()
+        began = setting.seconds()
         found = CLAIMS[name].measure(setting)
-        keep(name, found, setting.clock() - began, setting, options.out)
+        save_results(name, found, setting.seconds() - began, setting, options.out)
         print("\n\n".join([f"## {name}", *CLAIMS[name].tables(found)]), end="\n\n", flush=True)
 
 
-def keep(name: str, found: Found, seconds: float, setting: Setting, out: Path) -> None:
+def save_results(
+    name: str, found: Measurements, seconds: float, setting: BenchmarkSetting, out: Path
+) -> None:
     """Puts the figures beside those of the other claims, and draws them."""
     kind = "gpu" if setting.on_gpu else "cpu"
     path = out / f"{kind}.json"
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    kept[name] = {**setting.facts(), "seconds": round(seconds, 1), "found": _short(found)}
+    kept[name] = {**setting.hardware_info(), "seconds": round(seconds, 1), "found": _rounded(found)}
     text = json.dumps({key: kept[key] for key in CLAIMS if key in kept}, indent=1, allow_nan=False)
     path.write_text(f"{text}\n", encoding="utf-8")
-    draw(name, found, kind, out)
+    write_claim_plot(name, found, kind, out)
 
 
-def draw(name: str, found: Found, kind: str, out: Path) -> None:
-    drawn = svg(CLAIMS[name].charts(found), TITLES[name])
+def write_claim_plot(name: str, found: Measurements, kind: str, out: Path) -> None:
+    drawn = charts_to_svg(CLAIMS[name].charts(found), TITLES[name])
     (out / f"{name}-{kind}.svg").write_text(drawn, encoding="utf-8")
 
 
-def _short(value: object) -> object:
+def _rounded(value: object) -> object:
     """With no more digits than mean something."""
     match value:
         case float():
             return float(f"{value:.4g}")
         case dict():
-            return {key: _short(each) for key, each in value.items()}
+            return {key: _rounded(each) for key, each in value.items()}
         case list() | tuple():
-            return [_short(each) for each in value]
+            return [_rounded(each) for each in value]
         case _:
             return value
 

@@ -8,24 +8,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from claim_task import Rows
-from regard.data.batch import pad
-from regard.demo.phrasebook.corpus import Pair, phrasebook
-from regard.text.tokenizer import BOS, EOS, MARKS, learn_tokenizer
+from claim_task import PaddedPairs
+from regard.data.batch import pad_rows
+from regard.demo.phrasebook.corpus import PhrasePair, phrasebook
+from regard.text.tokenizer import BOS, EOS, SPECIAL_TOKENS, learn_tokenizer
 
-FIRST = len(MARKS)
+FIRST_SYMBOL = len(SPECIAL_TOKENS)
 """The first id that is no mark."""
 
 
 @dataclass(frozen=True)
-class Phrases:
+class PhrasebookBatches:
     """The phrasebook in batches, all sources of a batch equally long."""
 
     vocab: int
-    train: list[Rows]
-    valid: list[Rows]
+    train: list[PaddedPairs]
+    valid: list[PaddedPairs]
 
-    def draw(self, number: int) -> Rows:
+    def training_batch(self, number: int) -> PaddedPairs:
         """Every batch once an epoch, in an order of its own."""
         epoch, place = divmod(number, len(self.train))
         order = torch.randperm(len(self.train), generator=torch.Generator().manual_seed(epoch))
@@ -33,11 +33,11 @@ class Phrases:
 
 
 @cache
-def phrases(pairs: int, pieces: int = 600, rows: int = 32) -> Phrases:
+def phrasebook_batches(pairs: int, pieces: int = 600, rows: int = 32) -> PhrasebookBatches:
     book = phrasebook(pairs, valid=max(64, pairs // 40), test=0)
     tokenizer = learn_tokenizer([text for pair in book.train for text in pair], pieces)
 
-    def batches(some: Sequence[Pair]) -> list[Rows]:
+    def batches(some: Sequence[PhrasePair]) -> list[PaddedPairs]:
         sources, targets = (tokenizer.tokenize([pair[side] for pair in some]) for side in (0, 1))
         by_length: dict[int, list[int]] = {}
         for number, source in enumerate(sources):
@@ -45,42 +45,42 @@ def phrases(pairs: int, pieces: int = 600, rows: int = 32) -> Phrases:
         groups = [same[at : at + rows] for same in by_length.values() for at in range(0, len(same), rows)]
         return [_rows([sources[i] for i in group], [targets[i] for i in group]) for group in groups]
 
-    return Phrases(tokenizer.vocab_size, batches(book.train), batches(book.valid))
+    return PhrasebookBatches(tokenizer.vocab_size, batches(book.train), batches(book.valid))
 
 
-def _rows(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Rows:
-    return Rows(
-        pad([[*row, EOS] for row in sources]),
-        pad([[BOS, *row] for row in targets]),
-        pad([[*row, EOS] for row in targets]),
+def _rows(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PaddedPairs:
+    return PaddedPairs(
+        pad_rows([[*row, EOS] for row in sources]),
+        pad_rows([[BOS, *row] for row in targets]),
+        pad_rows([[*row, EOS] for row in targets]),
     )
 
 
-def symbols(rows: int, length: int, kinds: int, seed: int) -> Tensor:
+def random_symbols(rows: int, length: int, kinds: int, seed: int) -> Tensor:
     """Symbols at random, `kinds` of them."""
     generator = torch.Generator().manual_seed(seed)
-    return torch.randint(FIRST, FIRST + kinds, (rows, length), generator=generator)
+    return torch.randint(FIRST_SYMBOL, FIRST_SYMBOL + kinds, (rows, length), generator=generator)
 
 
-def recall(rows: int, distance: int, kinds: int, seed: int) -> Rows:
+def recall_batch(rows: int, distance: int, kinds: int, seed: int) -> PaddedPairs:
     """So many symbols; which was the first?"""
-    source = symbols(rows, distance, kinds, seed)
-    return Rows(source, torch.full((rows, 1), BOS), source[:, :1])
+    source = random_symbols(rows, distance, kinds, seed)
+    return PaddedPairs(source, torch.full((rows, 1), BOS), source[:, :1])
 
 
-def reversal(rows: int, length: int, kinds: int, seed: int) -> Rows:
+def reversal_batch(rows: int, length: int, kinds: int, seed: int) -> PaddedPairs:
     """The symbols, to be written from the last to the first."""
-    source = symbols(rows, length, kinds, seed)
+    source = random_symbols(rows, length, kinds, seed)
     target = source.flip(1)
-    return Rows(source, torch.cat([torch.full((rows, 1), BOS), target[:, :-1]], dim=1), target)
+    return PaddedPairs(source, torch.cat([torch.full((rows, 1), BOS), target[:, :-1]], dim=1), target)
 
 
-def copied(rows: int, length: int, kinds: int, seed: int) -> Rows:
+def copy_batch(rows: int, length: int, kinds: int, seed: int) -> PaddedPairs:
     """The symbols, to be written as they are."""
-    source = symbols(rows, length, kinds, seed)
-    return Rows(source, torch.cat([torch.full((rows, 1), BOS), source[:, :-1]], dim=1), source)
+    source = random_symbols(rows, length, kinds, seed)
+    return PaddedPairs(source, torch.cat([torch.full((rows, 1), BOS), source[:, :-1]], dim=1), source)
 
 
-def seeded(make: Callable[[int], Rows], seed: int) -> Callable[[int], Rows]:
+def seeded_batches(make: Callable[[int], PaddedPairs], seed: int) -> Callable[[int], PaddedPairs]:
     """Batches by number, of a seed of their own, which no validation has: those are below 1,000."""
     return lambda number: make(int(np.random.SeedSequence([seed, number]).generate_state(1)[0]) + 1000)

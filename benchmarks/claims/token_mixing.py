@@ -2,47 +2,49 @@
 
 import torch
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, learn
-from mixing_model import Kind, Mixing
-from parameter_matching import parameters
-from pointer_tasks import ANSWERS, LENGTH, VOCAB, away, pointed
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, train_claim_model
+from mixing_model import MixerKind, MixingModel
+from parameter_matching import count_parameters
+from pointer_tasks import ANSWERS, LENGTH, VOCAB, symbol_at_distance, symbol_at_pointer
 from regard.model.config import ModelConfig
-from report_figures import Chart, chart, table
-from synthetic_data import seeded
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import seeded_batches
 
 CONFIG = ModelConfig(vocab_size=VOCAB, d_model=64, heads=4, d_ff=128, dropout=0.0)
-KINDS: tuple[Kind, ...] = ("attention", "linear", "convolution")
+KINDS: tuple[MixerKind, ...] = ("attention", "linear", "convolution")
 TASKS = {
-    "two words before": lambda rows, seed: away(rows, 2, seed),
-    "six words before": lambda rows, seed: away(rows, 6, seed),
-    "where it points": pointed,
+    "two words before": lambda rows, seed: symbol_at_distance(rows, 2, seed),
+    "six words before": lambda rows, seed: symbol_at_distance(rows, 6, seed),
+    "where it points": symbol_at_pointer,
 }
 
 
-def measure(setting: Setting) -> Found:
-    found: Found = {"tasks": list(TASKS), "mixers": {}}
+def measure(setting: BenchmarkSetting) -> Measurements:
+    found: Measurements = {"tasks": list(TASKS), "mixers": {}}
     for kind in KINDS:
         right, curves, change, count = [], [], 0.0, 0
         for make in TASKS.values():
             torch.manual_seed(1)
-            model = Mixing(CONFIG, LENGTH, ANSWERS, kind)
-            draw = seeded(lambda seed, make=make: make(64, seed), 1)
-            lesson = learn(Learning(model, draw, [make(256, 0)], setting.device), setting.choose(800, 3))
+            model = MixingModel(CONFIG, LENGTH, ANSWERS, kind)
+            draw = seeded_batches(lambda seed, make=make: make(64, seed), 1)
+            lesson = train_claim_model(
+                ClaimTask(model, draw, [make(256, 0)], setting.device), setting.pick(800, 3)
+            )
             right.append(lesson.accuracy)
             curves.append(lesson.curve)
-            change, count = changes(model, setting), parameters(model)
+            change, count = max_weight_change(model, setting), count_parameters(model)
         found["mixers"][kind] = {"parameters": count, "accuracy": right, "change": change, "curves": curves}
     return found
 
 
-def changes(model: Mixing, setting: Setting) -> float:
+def max_weight_change(model: MixingModel, setting: BenchmarkSetting) -> float:
     """The most that a weight differs between two sentences."""
-    one, other = model.weights(pointed(2, 1).source.to(setting.device))
+    one, other = model.weights(symbol_at_pointer(2, 1).source.to(setting.device))
     return float((one - other).abs().max())
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     rows = [
         [
             name,
@@ -53,14 +55,14 @@ def tables(found: Found) -> list[str]:
         for name, row in found["mixers"].items()
     ]
     titles = ["right answers, %", *found["tasks"], "change of weights", "parameters"]
-    return [table(titles, rows)]
+    return [markdown_table(titles, rows)]
 
 
-def charts(found: Found) -> list[Chart]:
+def charts(found: Measurements) -> list[LineChart]:
     mixers = found["mixers"]
     steps = [step for step, _ in mixers["attention"]["curves"][0]]
     return [
-        chart(
+        line_chart(
             f"task-{place}",
             f"Training loss: {task}",
             "step",

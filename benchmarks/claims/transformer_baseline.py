@@ -4,11 +4,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.model.config import ModelConfig
-from regard.model.masks import CAUSAL, EVERYTHING
-from regard.model.transformer import Transformer, positions
+from regard.model.masks import CAUSAL_MASK, NO_MASK
+from regard.model.transformer import Transformer, position_ids
 
 
-class Attentive(nn.Module):
+class TransformerBaseline(nn.Module):
     """Scores of every next target token; no source here is padded, so every word of it may be seen."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -19,5 +19,5 @@ class Attentive(nn.Module):
         self, source: Int[Tensor, "batch source"], target_in: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target vocab"]:
         model = self.transformer
-        encoded = model.encode(source, positions(source), EVERYTHING)
-        return model.output(model.decode(target_in, positions(target_in), encoded, CAUSAL, EVERYTHING))
+        encoded = model.encode(source, position_ids(source), NO_MASK)
+        return model.output(model.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, NO_MASK))

@@ -9,43 +9,45 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from benchmark_setting import Found, Setting
-from claim_task import Learning, learn
-from parameter_matching import FEEDING, like_size, parameters, rivals
+from benchmark_setting import BenchmarkSetting, Measurements
+from claim_task import ClaimTask, train_claim_model
+from parameter_matching import INPUT_FEEDING_GRU, baseline_builders, count_parameters, match_parameter_count
 from regard.model.config import ModelConfig
-from report_figures import Chart, chart, table
-from synthetic_data import phrases
+from report_figures import LineChart, line_chart, markdown_table
+from synthetic_data import phrasebook_batches
 
 CONFIG = ModelConfig(d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
 PEAKS = (5e-3, 1e-2, 2e-2)
 
 
-def measure(setting: Setting) -> Found:
-    config = replace(CONFIG, vocab_size=phrases(setting.choose(20_000, 200)).vocab)
-    builds = {name: build for name, build in rivals(config).items() if name != FEEDING}
-    found: Found = {}
-    for name, build in like_size(config, builds).items():
-        tried = [_learnt(build, peak, setting) for peak in PEAKS]
+def measure(setting: BenchmarkSetting) -> Measurements:
+    config = replace(CONFIG, vocab_size=phrasebook_batches(setting.pick(20_000, 200)).vocab)
+    builds = {name: build for name, build in baseline_builders(config).items() if name != INPUT_FEEDING_GRU}
+    found: Measurements = {}
+    for name, build in match_parameter_count(config, builds).items():
+        tried = [_train(build, peak, setting) for peak in PEAKS]
         found[name] = min(tried, key=lambda each: each["loss"])
     return found
 
 
-def _learnt(build: Callable[[], nn.Module], peak: float, setting: Setting) -> Found:
-    book = phrases(setting.choose(20_000, 200))
+def _train(build: Callable[[], nn.Module], peak: float, setting: BenchmarkSetting) -> Measurements:
+    book = phrasebook_batches(setting.pick(20_000, 200))
     torch.manual_seed(1)
-    model, began = build(), setting.clock()
-    lesson = learn(Learning(model, book.draw, book.valid, setting.device), setting.choose(500, 3), peak)
+    model, began = build(), setting.seconds()
+    lesson = train_claim_model(
+        ClaimTask(model, book.training_batch, book.valid, setting.device), setting.pick(500, 3), peak
+    )
     return {
-        "parameters": parameters(model),
+        "parameters": count_parameters(model),
         "peak": peak,
         "loss": lesson.loss,
         "accuracy": lesson.accuracy,
-        "seconds": setting.clock() - began,
+        "seconds": setting.seconds() - began,
         "curve": lesson.curve,
     }
 
 
-def tables(found: Found) -> list[str]:
+def tables(found: Measurements) -> list[str]:
     titles = ["phrasebook", "parameters", "rate", "validation loss", "right pieces, %", "seconds"]
     rows = [
         [
@@ -58,10 +60,10 @@ def tables(found: Found) -> list[str]:
         ]
         for name, row in found.items()
     ]
-    return [table(titles, rows)]
+    return [markdown_table(titles, rows)]
 
 
-def charts(found: Found) -> list[Chart]:
+def charts(found: Measurements) -> list[LineChart]:
     steps = [step for step, _ in found["Transformer"]["curve"]]
     curves = {name: [loss for _, loss in row["curve"]] for name, row in found.items()}
-    return [chart("translating", "Training loss on the phrasebook", "step", steps, curves)]
+    return [line_chart("translating", "Training loss on the phrasebook", "step", steps, curves)]

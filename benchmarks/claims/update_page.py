@@ -11,41 +11,45 @@ import json
 import re
 from pathlib import Path
 
-from benchmark_setting import Found
-from run import CLAIMS, TITLES, draw
+from benchmark_setting import Measurements
+from run import CLAIMS, TITLES, write_claim_plot
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "claims.md"
 RESULTS = ROOT / "benchmarks" / "results" / "claims"
-MARK = re.compile(r"(<!-- (cpu|gpu) (\w+) (\d|picture) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKER = re.compile(r"(<!-- (cpu|gpu) (\w+) (\d|picture) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
     for kind in ("cpu", "gpu"):
-        for name, kept in _kept(RESULTS, kind).items():
-            draw(name, kept["found"], kind, RESULTS)
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
+        for name, kept in _read_results(RESULTS, kind).items():
+            write_claim_plot(name, kept["found"], kind, RESULTS)
+    PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
 
 
-def filled(text: str, results: Path) -> str:
+def fill_page(text: str, results: Path) -> str:
     """The page with its tables and pictures as the results have them."""
-    kept = {kind: _kept(results, kind) for kind in ("cpu", "gpu")}
+    kept = {kind: _read_results(results, kind) for kind in ("cpu", "gpu")}
 
     def fill(mark: re.Match[str]) -> str:
         _, kind, claim, what, end = mark.groups()
-        return mark[1] + (_shown(kept[kind][claim], kind, claim, what) if claim in kept[kind] else "") + end
+        return (
+            mark[1]
+            + (_render_result(kept[kind][claim], kind, claim, what) if claim in kept[kind] else "")
+            + end
+        )
 
-    return MARK.sub(fill, text)
+    return MARKER.sub(fill, text)
 
 
-def _shown(kept: Found, kind: str, claim: str, what: str) -> str:
+def _render_result(kept: Measurements, kind: str, claim: str, what: str) -> str:
     if what == "picture":
         return f"\n![{TITLES[claim]}](../benchmarks/results/claims/{claim}-{kind}.svg)\n\n"
     said = f"*{kept['device']}; torch {kept['torch']}*"
     return f"\n{CLAIMS[claim].tables(kept['found'])[int(what)]}\n\n{said}\n\n"
 
 
-def _kept(results: Path, kind: str) -> dict[str, Found]:
+def _read_results(results: Path, kind: str) -> dict[str, Measurements]:
     path = results / f"{kind}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from regard.version import __version__
 
 if TYPE_CHECKING:
-    from regard.classification.classifier import Classified, Classifier
+    from regard.classification.classifier import Classification, Classifier
     from regard.errors import RegardError
     from regard.forecasting.forecast import Forecast
     from regard.forecasting.forecaster import Forecaster
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from regard.search.config import Sampling, SearchConfig
     from regard.text.glossary import Glossary
     from regard.trace.trace import Trace
-    from regard.translation.options import Asked
+    from regard.translation.options import TranslateOptions
     from regard.translation.result import Translation
     from regard.translation.translator import Translator
 
@@ -24,8 +24,7 @@ __all__ = [
     "BIG",
     "SMALL",
     "TINY",
-    "Asked",
-    "Classified",
+    "Classification",
     "Classifier",
     "Forecast",
     "Forecaster",
@@ -36,18 +35,19 @@ __all__ = [
     "SearchConfig",
     "Trace",
     "Transformer",
+    "TranslateOptions",
     "Translation",
     "Translator",
     "__version__",
 ]
 
-_HOMES = {
+_MODULE_OF_NAME = {
     "BASE": "regard.model.config",
     "BIG": "regard.model.config",
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
-    "Asked": "regard.translation.options",
-    "Classified": "regard.classification.classifier",
+    "TranslateOptions": "regard.translation.options",
+    "Classification": "regard.classification.classifier",
     "Classifier": "regard.classification.classifier",
     "Forecast": "regard.forecasting.forecast",
     "Forecaster": "regard.forecasting.forecaster",
@@ -65,9 +65,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """A public name, imported when first asked for: `import regard` itself loads no torch."""
-    if name not in _HOMES:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULE_OF_NAME[name]), name)
 
 
 def __dir__() -> list[str]:

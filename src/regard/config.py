@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from regard.errors import ConfigError
 
-Run = TypeVar("Run")
-Section = TypeVar("Section")
+RunT = TypeVar("RunT")
+SectionT = TypeVar("SectionT")
 Settings = Mapping[str, Mapping[str, object]]
 
-TASK, FIRST_TASK = "task", "translation"
+TASK_KEY, DEFAULT_TASK = "task", "translation"
 """What stands outside the sections of a run file, and what a file that does not have it is for."""
-OFF = "none"
+NONE_WORD = "none"
 """How a TOML file says None, for which TOML has no word; a text is off when it is empty."""
 
 
@@ -31,9 +31,9 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
         raise ConfigError(f"{path} is a folder; --config takes a TOML run file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
-    task = document.pop(TASK, None)
+    task = document.pop(TASK_KEY, None)
     if not isinstance(task, str | None):
-        raise ConfigError(f"{path}: {TASK} = {task} cannot work; it must be text")
+        raise ConfigError(f"{path}: {TASK_KEY} = {task} cannot work; it must be text")
     for name, section in document.items():
         if not isinstance(section, dict):
             raise ConfigError(f"{path}: {name} stands outside a section; write it under [section]")
@@ -43,7 +43,7 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
 def read_task(path: Path) -> str:
     """What the run file is for; one that does not say is for translation."""
     read_settings(path)  # says what is wrong with the file
-    return tomllib.loads(path.read_text(encoding="utf-8")).get(TASK, FIRST_TASK)
+    return tomllib.loads(path.read_text(encoding="utf-8")).get(TASK_KEY, DEFAULT_TASK)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
@@ -54,11 +54,11 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]
         section, dot, key = name.strip().partition(".")
         if not (equals and dot and section and key):
             raise ConfigError(f"--set {assignment} is not section.key=value, as in train.steps=2000")
-        settings.setdefault(section, {})[key] = _Text(value.strip())
+        settings.setdefault(section, {})[key] = _CommandLineValue(value.strip())
     return settings
 
 
-def merge(*layers: Settings) -> dict[str, dict[str, object]]:
+def merge_settings(*layers: Settings) -> dict[str, dict[str, object]]:
     """One set of settings from several, the later winning key by key."""
     merged: dict[str, dict[str, object]] = {}
     for settings in layers:
@@ -67,7 +67,7 @@ def merge(*layers: Settings) -> dict[str, dict[str, object]]:
     return merged
 
 
-def apply(run: Run, settings: Settings) -> Run:
+def apply_settings(run: RunT, settings: Settings) -> RunT:
     """The run with these settings changed; a key it does not have is refused with a suggestion."""
     changed = {}
     for name, values in settings.items():
@@ -77,29 +77,29 @@ def apply(run: Run, settings: Settings) -> Run:
     return replace(run, **changed)  # pyright: ignore[reportArgumentType]
 
 
-def build(section: type[Section], name: str, values: Mapping[str, object]) -> Section:
+def build_section(section: type[SectionT], name: str, values: Mapping[str, object]) -> SectionT:
     """A settings dataclass from one section of a file, every key checked."""
-    return section(**_checked(section, name, values, _keys(section, name)))
+    return section(**_checked_values(section, name, values, _keys(section, name)))
 
 
 def to_toml(run: object) -> str:
     """The whole run as a file that `read_settings`, `read_task` and `apply` read back."""
-    task = getattr(run, TASK, None)
-    head = [] if task is None else [f"{TASK} = {_toml_value(task)}\n"]
+    task = getattr(run, TASK_KEY, None)
+    head = [] if task is None else [f"{TASK_KEY} = {_toml_value(task)}\n"]
     return "\n".join([*head, *(_section_toml(name, getattr(run, name)) for name in _section_names(run))])
 
 
-class _Text(str):
+class _CommandLineValue(str):
     """A value typed on the command line: its type is decided by the setting it is for."""
 
 
 def _apply_section(run: object, name: str, values: Mapping[str, object]) -> object:
     section = getattr(run, name)
     known = [f"{other}.{key.name}" for other in _section_names(run) for key in _fields(getattr(run, other))]
-    return replace(section, **_checked(type(section), name, values, known))
+    return replace(section, **_checked_values(type(section), name, values, known))
 
 
-def _checked(
+def _checked_values(
     section: type, name: str, values: Mapping[str, object], known: Sequence[str]
 ) -> dict[str, object]:
     types = get_type_hints(section)
@@ -112,9 +112,9 @@ def _checked(
 
 def _convert(name: str, value: object, wanted: Any) -> object:
     options = _options(wanted)
-    if isinstance(value, _Text):
-        value = _read_text(value, options)
-    if NoneType in options and value == _off(options):
+    if isinstance(value, _CommandLineValue):
+        value = _parse_command_line_value(value, options)
+    if NoneType in options and value == _none_word(options):
         return None
     for option in options:
         if get_origin(option) is tuple:
@@ -141,7 +141,7 @@ def _convert_list(name: str, value: object, wanted: Any) -> tuple[object, ...]:
         ) from None
 
 
-def _read_text(text: str, options: Sequence[Any]) -> object:
+def _parse_command_line_value(text: str, options: Sequence[Any]) -> object:
     if str in options or (options[0] == tuple[str, ...] and not text.startswith("[")):
         return str(text)
     try:
@@ -154,12 +154,12 @@ def _options(wanted: Any) -> tuple[Any, ...]:
     return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
 
 
-def _off(options: Sequence[Any]) -> str:
-    return "" if str in options else OFF  # a file may well be called none
+def _none_word(options: Sequence[Any]) -> str:
+    return "" if str in options else NONE_WORD  # a file may well be called none
 
 
 def _describe(options: Sequence[Any]) -> str:
-    off = "nothing" if str in options else OFF
+    off = "nothing" if str in options else NONE_WORD
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: off}
     said = []
     for option in options:
@@ -180,7 +180,7 @@ def _section_toml(name: str, section: object) -> str:
     lines = [f"[{name}]"]
     for key, wanted in get_type_hints(type(section)).items():
         value = getattr(section, key)
-        lines.append(f"{key} = {_toml_value(_off(_options(wanted)) if value is None else value)}")
+        lines.append(f"{key} = {_toml_value(_none_word(_options(wanted)) if value is None else value)}")
     return "\n".join(lines) + "\n"
 
 

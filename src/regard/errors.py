@@ -11,10 +11,10 @@ class ConfigError(RegardError):
     """A setting that is unknown, of the wrong type, or that cannot work with the others."""
 
 
-def require(condition: bool, setting: str, value: object, right: str) -> None:
+def require_setting(condition: bool, setting: str, value: object, advice: str) -> None:
     """Refuses a setting that cannot work, and says what would."""
     if not condition:
-        raise ConfigError(f"{setting} = {value} cannot work; {right}")
+        raise ConfigError(f"{setting} = {value} cannot work; {advice}")
 
 
 class DataError(RegardError):

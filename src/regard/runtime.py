@@ -3,7 +3,7 @@
 import ctypes
 import sys
 
-LARGEST, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
+MAX_INT32, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
 
 
 def keep_freed_memory() -> None:
@@ -15,5 +15,5 @@ def keep_freed_memory() -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):  # musl has none
-            libc.mallopt(MMAP_THRESHOLD, LARGEST)
-            libc.mallopt(TRIM_THRESHOLD, LARGEST)
+            libc.mallopt(MMAP_THRESHOLD, MAX_INT32)
+            libc.mallopt(TRIM_THRESHOLD, MAX_INT32)

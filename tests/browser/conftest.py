@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from regard.translation.translator import Translator
-from toy_translation import train_copying
+from toy_translation import train_toy_model
 
 SENTENCE = "ba lu mi so tu"
 PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -53,7 +53,7 @@ def run(chromium, tmp_path_factory):
     """The folder of a run that learnt to copy words; REGARD_COPYING names one that did so before."""
     assert chromium
     before = os.environ.get("REGARD_COPYING")
-    return Path(before) if before else train_copying(tmp_path_factory.mktemp("run"))
+    return Path(before) if before else train_toy_model(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 
 from browser.conftest import SENTENCE
 from browser.explorer_page import open_page
-from regard.trace.interventions import KINDS
+from regard.trace.interventions import ATTENTION_KINDS
 
 
 def table(page):
@@ -20,7 +20,7 @@ def table(page):
     return rows, columns, np.array(cells).reshape(len(rows), len(columns))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_what_is_shown_is_the_tensor(page, translator, kind):
     trace = translator.trace(SENTENCE)
     heads, drawn = trace.attention[kind].shape[1], random.Random(0)

@@ -8,7 +8,7 @@ import torch
 from browser.explorer_page import open_page
 from regard.model.config import BASE
 from regard.model.transformer import Transformer
-from regard.translation.model_folder import load_model
+from regard.translation.model_folder import load_translation_model
 from regard.translation.translator import Translator
 
 SLACK, TURNS = 5, 6
@@ -27,12 +27,12 @@ UNTIL_PAINTED = """async (change) => {
 @pytest.fixture(scope="module")
 def file(run, tmp_path_factory):
     """A page of 128 tokens by 128 in six layers of eight heads."""
-    tokenizer = load_model(run).tokenizer
+    tokenizer = load_translation_model(run).tokenizer
     torch.manual_seed(0)
     model = Transformer(replace(BASE, vocab_size=tokenizer.vocab_size)).eval()
     text = "ba lu mi so tu " * 40
     ids = tokenizer.tokenize([text])[0][:127]
-    trace = Translator.of(model, tokenizer).trace(tokenizer.detokenize([ids])[0], target=ids)
+    trace = Translator.from_model(model, tokenizer).trace(tokenizer.detokenize([ids])[0], target=ids)
     assert trace.attention["cross"].shape == (6, 8, 128, 128)
     path = tmp_path_factory.mktemp("long") / "long.html"
     trace.save(path)

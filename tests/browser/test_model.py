@@ -9,7 +9,7 @@ import pytest
 from browser.explorer_page import choose, chosen, open_page, shown_trace
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
-from regard.server.model_blocks import blocks
+from regard.server.model_blocks import describe_model_blocks
 from regard.trace.rollout import rollout
 from regard.trace.trace import Trace
 
@@ -59,7 +59,9 @@ def test_a_file_s_blocks_are_those_that_a_server_counts(page):
         model = facts(config)
         found = page.evaluate("async model => (await import('regard/blocks.js')).blocksOf(model)", model)
         assert sum(block["parameters"] for block in found) == model["parameters"]
-        counted = {block["id"]: block["parameters"] for block in blocks(config) if block["layer"]}
+        counted = {
+            block["id"]: block["parameters"] for block in describe_model_blocks(config) if block["layer"]
+        }
         assert {block["id"]: block["parameters"] for block in found if block["layer"]} == counted
 
 

@@ -10,13 +10,13 @@ import pytest
 from rich.console import Console
 
 from browser.conftest import watched
-from labelled_corpus import tiny_run, write_labelled
-from regard.checkpoint import find_model
+from labelled_corpus import tiny_classification_run, write_labelled_file
+from regard.checkpoint import find_model_folder
 from regard.classification.run import train_classification
-from regard.classification.tracing import LabelTracer
+from regard.classification.tracing import ClassifierTracer
 from regard.forecasting.run import train_forecasting
-from regard.forecasting.tracing import SeriesTracer
-from synthetic_series import small_run, write_waves
+from regard.forecasting.tracing import ForecasterTracer
+from synthetic_series import small_forecast_run, write_wave_series
 
 QUIET = Console(quiet=True)
 TEXT = "I saw a cat today"
@@ -58,12 +58,14 @@ def shown(page, kind, layer, head, row):
 @pytest.fixture(scope="module")
 def classified(tmp_path_factory):
     place = tmp_path_factory.mktemp("things")
-    train_classification(tiny_run(write_labelled(place / "things.tsv")), place / "run", QUIET)
+    train_classification(
+        tiny_classification_run(write_labelled_file(place / "things.tsv")), place / "run", QUIET
+    )
     return place / "run"
 
 
 def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
-    tracer = LabelTracer.load(find_model(classified), "cpu")
+    tracer = ClassifierTracer.load(find_model_folder(classified), "cpu")
     expected = tracer.trace(TEXT)
     with explored(browser, classified, "--text", TEXT) as page:
         page.goto("/")
@@ -87,9 +89,9 @@ def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
 
 
 def test_a_forecaster_shows_which_hours_look_at_which(browser, tmp_path):
-    table = write_waves(tmp_path / "waves.csv")
-    train_forecasting(small_run(table), tmp_path / "run", QUIET)
-    expected = SeriesTracer.load(find_model(tmp_path / "run"), table, "cpu").trace("heat")
+    table = write_wave_series(tmp_path / "waves.csv")
+    train_forecasting(small_forecast_run(table), tmp_path / "run", QUIET)
+    expected = ForecasterTracer.load(find_model_folder(tmp_path / "run"), table, "cpu").trace("heat")
     with explored(browser, tmp_path / "run", "--series", table, "--text", "heat") as page:
         page.goto("/#/attention?kind=cross")
         page.wait_for_selector(".strip .token")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from browser.explorer_page import open_page
-from regard.model.position import get_timing_signal_1d, halves, paper
+from regard.model.position import get_timing_signal_1d, halves_position_table, paper_position_table
 
 TABLES = {
-    "interleaved": paper,
-    "halves": halves,
+    "interleaved": paper_position_table,
+    "halves": halves_position_table,
     "t2t": lambda length, width: get_timing_signal_1d(length, width)[0],
 }
 
@@ -52,7 +52,7 @@ def test_a_column_tells_its_wave_and_two_rows_their_dot_product(page):
         page.keyboard.press(key)
     wavelength = 2 * np.pi * 10000 ** (2 * 2 / 512)
     page.get_by_text(f"It begins again after {wavelength:.1f} positions.").wait_for()
-    table = halves(20, 512).numpy()
+    table = halves_position_table(20, 512).numpy()
     page.get_by_text(f"PE(1) · PE(8) = {table[1] @ table[8]:.3f}, at distance 7").wait_for()
 
 

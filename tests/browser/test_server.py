@@ -8,7 +8,7 @@ import pytest
 from browser.conftest import SENTENCE
 from browser.explorer_page import choose, chosen, open_page, shown_attention, shown_trace
 from regard.trace.trace import Trace
-from toy_translation import copied
+from toy_translation import toy_translation
 
 KINDS = ("encoder", "decoder", "cross")
 
@@ -94,7 +94,7 @@ def test_row_i_predicts_token_i(page):
     """The best head of a model that copies lies on the diagonal of predicted and source, not beside it."""
     open_page(page)
     trace = shown_trace(page)
-    assert trace["target"]["text"] == copied(SENTENCE)
+    assert trace["target"]["text"] == toy_translation(SENTENCE)
     words = len(SENTENCE.split())
     best = {}
     for offset in (-1, 0, 1):
@@ -130,7 +130,7 @@ def test_what_was_typed_over_is_not_computed(page):
         page.evaluate("text => { regard.app.request.value = { ...regard.app.request.value, text } }", text)
     page.wait_for_function("() => regard.app.a.value.request.text === 'so tu'")
     page.wait_for_function("() => !regard.app.busy.value")
-    assert shown_trace(page)["target"]["text"] == copied("so tu")
+    assert shown_trace(page)["target"]["text"] == toy_translation("so tu")
 
 
 def test_a_change_in_the_very_next_frame_is_not_taken_back(page):

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from browser.explorer_page import open_page
-from regard.plots.scale import Scale
-from regard.text.unicode import changes
-from regard.train.run_folder import METRICS
+from regard.plots.scale import LinearScale
+from regard.text.unicode import diff_words
+from regard.train.run_folder import METRICS_FILE
 
 
 def table(page, title):
@@ -23,7 +23,7 @@ def table(page, title):
 
 
 def test_the_curves_are_the_numbers_that_were_recorded(page, run):
-    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    rows = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
     open_page(page, "#/training")
     page.get_by_role("heading", name="Loss, nats").wait_for()
     losses, scores = table(page, "Loss, nats"), table(page, "BLEU and chrF")
@@ -48,7 +48,7 @@ def test_the_curves_are_the_numbers_that_were_recorded(page, run):
 
 
 def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run):
-    metrics = run / METRICS
+    metrics = run / METRICS_FILE
     before = metrics.read_bytes()
     last = [json.loads(line) for line in before.splitlines() if b'"train"' in line][-1]
     later = {**last, "step": last["step"] + 10, "loss": 0.12345, "time_s": last["time_s"] + 1}
@@ -64,7 +64,7 @@ def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run
 
 
 def test_the_mean_of_the_last_checkpoints_is_a_mark_beside_the_curves(page, run):
-    metrics = run / METRICS
+    metrics = run / METRICS_FILE
     before = metrics.read_bytes()
     last = [json.loads(line) for line in before.splitlines() if b'"valid"' in line][-1]
     mean = {**last, "kind": "mean", "bleu": 12.5, "loss": 0.375, "checkpoints": 5}
@@ -82,7 +82,7 @@ def test_the_mean_of_the_last_checkpoints_is_a_mark_beside_the_curves(page, run)
 
 def test_the_chart_says_what_lies_under_the_needle(page, run):
     open_page(page, "#/training?axis=tokens")
-    rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
+    rows = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
     tokens = sum(row.get("target_tokens", 0) for row in rows)
     last = max(row["step"] for row in rows if row.get("kind") == "train")
     page.get_by_text(f"step {last}").first.wait_for()
@@ -102,7 +102,7 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
             "async (scale) => (await import('regard/live/scale.js')).ticks(scale, 5)",
             {"low": low, "high": high, "start": 0, "end": 1},
         )
-        expected = Scale(low, high, 0.0, 1.0).ticks(5)
+        expected = LinearScale(low, high, 0.0, 1.0).ticks(5)
         assert [text for _, text in found] == [text for _, text in expected]
         assert [value for value, _ in found] == pytest.approx([value for value, _ in expected])
     for before, now in [
@@ -116,7 +116,7 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
             "async ([before, now]) => (await import('regard/live/changes.js')).changes(before, now)",
             [before, now],
         )
-        assert [(each["word"], each["fresh"]) for each in found] == list(changes(before, now))
+        assert [(each["word"], each["fresh"]) for each in found] == list(diff_words(before, now))
 
 
 def test_a_long_training_keeps_its_peaks_and_its_gaps(page):

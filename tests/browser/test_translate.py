@@ -6,7 +6,7 @@ import pytest
 
 from browser.conftest import SENTENCE
 from browser.explorer_page import open_page, shown_trace
-from toy_translation import copied
+from toy_translation import toy_translation
 
 IDLE = "() => !regard.app.busy.value"
 
@@ -25,7 +25,7 @@ def test_what_is_typed_is_translated(page, translator):
     open_page(page, "#/translate")
     typed(page, "so mi lu")
     expected = translator.trace("so mi lu").target.text
-    assert expected == copied("so mi lu")
+    assert expected == toy_translation("so mi lu")
     wait_for_text(page, expected)
     assert "3 words · " in page.locator("main .facts").first.inner_text()
 
@@ -37,7 +37,7 @@ def test_typing_on_asks_for_one_translation_only(page):
     field = page.get_by_role("textbox", name="source text")
     field.fill("")
     field.press_sequentially("so mi tu", delay=20)
-    wait_for_text(page, copied("so mi tu"))
+    wait_for_text(page, toy_translation("so mi tu"))
     assert [request.post_data_json["text"] for request in asked] == ["so mi tu"]
 
 
@@ -61,7 +61,7 @@ def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator)
     assert [token["id"] for token in now["target"]["tokens"]][: t + 1] == prefix
     wait_for_text(page, translator.trace(SENTENCE, prefix=prefix).target.text)
     page.get_by_role("button", name="translate freely").click()
-    wait_for_text(page, copied(SENTENCE))
+    wait_for_text(page, toy_translation(SENTENCE))
 
 
 def test_pointing_at_a_word_lights_those_it_is_aligned_to(page):
@@ -93,8 +93,8 @@ def test_several_lines_are_a_list_and_each_can_be_looked_into(page):
     typed(page, "ba lu\n\nmi so tu")
     lines = page.locator(".lines > li")
     page.wait_for_function("() => document.querySelectorAll('.lines > li').length === 3")
-    assert copied("ba lu") in lines.nth(0).inner_text()
-    assert copied("mi so tu") in lines.nth(2).inner_text()
+    assert toy_translation("ba lu") in lines.nth(0).inner_text()
+    assert toy_translation("mi so tu") in lines.nth(2).inner_text()
     lines.nth(2).get_by_role("button", name="Look inside").click()
     page.wait_for_function("() => regard.app.a.value.source.text === 'mi so tu'")
     assert page.get_by_role("textbox", name="source text").input_value() == "ba lu\n\nmi so tu"
@@ -126,7 +126,7 @@ def test_the_n_best_stand_below_with_what_they_are_behind(page):
     )
     page.wait_for_function("() => document.querySelectorAll('.n-best li').length === 2")
     first, second = page.locator(".n-best li").all()
-    assert first.inner_text().startswith(copied(SENTENCE))
+    assert first.inner_text().startswith(toy_translation(SENTENCE))
     assert second.inner_text().startswith(other["text"])
     shown = [
         float(text.replace("−", "-")) for text in page.locator(".n-best .number").all_inner_texts() if text

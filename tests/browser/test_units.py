@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from browser.explorer_page import open_page
-from regard.trace.packing import pack
+from regard.trace.packing import pack_array
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_a_pack_comes_back_as_it_went(js, dtype, error):
         """const { unpack } = await import("regard/trace.js");
         const { data, shape } = unpack(given);
         return { data: Array.from(data), shape };""",
-        pack(array, dtype),
+        pack_array(array, dtype),
     )
     assert found["shape"] == [2, 3, 4]
     np.testing.assert_allclose(np.reshape(found["data"], (2, 3, 4)), array, atol=error)
@@ -35,7 +35,7 @@ def test_half_floats_of_every_kind_are_read(js):
     array = np.array([0, -0.5, 6e-8, 65504, -2048.5, 1e-4], np.float32)
     found = js(
         'return Array.from((await import("regard/trace.js")).unpack(given).data)',
-        pack(array[None], "f16"),
+        pack_array(array[None], "f16"),
     )
     np.testing.assert_array_equal(np.float32(found), np.float16(array).astype(np.float32))
 

@@ -5,7 +5,7 @@ import pytest
 
 from browser.conftest import SENTENCE
 from browser.explorer_page import choose, chosen, open_page
-from regard.trace.interventions import KINDS, Head, HideSource
+from regard.trace.interventions import ATTENTION_KINDS, DisableHead, HideSource
 from regard.translation.translator import Translator
 
 CHANGED = "() => regard.app.b.value && !regard.app.whatIf.running.value"
@@ -38,14 +38,14 @@ def switch_off(page, kind, layer, head):
 def test_a_head_switched_off_gives_what_python_gives(page, translator):
     open_page(page)
     switch_off(page, "cross", 1, 2)
-    gone = [Head("cross", 1, 2)]
+    gone = [DisableHead("cross", 1, 2)]
     a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=gone)
     forced = translator.trace(SENTENCE, target=ids(a), interventions=gone)
     shown = page.evaluate(f"() => [{B}.target.text, {B}.target.logprob, regard.app.whatIf.delta.value]")
     assert shown[0] == b.target.text
     assert shown[1:] == pytest.approx([b.target.logprob, forced.target.logprob - a.target.logprob], abs=1e-3)
     assert b.target.logprob != pytest.approx(a.target.logprob, abs=1e-3)
-    for kind in KINDS:
+    for kind in ATTENTION_KINDS:
         weights, signed = looks(page, kind, 2, 3)
         assert not signed
         np.testing.assert_allclose(weights, b.attention[kind][1, 2], atol=5e-4)
@@ -63,7 +63,7 @@ def test_b_minus_a_is_the_difference_of_the_tensors(page, translator):
     page.get_by_role("radio", name="B − A").click()
     assert chosen(page, "show") == "difference"
     a = translator.trace(SENTENCE)
-    b = translator.trace(SENTENCE, interventions=[Head("encoder", 1, 1)])
+    b = translator.trace(SENTENCE, interventions=[DisableHead("encoder", 1, 1)])
     expected = b.attention["encoder"][1, 3] - a.attention["encoder"][1, 3]
     assert np.abs(expected).max() > 0.01
     choose(page, kind="encoder", layer=2, head=4)
@@ -80,7 +80,7 @@ def test_the_stack_shows_how_much_longer_vectors_became(page, translator):
     switch_off(page, "cross", 1, 2)
     page.get_by_role("radio", name="B − A").click()
     page.get_by_role("link", name="Model").click()
-    a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[Head("cross", 1, 2)])
+    a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[DisableHead("cross", 1, 2)])
     point = a.residual["decoder"].points.index("1.cross")
     then, now = (trace.residual["decoder"].update[point].mean() for trace in (a, b))
     shown = page.locator('[data-bar="decoder.1.cross adds"] text').text_content().replace("−", "-")

@@ -1,21 +1,21 @@
 import pytest
 import torch
 
-from labelled_corpus import sentences
+from labelled_corpus import labelled_sentences
 from regard.classification.classifier import Classifier
-from regard.classification.evaluation import score_labels
+from regard.classification.evaluation import evaluate_classifier
 from regard.errors import DataError
-from regard.model.classifier import Classifier as Network
 from regard.model.classifier import ClassifierConfig
-from regard.text.tokenizer import PAD, learn_words
+from regard.model.classifier import TransformerClassifier as Network
+from regard.text.tokenizer import PAD, learn_word_tokenizer
 
 LABELS = ("animal", "colour", "number")
-TEXTS = [text for text, _ in sentences()]
+TEXTS = [text for text, _ in labelled_sentences()]
 
 
 @pytest.fixture
 def classifier():
-    tokenizer = learn_words(TEXTS, 400, lowercase=True)
+    tokenizer = learn_word_tokenizer(TEXTS, 400, lowercase=True)
     config = ClassifierConfig(
         d_model=16, heads=2, d_ff=16, encoder_layers=2, max_length=9, vocab_size=tokenizer.vocab_size
     )
@@ -46,7 +46,7 @@ def test_order_follows_the_texts(classifier):
 
 def test_whatever_is_in_a_text_it_has_an_answer(classifier):
     found = classifier.classify(["", "  ", "\u2028", "你好 🙂", "\x00", "cat " * 100])
-    assert [answer.cut for answer in found] == [False] * 5 + [True]
+    assert [answer.truncated for answer in found] == [False] * 5 + [True]
 
 
 def test_a_higher_temperature_is_less_sure_and_changes_no_label(classifier):
@@ -63,11 +63,11 @@ def test_one_text_must_be_a_list_and_half_a_character_is_refused(classifier):
 
 
 def test_the_scores_of_a_test_set_count_every_text_once(classifier):
-    scores = score_labels(classifier, sentences())
+    scores = evaluate_classifier(classifier, labelled_sentences())
     right = sum(
         answer.label == label
-        for answer, (_, label) in zip(classifier.classify(TEXTS), sentences(), strict=True)
+        for answer, (_, label) in zip(classifier.classify(TEXTS), labelled_sentences(), strict=True)
     )
-    assert int(scores.matrix.sum()) == len(TEXTS)
-    assert scores.found.accuracy == right / len(TEXTS)
-    assert scores.as_document()["labels"]["animal"]["texts"] == 25
+    assert int(scores.confusion_matrix.sum()) == len(TEXTS)
+    assert scores.accuracy.accuracy == right / len(TEXTS)
+    assert scores.to_dict()["labels"]["animal"]["texts"] == 25

@@ -5,13 +5,13 @@ import pytest
 import torch
 from rich.console import Console
 
-from labelled_corpus import sentences, tiny_run, write_labelled
-from regard.checkpoint import find_model
+from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
+from regard.checkpoint import find_model_folder
 from regard.classification.classifier import Classifier
 from regard.classification.run import train_classification
-from regard.classification.tracing import LabelTracer
+from regard.classification.tracing import ClassifierTracer
 from regard.errors import DataError
-from regard.trace.request import LengthError
+from regard.trace.request import TraceLengthError
 from regard.trace.trace import Trace
 
 TEXT = "we saw a cat today"
@@ -20,18 +20,20 @@ TEXT = "we saw a cat today"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     place = tmp_path_factory.mktemp("things")
-    train_classification(tiny_run(write_labelled(place / "things.tsv")), place / "run", Console(quiet=True))
+    train_classification(
+        tiny_classification_run(write_labelled_file(place / "things.tsv")), place / "run", Console(quiet=True)
+    )
     return place / "run"
 
 
 @pytest.fixture(scope="module")
 def tracer(run):
-    return LabelTracer.load(find_model(run), "cpu")
+    return ClassifierTracer.load(find_model_folder(run), "cpu")
 
 
 def test_the_labels_are_those_that_the_classifier_gives(run, tracer):
     classifier = Classifier.load(run, "cpu")
-    for text, _ in sentences()[:5]:
+    for text, _ in labelled_sentences()[:5]:
         (answer,) = classifier.classify([text])
         found = {token.text: math.exp(token.logprob) for token in tracer.trace(text).target.tokens}
         assert list(found) == list(answer.probabilities)  # the likeliest first
@@ -80,5 +82,5 @@ def test_a_trace_keeps_to_the_schema(tracer):
 def test_a_blank_text_and_one_that_is_too_long_are_refused(tracer):
     with pytest.raises(DataError, match="blank"):
         tracer.trace("  ")
-    with pytest.raises(LengthError, match="6 tokens, and at most 3"):
+    with pytest.raises(TraceLengthError, match="6 tokens, and at most 3"):
         tracer.trace(TEXT, max_tokens=3)

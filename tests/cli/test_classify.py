@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from labelled_corpus import sentences, tiny_run, write_labelled
+from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
 from regard.classification.run import train_classification
 from regard.cli.main import main
 
@@ -15,8 +15,10 @@ from regard.cli.main import main
 def model(tmp_path_factory):
     """A run that has learnt which kind of thing is named."""
     folder = tmp_path_factory.mktemp("things")
-    corpus = write_labelled(folder / "things.tsv")
-    train_classification(tiny_run(corpus, steps=60, save_every=60), folder / "run", Console(quiet=True))
+    corpus = write_labelled_file(folder / "things.tsv")
+    train_classification(
+        tiny_classification_run(corpus, steps=60, save_every=60), folder / "run", Console(quiet=True)
+    )
     return folder / "run"
 
 
@@ -57,7 +59,7 @@ def test_json_has_every_label(model, tmp_path, capsysbinary):
 
 
 def test_a_test_set_is_scored_as_table_as_json_and_as_picture(model, tmp_path, capsys):
-    test = write_labelled(tmp_path / "test.tsv", sentences()[:30])
+    test = write_labelled_file(tmp_path / "test.tsv", labelled_sentences()[:30])
     picture = tmp_path / "confusion.svg"
     main(["score", str(model), "--labelled", str(test), "--confusion", str(picture)])
     said = capsys.readouterr().out
@@ -71,7 +73,7 @@ def test_a_test_set_is_scored_as_table_as_json_and_as_picture(model, tmp_path, c
 
 
 def test_what_cannot_be_scored_is_said_in_one_line(model, tmp_path):
-    test = write_labelled(tmp_path / "test.tsv", [("a stone", "mineral"), ("a cat", "animal")])
+    test = write_labelled_file(tmp_path / "test.tsv", [("a stone", "mineral"), ("a cat", "animal")])
     assert "labels that are not in the training files: mineral" in commands.failure(
         "score", model, "--labelled", test
     )
@@ -119,8 +121,8 @@ def test_the_run_of_another_task_is_not_gone_on_with(model, tmp_path):
 
 def test_labelled_texts_are_checked_with_their_counts(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "160")
-    corpus = write_labelled(tmp_path / "things.tsv")
-    test = write_labelled(tmp_path / "test.tsv", sentences()[:2])
+    corpus = write_labelled_file(tmp_path / "things.tsv")
+    test = write_labelled_file(tmp_path / "test.tsv", labelled_sentences()[:2])
     main(["check", "--labelled", str(corpus), "--against-labelled", str(test)])
     said = capsys.readouterr().out
     assert "3 labels: " in said
@@ -129,7 +131,7 @@ def test_labelled_texts_are_checked_with_their_counts(tmp_path, monkeypatch, cap
 
 
 def test_a_training_is_planned_by_the_corpus_and_says_so(tmp_path, capsys):
-    corpus = write_labelled(tmp_path / "things.tsv")
+    corpus = write_labelled_file(tmp_path / "things.tsv")
     sizes = ["--set", "train.steps=2", "--set", "model.heads=2"]
     main(["train", "--labelled", str(corpus), "--out", str(tmp_path / "run"), *sizes])
     said = capsys.readouterr().out

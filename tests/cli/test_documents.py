@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from failing_command import failure
-from fake_engines import Echo
+from failing_command import run_failing_command
+from fake_engines import EchoEngine
 from regard.cli.main import main
 from regard.search.hypothesis import Hypothesis
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.engines import Ready
+from regard.translation.engines import LoadedModel
 
 LINES = ["the cat sings", "the dog sleeps"]
 PAGE = """<html><body><!-- the cat -->
@@ -18,7 +18,7 @@ PAGE = """<html><body><!-- the cat -->
 """
 
 
-class Reverse(Echo):
+class Reverse(EchoEngine):
     """Tokens in reverse, to be told from the source."""
 
     def translate(self, sources, config, wishes=None):
@@ -36,14 +36,18 @@ def folder(tmp_path, monkeypatch):
 def engine(folder, micro, monkeypatch):
     from regard.config import to_toml
     from regard.model.transformer import Transformer
-    from regard.translation.model_folder import save_model
+    from regard.translation.model_folder import save_translation_model
     from regard.translation.run import TranslationRun
 
     tokenizer = learn_tokenizer(LINES, 300)
     transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
-    save_model(folder / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
-    used = [Echo()]
-    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(used[0], tokenizer, 4096))
+    save_translation_model(
+        folder / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {}
+    )
+    used = [EchoEngine()]
+    monkeypatch.setattr(
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(used[0], tokenizer, 4096)
+    )
     return used
 
 
@@ -109,18 +113,22 @@ def test_what_has_no_place_in_a_document_is_refused(folder):
     for name in ("page.html", "page.html.gz", "page.gz"):
         (folder / name).write_text("<b>the cat</b>\n")
     common = ("translate", "model", "--input", "page.html", "--device", "cpu")
-    assert "page.html is a document, and has no place for scores" in failure(*common, "--scores")
-    assert "--format docx is not known; it may be lines, txt" in failure(*common, "--format", "docx")
-    assert "has no place for scores, alignments, confidences" in failure(*common, "--confidences")
-    assert "page.html.gz is a packed document; unpack it first" in failure(*common[:3], "page.html.gz")
-    assert "page.gz is a packed document" in failure(*common[:3], "page.gz", "--format", "html")
-    assert "--anew is for lines" in failure(*common, "--output", "out", "--anew")
-    assert "--column is for .tsv, .jsonl, not for .html" in failure(*common, "--column", "text")
-    assert "--overwrite is for .tsv, .jsonl, .po, .pot" in failure(*common, "--overwrite")
-    assert "--language is for .tmx, not for .html" in failure(*common, "--language", "fr")
+    assert "page.html is a document, and has no place for scores" in run_failing_command(*common, "--scores")
+    assert "--format docx is not known; it may be lines, txt" in run_failing_command(
+        *common, "--format", "docx"
+    )
+    assert "has no place for scores, alignments, confidences" in run_failing_command(*common, "--confidences")
+    assert "page.html.gz is a packed document; unpack it first" in run_failing_command(
+        *common[:3], "page.html.gz"
+    )
+    assert "page.gz is a packed document" in run_failing_command(*common[:3], "page.gz", "--format", "html")
+    assert "--anew is for lines" in run_failing_command(*common, "--output", "out", "--anew")
+    assert "--column is for .tsv, .jsonl, not for .html" in run_failing_command(*common, "--column", "text")
+    assert "--overwrite is for .tsv, .jsonl, .po, .pot" in run_failing_command(*common, "--overwrite")
+    assert "--language is for .tmx, not for .html" in run_failing_command(*common, "--language", "fr")
     assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")
-    assert "bad.xliff" in failure("translate", "model", "--input", "bad.xliff", "--device", "cpu")
+    assert "bad.xliff" in run_failing_command("translate", "model", "--input", "bad.xliff", "--device", "cpu")
 
 
 @pytest.mark.usefixtures("engine")
@@ -137,7 +145,9 @@ def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, c
     report = (folder / "report").read_text()
     assert '"line": 2' in report
     assert ": the dog sleeps the dog" in report  # nobody can count the sentences of a page
-    assert "--prefix is for lines" in failure("translate", "model", "--input", "page.html", "--prefix", "a")
+    assert "--prefix is for lines" in run_failing_command(
+        "translate", "model", "--input", "page.html", "--prefix", "a"
+    )
 
 
 @pytest.mark.usefixtures("engine")
@@ -165,13 +175,13 @@ def test_a_document_can_be_finished_in_its_place_but_no_report_takes_that_of_a_t
     common = ("translate", "model", "--device", "cpu", "--input")
     for name in ("page.html", "a.txt"):
         before = (folder / name).read_text()
-        said = failure(*common, name, "--output", "out", "--report", f"./{name}")
+        said = run_failing_command(*common, name, "--output", "out", "--report", f"./{name}")
         assert f"{name} is --input and --report; give one of them another name" in said
-        assert "same is --output and --report" in failure(
+        assert "same is --output and --report" in run_failing_command(
             *common, name, "--output", "same", "--report", "same"
         )
         assert (folder / name).read_text() == before
-    assert "a.txt is --input and --output" in failure(*common, "a.txt", "--output", "a.txt")
+    assert "a.txt is --input and --output" in run_failing_command(*common, "a.txt", "--output", "a.txt")
     main([*common, "page.html", "--output", "page.html"])
     assert (folder / "page.html").read_text() == "<p>the cat sings</p>"
 

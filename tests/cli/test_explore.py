@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from failing_command import failure
+from failing_command import run_failing_command
 from regard.cli.main import main
 from server.conftest import save_random
 
@@ -48,7 +48,7 @@ def test_the_address_is_said_answered_and_left_quietly(model):
     ],
 )
 def test_a_mistake_is_one_line(model, flags, said):
-    assert said in failure("explore", model, *flags)
+    assert said in run_failing_command("explore", model, *flags)
 
 
 def test_what_must_be_given_is_named_and_nothing_else(capsys):
@@ -58,5 +58,5 @@ def test_what_must_be_given_is_named_and_nothing_else(capsys):
 
 
 def test_a_folder_without_a_model_is_one_line(tmp_path):
-    assert "is not a model folder" in failure("explore", tmp_path)
-    assert "does not exist; give the folder" in failure("explore", tmp_path / "nowhere")
+    assert "is not a model folder" in run_failing_command("explore", tmp_path)
+    assert "does not exist; give the folder" in run_failing_command("explore", tmp_path / "nowhere")

@@ -4,10 +4,10 @@ import re
 import pytest
 from rich.console import Console
 
-from failing_command import failure
+from failing_command import run_failing_command
 from regard.cli.main import main
 from regard.forecasting.run import train_forecasting
-from synthetic_series import small_run, write_waves
+from synthetic_series import small_forecast_run, write_wave_series
 
 SETTINGS = (
     "model.d_model=16 model.heads=2 model.d_ff=16 model.encoder_layers=1 model.history=48 model.patch=12 "
@@ -18,7 +18,7 @@ SETTINGS = (
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
-    run = small_run(write_waves(folder / "waves.csv"), steps=20)
+    run = small_forecast_run(write_wave_series(folder / "waves.csv"), steps=20)
     train_forecasting(run, folder / "run", Console(quiet=True))
     return folder
 
@@ -31,7 +31,7 @@ def here(trained, monkeypatch):
 
 def test_a_table_and_nothing_else_is_planned_for_trained_and_foretold(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    write_waves(tmp_path / "waves.csv")
+    write_wave_series(tmp_path / "waves.csv")
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
     said = capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_the_score_as_json_has_both_kinds_of_units(capsys):
 
 
 def test_a_table_is_checked_before_it_is_learnt(tmp_path, capsys):
-    path = write_waves(tmp_path / "waves.csv", rows=40)
+    path = write_wave_series(tmp_path / "waves.csv", rows=40)
     main(["check", "--series", str(path)])
     said = capsys.readouterr().out
     assert "40 rows, 1 hour apart, 2024-01-01 00:00:00 to 2024-01-02 15:00:00" in said
@@ -96,8 +96,10 @@ def test_a_table_is_checked_before_it_is_learnt(tmp_path, capsys):
     main(["check", "--series", str(path), "--json", str(tmp_path / "found.json")])
     assert "3 steps have no row (after lines 5, 18)" in capsys.readouterr().out
     assert json.loads((tmp_path / "found.json").read_text())["rows"] == 21
-    assert "had to be changed" in failure("check", "--series", path, "--strict")
-    assert "--source is for text" in failure("check", "--series", path, "--source", "a", "--target", "b")
+    assert "had to be changed" in run_failing_command("check", "--series", path, "--strict")
+    assert "--source is for text" in run_failing_command(
+        "check", "--series", path, "--source", "a", "--target", "b"
+    )
 
 
 @pytest.mark.fault
@@ -127,7 +129,7 @@ def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
 def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_text(text)
-    assert said in failure("train", "--series", "bad.csv", "--out", "run")
+    assert said in run_failing_command("train", "--series", "bad.csv", "--out", "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -159,5 +161,5 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(here, arguments, said):
-    assert said in failure(*arguments)
+    assert said in run_failing_command(*arguments)
     assert not (here / "new").exists()

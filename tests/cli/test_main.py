@@ -13,7 +13,7 @@ import pytest
 
 import regard
 from regard.cli.main import main
-from regard.cli.output import program
+from regard.cli.output import command_name
 
 SMALL = [
     f"--set={setting}"
@@ -401,7 +401,9 @@ def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here)
 
 
 def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkeypatch):
-    monkeypatch.setattr("regard.inference.engine.EXTRA", 0)  # an untrained model does not know when to stop
+    monkeypatch.setattr(
+        "regard.inference.engine.EXTRA_LENGTH", 0
+    )  # an untrained model does not know when to stop
     run("demo", "--pairs", "200", "--steps", "3")
     first = capsys.readouterr().out
     assert "Training on 200 pairs" in first
@@ -427,11 +429,11 @@ def test_a_demo_of_nothing_is_refused_and_leaves_nothing(here, capsys, option):
 def test_what_to_type_next_is_what_was_typed(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(sys, "argv", [".venv/bin/regard", "demo"])
-    assert program() == ".venv/bin/regard"
+    assert command_name() == ".venv/bin/regard"
     monkeypatch.setattr(sys, "argv", ["somewhere/__main__.py", "demo"])
-    assert program() == f"{sys.executable} -m regard"
+    assert command_name() == f"{sys.executable} -m regard"
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/regard")
-    assert program() == "regard"
+    assert command_name() == "regard"
 
 
 def test_debug_shows_where_an_error_came_from(here):
@@ -506,7 +508,9 @@ def test_version_and_help_teach(capsys):
         assert expected in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("statement", ["import regard", "from regard.cli.main import _parser; _parser()"])
+@pytest.mark.parametrize(
+    "statement", ["import regard", "from regard.cli.main import _build_parser; _parser()"]
+)
 def test_neither_import_nor_help_loads_torch(statement):
     code = (
         f"import sys; {statement}; print(sorted(m for m in sys.modules if m in ('torch', 'numpy', 'rich')))"

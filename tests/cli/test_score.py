@@ -29,7 +29,9 @@ SMALL = [
 def here(tmp_path, monkeypatch):
     """A folder with a test set and two systems' translations of it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.inference.engine.EXTRA", 3)  # an untrained model does not know when to stop
+    monkeypatch.setattr(
+        "regard.inference.engine.EXTRA_LENGTH", 3
+    )  # an untrained model does not know when to stop
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
     (tmp_path / "test.fr").write_text("".join(f"Le chat {i} dort bien.\n" for i in range(30)))
     (tmp_path / "mine").write_text("".join(f"le chat {i} dort bien .\n" for i in range(30)))
@@ -85,7 +87,7 @@ def test_a_model_translates_packed_sources_and_its_translations_are_kept(model, 
     assert (here / "out").read_text().splitlines() == expected
     assert (found["model"], found["beam"], found["alpha"], found["sentences"]) == ("run", 3, 0.6, 30)
     assert {"engine": found["engine"], "precision": found["precision"]} == (
-        regard.Translator.load(model).how._asdict()
+        regard.Translator.load(model).engine_info._asdict()
     )
     score("run", "--source", "en", "--reference", "test.fr", "--engine", "torch", "--device", "cpu")
     first = capsys.readouterr().out.splitlines()[0]

@@ -14,7 +14,7 @@ SMALL += ["model.decoder_layers=1", "model.vocab_size=300", "data.bleu_pairs=2",
 def here(tmp_path, monkeypatch):
     """A folder with a test set and a model that knows next to nothing."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("regard.inference.engine.EXTRA", 3)
+    monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(12)) + "\n")
     (tmp_path / "fr").write_text("".join(f"le chat {i} dort bien.\n" for i in range(12)) + "\n")
     main(["train", "--source", "en", "--target", "fr", "--out", "run", *(f"--set={each}" for each in SMALL)])

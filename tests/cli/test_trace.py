@@ -7,13 +7,13 @@ import pytest
 import torch
 
 import regard
-from failing_command import failure
+from failing_command import run_failing_command
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.trace.interventions import Head, HideSource, Positions, Sublayer
-from regard.translation.model_folder import save_model
+from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -26,7 +26,9 @@ def here(tmp_path, micro, monkeypatch):
     tokenizer = learn_tokenizer(["the cat sees the dog.", "a bird sings."] * 3, 300)
     torch.manual_seed(0)
     config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size, "max_length": 20})
-    save_model(tmp_path / "model", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    save_translation_model(
+        tmp_path / "model", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {}
+    )
     return tmp_path
 
 
@@ -47,10 +49,10 @@ def test_what_is_typed_is_counted_from_1(here):
     changes = "--remove cross:2:1 --uniform encoder:1:4 --skip decoder:2:ffn --hide 1,3 --no-positions"
     main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
     assert regard.Trace.load(here / "t.json").request.interventions == (
-        Head("cross", 2, 1),
-        Head("encoder", 1, 4, "uniform"),
-        Sublayer("decoder", 2, "ffn"),
-        Positions(),
+        DisableHead("cross", 2, 1),
+        DisableHead("encoder", 1, 4, "uniform"),
+        SkipSublayer("decoder", 2, "ffn"),
+        RemovePositions(),
         HideSource((0, 2)),
     )
 
@@ -130,7 +132,7 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing_behind(here, arguments, said):
-    assert said in failure("trace", "model", "the cat sees", *arguments)
+    assert said in run_failing_command("trace", "model", "the cat sees", *arguments)
     assert sorted(path.name for path in here.iterdir()) == ["model"]
 
 
@@ -141,14 +143,16 @@ def test_the_layer_that_is_shown_unasked_is_the_one_that_the_page_opens_with(
     tokenizer = learn_tokenizer(["the cat sees the dog."] * 3, 300)
     layers = {"encoder_layers": 3, "decoder_layers": 3}
     config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size, **layers})
-    save_model(tmp_path / "m", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    save_translation_model(
+        tmp_path / "m", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {}
+    )
     main(["look", str(tmp_path / "m"), "the cat", "--target", "a dog", "--kind", kind])
     assert f"layer {layer}, mean of all heads" in capsys.readouterr().out
 
 
 def test_a_text_that_was_read_wrongly_is_said_in_one_line(here):
-    assert "the text has half a character in it" in failure("trace", "model", "\udcff", "-o", "-")
-    assert "the prefix has half a character in it" in failure(
+    assert "the text has half a character in it" in run_failing_command("trace", "model", "\udcff", "-o", "-")
+    assert "the prefix has half a character in it" in run_failing_command(
         "look", "model", "the cat", "--prefix", "\udcff"
     )
     assert here.exists()

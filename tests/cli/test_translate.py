@@ -12,16 +12,16 @@ import pytest
 import torch
 from rich.console import Console
 
-from failing_command import failure
-from fake_engines import Echo, Mirror
+from failing_command import run_failing_command
+from fake_engines import DiagonalForcedDecoder, EchoEngine
 from regard.cli import translate_progress
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.model.transformer import Transformer
-from regard.search.config import PAPER, Sampling, SearchConfig
+from regard.search.config import PAPER_SEARCH, Sampling, SearchConfig
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.engines import Ready
-from regard.translation.model_folder import save_model
+from regard.translation.engines import LoadedModel
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
 
@@ -40,14 +40,16 @@ def model(here, micro):
     tokenizer = learn_tokenizer(LINES, 300)
     torch.manual_seed(0)
     transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
-    save_model(here / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
+    save_translation_model(
+        here / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {}
+    )
     return here / "model"
 
 
 @pytest.fixture
 def echo(model, monkeypatch):  # noqa: ARG001
     """What is asked of the engine."""
-    engine, tokenizer = Echo(), learn_tokenizer(LINES, 300)
+    engine, tokenizer = EchoEngine(), learn_tokenizer(LINES, 300)
     engine.configs = []
     heard = engine.translate
 
@@ -56,8 +58,8 @@ def echo(model, monkeypatch):  # noqa: ARG001
         return heard(sources, config, wishes)
 
     engine.translate = translate
-    ready = Ready(engine, tokenizer, 4096)
-    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: ready)
+    ready = LoadedModel(engine, tokenizer, 4096)
+    monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     return engine
 
 
@@ -94,30 +96,39 @@ def test_columns_are_written_as_asked():
 def test_several_models_write_together(model, micro):
     tokenizer = learn_tokenizer(LINES, 300)
     config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size})
-    save_model(model.parent / "other", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {})
+    save_translation_model(
+        model.parent / "other", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {}
+    )
     short = ("--max-length", "5", "--engine", "torch")
     alone = run(*short)
     assert run(*short, "--also", "model") == alone
     assert run(*short, "--scores", "--also", "other") != run(*short, "--scores")
     strange = learn_tokenizer(["something else entirely"], 290)
     config = micro.__class__(**{**vars(micro), "vocab_size": strange.vocab_size})
-    save_model(model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {})
+    save_translation_model(
+        model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {}
+    )
     arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--also")
-    assert "cut text into different pieces and cannot work as one" in failure(*arguments, "strange")
-    assert "takes one model" in failure(*arguments, "other", "--engine", "ctranslate2")
+    assert "cut text into different pieces and cannot work as one" in run_failing_command(
+        *arguments, "strange"
+    )
+    assert "takes one model" in run_failing_command(*arguments, "other", "--engine", "ctranslate2")
     for flags in (["--alignments"], ["--confidences", "--json"], ["--alignments", "--engine", "torch"]):
-        assert "read from one model, and --also asks for several" in failure(*arguments, "other", *flags)
+        assert "read from one model, and --also asks for several" in run_failing_command(
+            *arguments, "other", *flags
+        )
 
 
 @pytest.mark.usefixtures("echo")
 def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
-    assert "alignments and confidences; choose torch or auto" in failure(
+    assert "alignments and confidences; choose torch or auto" in run_failing_command(
         *arguments, "--engine", "ctranslate2"
     )
     tokenizer = learn_tokenizer(LINES, 300)
     monkeypatch.setattr(
-        "regard.translation.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096, Mirror())
+        "regard.translation.translator.load_engine",
+        lambda *_: LoadedModel(EchoEngine(), tokenizer, 4096, DiagonalForcedDecoder()),
     )
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
     (here / "one").write_text("the cat\n")
@@ -139,8 +150,8 @@ def test_json_has_a_line_for_every_line(here):
 
 
 def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
-    ready = Ready(echo, learn_tokenizer(LINES, 300), 4096, Mirror())
-    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: ready)
+    ready = LoadedModel(echo, learn_tokenizer(LINES, 300), 4096, DiagonalForcedDecoder())
+    monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     (here / "odd").write_bytes(b"the cat\n\xff\n\n")
     flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
     found = [json.loads(line) for line in run(*flags, source="odd", code=4).splitlines()]
@@ -155,7 +166,7 @@ def test_what_cannot_go_on_need_not_begin_anew(here):
     os.mkfifo(here / "pipe")
     common = ("translate", "model", "--device", "cpu", "--anew")
     for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
-        assert "--anew is for --input FILE and --output FILE" in failure(*common, *flags)
+        assert "--anew is for --input FILE and --output FILE" in run_failing_command(*common, *flags)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])
@@ -166,7 +177,7 @@ def test_a_pipe_with_a_name_is_answered_before_it_is_closed(here, model, name):
         writer = process.stdin.fileno() if name == "/dev/stdin" else os.open(here / "pipe", os.O_WRONLY)
         for line in ("the cat", "sings"):
             os.write(writer, line.encode() + b"\n")
-            (expected,) = translator.detailed([line], SearchConfig(max_length=3))
+            (expected,) = translator.translate_detailed([line], SearchConfig(max_length=3))
             assert process.stdout.readline().decode() == expected.text + "\n"
         if name == "pipe":
             os.close(writer)
@@ -191,11 +202,11 @@ def test_whoever_stops_a_pipe_learns_that_it_cannot_go_on(here):
 @pytest.mark.parametrize(
     ("arguments", "config"),
     [
-        ([], PAPER),
+        ([], PAPER_SEARCH),
         (["--beam", "7", "--alpha", "1", "--n-best", "3"], SearchConfig(7, 1.0, 3)),
         (["--min-length", "2", "--max-length", "9"], SearchConfig(min_length=2, max_length=9)),
         (["--no-repeat-ngram", "3"], SearchConfig(no_repeat_ngram=3)),
-        (["--no-unknown"], SearchConfig(unknown=False)),
+        (["--no-unknown"], SearchConfig(allow_unknown=False)),
         (["--sample"], SearchConfig(sampling=Sampling())),
         (
             ["--temperature", "0.7", "--top-k", "5", "--top-p", "0.9", "--seed", "3"],
@@ -222,7 +233,7 @@ def test_wishes_reach_the_search(here, echo):
         "--forbid",
         "bird",
     )
-    required = sorted(len(wish.required) for _, wish in echo.wishes)
+    required = sorted(len(wish.required) for _, wish in echo.constraints)
     assert required == [1] * 29 + [2]
     assert all(wish.prefix for _, wish in echo.wishes)
 
@@ -248,7 +259,9 @@ def test_wishes_reach_the_search(here, echo):
     ],
 )
 def test_what_cannot_work_is_said_before_the_work(here, arguments, message):
-    assert message in failure("translate", "model", "--input", "in", "--output", "out", *arguments)
+    assert message in run_failing_command(
+        "translate", "model", "--input", "in", "--output", "out", *arguments
+    )
     assert not (here / "out").exists()
 
 
@@ -277,7 +290,9 @@ def test_a_pipe_is_answered_before_it_is_closed(model):
     for line in ("the cat", "", "sings"):
         process.stdin.write(line.encode() + b"\n")
         process.stdin.flush()
-        (expected,) = Translator.load(model, "cpu", "torch").detailed([line], SearchConfig(max_length=3))
+        (expected,) = Translator.load(model, "cpu", "torch").translate_detailed(
+            [line], SearchConfig(max_length=3)
+        )
         assert process.stdout.readline().decode() == expected.text + "\n"
     rest, said = process.communicate()
     assert (rest, said, process.returncode) == (b"", b"", 0)
@@ -309,11 +324,11 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch)
     said, now = io.StringIO(), [0.0]
     monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with translate_progress.Watch(1000, shown=True) as watch:
-        watch.begin(200)
+    with translate_progress.TranslationProgress(1000, shown=True) as watch:
+        watch.resume_at(200)
         for seconds, position in ((5.0, 300), (11.0, 400), (20.0, 500), (45.0, 600)):
             now[0] = seconds
-            watch.window(110, 2200, position)
+            watch.add_batch(110, 2200, position)
     assert said.getvalue() == (
         "  220 lines, 20.0 sentences/s, 400 tokens/s, 0:00:33 left\n"
         "  440 lines, 9.8 sentences/s, 196 tokens/s, 0:00:45 left\n"
@@ -324,9 +339,9 @@ def test_progress_inside_the_first_window_says_what_is_known(monkeypatch):
     said, now = io.StringIO(), [0.0]
     monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with translate_progress.Watch(1000, shown=True) as watch:
+    with translate_progress.TranslationProgress(1000, shown=True) as watch:
         now[0] = 20.0
-        watch.lines(30)
+        watch.add_lines(30)
     assert said.getvalue() == "  30 lines, 1.5 sentences/s\n"
 
 

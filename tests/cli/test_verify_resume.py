@@ -1,9 +1,9 @@
 import pytest
 
-from faults.toy_task import run_toy
-from labelled_corpus import write_labelled
+from faults.toy_task import train_toy
+from labelled_corpus import write_labelled_file
 from regard.cli.main import main
-from regard.cli.verify_resume import _compared, short
+from regard.cli.verify_resume import _compare_runs, shorten_run
 from regard.errors import RegardError
 from regard.translation.run import TranslationRun
 
@@ -30,7 +30,7 @@ def test_a_users_own_run_is_killed_gone_on_with_and_found_the_same(tmp_path, mon
 @pytest.mark.fault
 def test_the_same_goes_for_a_classifier(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    write_labelled(tmp_path / "things.tsv")
+    write_labelled_file(tmp_path / "things.tsv")
     sizes = "model.d_model=16 model.heads=2 model.d_ff=16 data.batch_tokens=100"
     options = [f"--set={setting}" for setting in sizes.split()]
     main(["verify-resume", "--labelled", "things.tsv", "--steps", "10", *options])
@@ -38,11 +38,11 @@ def test_the_same_goes_for_a_classifier(tmp_path, monkeypatch, capsys):
 
 
 def test_a_difference_is_said_and_is_a_failure(tmp_path, capsys):
-    run_toy(tmp_path / "one", seed=1)
-    run_toy(tmp_path / "two", seed=2)
-    assert "bit for bit" in _compared(tmp_path / "one", tmp_path / "one", 12)
+    train_toy(tmp_path / "one", seed=1)
+    train_toy(tmp_path / "two", seed=2)
+    assert "bit for bit" in _compare_runs(tmp_path / "one", tmp_path / "one", 12)
     with pytest.raises(RegardError, match="is not the same"):
-        _compared(tmp_path / "one", tmp_path / "two", 12)
+        _compare_runs(tmp_path / "one", tmp_path / "two", 12)
     assert "different" in capsys.readouterr().out
 
 
@@ -56,7 +56,7 @@ def test_what_goes_wrong_in_the_training_is_what_is_said(tmp_path, monkeypatch, 
 
 def test_what_a_step_depends_on_is_the_users_own():
     run = TranslationRun()
-    changed = short(run, 30)
+    changed = shorten_run(run, 30)
     assert (changed.model, changed.optimizer, changed.loss) == (run.model, run.optimizer, run.loss)
     assert changed.data.batch_tokens == run.data.batch_tokens
     assert changed.train.steps == 30

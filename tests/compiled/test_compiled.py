@@ -62,7 +62,7 @@ def test_one_step_of_search_is_one_graph():
     plain = model()
     source, keep, target = inputs(2, 5, 3)
     step = torch.compile(plain.step, fullgraph=True, dynamic=True, backend="aot_eager")
-    here = there = plain.start(source, keep)
+    here = there = plain.start_decoding(source, keep)
     for i in range(3):
         expected, here = plain.step(here, target[:, i])
         found, there = step(there, target[:, i])

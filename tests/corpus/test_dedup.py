@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.corpus import dedup as hashes_module
-from regard.corpus.dedup import NONE, HashFile, conflicts, repeats
+from regard.corpus.dedup import NO_HASH, HashFile, find_conflicts, find_duplicates
 
 SOME = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)))
 
@@ -16,14 +16,14 @@ def test_repeats_are_those_a_set_finds(pairs, part):
     array = np.array(pairs, np.int64).reshape(-1, 2)
     seen, expected = set(), []
     for line, pair in enumerate(pairs, start=1):
-        if pair[0] != NONE:
+        if pair[0] != NO_HASH:
             if pair in seen:
                 expected.append(line)
             seen.add(pair)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashes_module, "PART", part)
-        patch.setattr(hashes_module, "SLAB", 7)
-        assert list(repeats(array)) == expected
+        patch.setattr(hashes_module, "PARTITION_SIZE", part)
+        patch.setattr(hashes_module, "BLOCK_PAIRS", 7)
+        assert list(find_duplicates(array)) == expected
 
 
 @given(st.lists(SOME))
@@ -32,15 +32,15 @@ def test_hashes_come_back_from_their_file(slabs):
     with HashFile() as file:
         for array in arrays:
             file.add(array)
-        assert np.array_equal(file.pairs(), np.concatenate([np.zeros((0, 2), np.int64), *arrays]))
+        assert np.array_equal(file.read(), np.concatenate([np.zeros((0, 2), np.int64), *arrays]))
 
 
 def test_repeats_are_found_in_the_memory_of_one_part(monkeypatch):
-    monkeypatch.setattr(hashes_module, "PART", 2**16)
-    monkeypatch.setattr(hashes_module, "SLAB", 2**12)
+    monkeypatch.setattr(hashes_module, "PARTITION_SIZE", 2**16)
+    monkeypatch.setattr(hashes_module, "BLOCK_PAIRS", 2**12)
     many = np.random.default_rng(1).integers(-(2**62), 2**62, (2**19, 2))
     tracemalloc.start()
-    assert len(repeats(many)) == 0
+    assert len(find_duplicates(many)) == 0
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 5 * 8 * 2**16  # four numbers for each of a part, and a slab
@@ -53,9 +53,9 @@ def test_conflicts_are_those_a_table_finds(pairs, part):
     for first, second in pairs:
         beside.setdefault(first, set()).add(second)
     expected = [
-        line for line, (first, _) in enumerate(pairs, start=1) if first != NONE and len(beside[first]) > 1
+        line for line, (first, _) in enumerate(pairs, start=1) if first != NO_HASH and len(beside[first]) > 1
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hashes_module, "PART", part)
-        patch.setattr(hashes_module, "SLAB", 7)
-        assert list(conflicts(array)) == expected
+        patch.setattr(hashes_module, "PARTITION_SIZE", part)
+        patch.setattr(hashes_module, "BLOCK_PAIRS", 7)
+        assert list(find_conflicts(array)) == expected

@@ -18,7 +18,7 @@ def test_no_sentence_of_the_part_stays_behind(first, second, pairs, seed):
     assert sum(map(len, held.pairs)) == min(pairs, len(first) + len(second))
     taken = np.concatenate([corpus[list(part)] for corpus, part in zip(corpora, held.pairs, strict=True)])
     for corpus, part in zip(corpora, held.pairs, strict=True):
-        touched = held.touches(corpus)
+        touched = held.shares_sentence(corpus)
         assert touched[list(part)].all()
         stays = corpus[~touched]
         assert not set(stays[:, 0]) & set(taken[:, 0])
@@ -29,7 +29,7 @@ def test_sentences_that_nobody_shares_are_held_out_first():
     corpus = as_hashes([(1, 2)] * 90 + [(100 + i, 200 + i) for i in range(10)])
     held = hold_out([corpus], 5, seed=3)
     assert min(held.pairs[0]) >= 90
-    assert held.touches(corpus).sum() == 5
+    assert held.shares_sentence(corpus).sum() == 5
 
 
 def test_bad_pairs_are_never_held_out():

@@ -4,8 +4,8 @@ from collections import Counter
 import pytest
 
 from regard.corpus import label_checks
-from regard.corpus.findings import Kind, Report
-from regard.corpus.label_checks import LabelDoctorConfig, examine_labelled, judge_labelled
+from regard.corpus.findings import CorpusReport, FindingKind
+from regard.corpus.label_checks import LabelCheckConfig, check_labelled_corpus, check_labelled_text
 from regard.errors import ConfigError
 from regard.text.corpus_files import LabelledFiles
 
@@ -19,15 +19,15 @@ def sound(count: int) -> list[bytes]:
 
 @pytest.fixture
 def check(tmp_path):
-    def examined(lines, **options) -> Report:
+    def examined(lines, **options) -> CorpusReport:
         path = tmp_path / "train.tsv"
         path.write_bytes(b"".join(line + b"\n" for line in lines))
-        return examine_labelled(LabelledFiles(path), **options)
+        return check_labelled_corpus(LabelledFiles(path), **options)
 
     return examined
 
 
-def found(report: Report) -> dict[str, list[int]]:
+def found(report: CorpusReport) -> dict[str, list[int]]:
     return {finding.kind.name: list(finding.lines) for finding in report.findings}
 
 
@@ -35,7 +35,7 @@ def test_sound_texts_have_no_findings_and_their_labels_are_counted(check):
     report = check(sound(MANY))
     assert report.findings == ()
     assert list(report.labels.items()) == [("good", 6_000), ("bad", 3_000)]
-    assert (report.pairs, report.fatal, report.bad_lines) == (MANY, None, {})
+    assert (report.pairs, report.fatal_finding, report.bad_lines) == (MANY, None, {})
 
 
 def test_planted_defects_are_found_at_their_lines_and_nowhere_else(check):
@@ -79,11 +79,13 @@ def test_a_text_of_the_test_set_is_named_whatever_its_label(check, tmp_path):
 
 
 def test_a_header_is_a_line_and_no_text(check):
-    report = check([b"text\tlabel", b"a\tgood", b"b\tbad", b"\tbad"], settings=LabelDoctorConfig(rare=1))
+    report = check(
+        [b"text\tlabel", b"a\tgood", b"b\tbad", b"\tbad"], settings=LabelCheckConfig(min_texts_per_label=1)
+    )
     assert found(report) == {"header": [1], "blank": [4]}
     assert report.labels == {"good": 1, "bad": 1}
     assert report.bad_lines == {1: "header", 4: "blank"}
-    assert [finding.kind.name for finding in report.bad] == ["blank"]
+    assert [finding.kind.name for finding in report.bad_findings] == ["blank"]
     assert json.loads(report.to_json())["bad"] == 1
 
 
@@ -94,18 +96,18 @@ def test_rare_labels_and_imbalance_are_noted(check):
         "rare label": "fewer than 5 texts have odd",
         "imbalance": "200 texts have the label good, and 2 the label odd",
     }
-    assert report.fatal is None
-    assert report.bad == ()
+    assert report.fatal_finding is None
+    assert report.bad_findings == ()
 
 
 def test_a_single_label_is_fatal(check):
-    fatal = check([b"good\ta", b"good\tb"]).fatal
+    fatal = check([b"good\ta", b"good\tb"]).fatal_finding
     assert fatal is not None
     assert fatal.detail.endswith("train.tsv: all 2 texts have the label good; there must be at least two")
 
 
 def test_texts_where_labels_should_be_are_fatal_with_the_remedy(check):
-    fatal = check([b"text number %d\t%d" % (i, i % 2) for i in range(100)]).fatal
+    fatal = check([b"text number %d\t%d" % (i, i % 2) for i in range(100)]).fatal_finding
     assert fatal is not None
     assert (
         "100 labels for 100 texts; put the label first, label<TAB>text, or say in a first line"
@@ -114,28 +116,30 @@ def test_texts_where_labels_should_be_are_fatal_with_the_remedy(check):
 
 
 def test_an_empty_file_and_one_without_a_good_line_are_fatal(check):
-    assert "is empty" in check([]).fatal.detail
-    assert "no text that could be used; most: no label" in check([b"a", b"b"]).fatal.detail
+    assert "is empty" in check([]).fatal_finding.detail
+    assert "no text that could be used; most: no label" in check([b"a", b"b"]).fatal_finding.detail
 
 
 def test_two_files_of_different_length_are_fatal(tmp_path):
     (tmp_path / "texts").write_bytes(b"a\nb\nc\n")
     (tmp_path / "labels").write_bytes(b"0\n1\n")
-    report = examine_labelled(LabelledFiles(tmp_path / "texts", tmp_path / "labels"))
-    assert report.fatal is not None
-    assert "texts has 3 lines and " in report.fatal.detail
+    report = check_labelled_corpus(LabelledFiles(tmp_path / "texts", tmp_path / "labels"))
+    assert report.fatal_finding is not None
+    assert "texts has 3 lines and " in report.fatal_finding.detail
 
 
 def test_thresholds_are_settings():
-    assert judge_labelled(b"abcdef", b"x", LabelDoctorConfig(longest=5)) == label_checks.LONG
-    assert judge_labelled(b" abcdef ", b" x") == ("abcdef", "x")
-    with pytest.raises(ConfigError, match="doctor.rare = 0 cannot work"):
-        LabelDoctorConfig(rare=0)
-    with pytest.raises(ConfigError, match="doctor.most = 0.0 cannot work"):
-        LabelDoctorConfig(most=0.0)
+    assert check_labelled_text(b"abcdef", b"x", LabelCheckConfig(max_length=5)) == label_checks.LONG_TEXT
+    assert check_labelled_text(b" abcdef ", b" x") == ("abcdef", "x")
+    with pytest.raises(ConfigError, match="check.min_texts_per_label = 0 cannot work"):
+        LabelCheckConfig(min_texts_per_label=0)
+    with pytest.raises(ConfigError, match="check.max_labels_per_text = 0.0 cannot work"):
+        LabelCheckConfig(max_labels_per_text=0.0)
 
 
 def test_every_kind_says_what_it_means_and_what_to_do():
-    every = [kind for kind in vars(label_checks).values() if isinstance(kind, Kind)]
+    every = [kind for kind in vars(label_checks).values() if isinstance(kind, FindingKind)]
     assert all(kind.meaning and kind.remedy for kind in every)
-    assert {kind.name for kind in label_checks.LABEL_KINDS.every} == {k.name for k in every if k.leaves_out}
+    assert {kind.name for kind in label_checks.LABELLED_ROW_KINDS.by_priority} == {
+        k.name for k in every if k.excludes_line
+    }

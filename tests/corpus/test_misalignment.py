@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from regard.corpus.misalignment import Shift, ShiftWatch
+from regard.corpus.misalignment import Misalignment, MisalignmentDetector
 
 LINES = 3_000
 
@@ -13,11 +13,11 @@ def lengths(noise: float = 0.2):
     return source.astype(int), (1.2 * source * random.lognormal(0, noise, LINES)).astype(int)
 
 
-def shifts(source, target, slab: int = 1_000) -> list[Shift]:
-    watch = ShiftWatch()
+def shifts(source, target, slab: int = 1_000) -> list[Misalignment]:
+    watch = MisalignmentDetector()
     for start in range(0, len(source), slab):
-        watch.add(source[start : start + slab], target[start : start + slab])
-    return watch.shifts()
+        watch.add_lengths(source[start : start + slab], target[start : start + slab])
+    return watch.find_misalignments()
 
 
 @pytest.mark.parametrize("slab", [60, 333, 1_000, LINES])
@@ -25,8 +25,8 @@ def test_a_shift_is_the_same_however_the_lines_arrive(slab):
     source, target = lengths()
     assert shifts(source, target, slab) == []
     [shift] = shifts(source, np.roll(target, 2), slab)
-    assert (shift.first, shift.offset) == (1, 2)
-    assert LINES - shift.last < 60
+    assert (shift.first_line, shift.offset) == (1, 2)
+    assert LINES - shift.last_line < 60
 
 
 def test_lengths_that_say_nothing_raise_no_alarm():
@@ -42,5 +42,5 @@ def test_lengths_that_say_nothing_raise_no_alarm():
 def test_a_shift_shows_through_loose_translations():
     source, target = lengths(noise=0.4)
     [shift] = shifts(source[:-1], np.delete(target, 1_500))
-    assert abs(shift.first - 1_500) <= 100
+    assert abs(shift.first_line - 1_500) <= 100
     assert shift.offset == -1

@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from peak_memory import peak
+from peak_memory import measure_peak_memory
 from regard.corpus import findings as kinds
-from regard.corpus.findings import LISTED, Report
-from regard.corpus.pair_checks import DoctorConfig, examine, judge
+from regard.corpus.findings import MAX_REPORTED_LINES, CorpusReport
+from regard.corpus.pair_checks import PairCheckConfig, check_pair, check_pair_corpus
 from regard.errors import ConfigError, DataError
 from regard.text.corpus_files import PairFiles
 
@@ -32,16 +32,16 @@ def book() -> list[tuple[bytes, bytes]]:
 def check(tmp_path):
     """Writes two sides, and examines them."""
 
-    def examined(source, target, **options) -> Report:
+    def examined(source, target, **options) -> CorpusReport:
         paths = tmp_path / "source", tmp_path / "target"
         for path, lines in zip(paths, (source, target), strict=True):
             path.write_bytes(b"".join(line + b"\n" for line in lines))
-        return examine(PairFiles(*paths), **options)
+        return check_pair_corpus(PairFiles(*paths), **options)
 
     return examined
 
 
-def found(report: Report) -> dict[str, list[int]]:
+def found(report: CorpusReport) -> dict[str, list[int]]:
     return {finding.kind.name: list(finding.lines) for finding in report.findings}
 
 
@@ -52,7 +52,7 @@ def sides(pairs):
 def test_a_sound_corpus_has_no_findings(check, book):
     report = check(*sides(book))
     assert report.findings == ()
-    assert (report.pairs, report.fatal, report.bad_lines) == (PAIRS, None, {})
+    assert (report.pairs, report.fatal_finding, report.bad_lines) == (PAIRS, None, {})
 
 
 def test_planted_defects_are_found_at_their_lines_and_nowhere_else(check, book):
@@ -73,7 +73,7 @@ def test_planted_defects_are_found_at_their_lines_and_nowhere_else(check, book):
     report = check(*sides(bad))
     assert report.bad_lines == {line: kind for line, (kind, _) in sorted(planted.items())}
     assert {f.kind.name: f.count for f in report.findings} == Counter(kind for kind, _ in planted.values())
-    assert report.fatal is None
+    assert report.fatal_finding is None
     assert {finding.kind.severity for finding in report.findings} == {"bad"}
 
 
@@ -82,53 +82,53 @@ def test_planted_defects_are_found_at_their_lines_and_nowhere_else(check, book):
     ["a\u2028b and so on", "tab\tis text", "non\u00a0breaking", "soft\u00adhyphen", "\u202bright to left"],
 )
 def test_unusual_characters_are_text(text):
-    assert judge(text.encode(), b"anything at all") == (text, "anything at all")
+    assert check_pair(text.encode(), b"anything at all") == (text, "anything at all")
 
 
 @pytest.mark.parametrize(
     ("source", "target", "kind"),
     [
         ("x" * 5000, "y" * 5000, None),
-        ("x" * 5001, "y" * 5000, kinds.LONG),
+        ("x" * 5001, "y" * 5000, kinds.LONG_LINE),
         ("x" * 18, "yy", None),
         ("x" * 19, "yy", None),
         ("x" * 27, "yyy", None),
-        ("x" * 28, "yyy", kinds.RATIO),
-        ("yyy", "x" * 28, kinds.RATIO),
+        ("x" * 28, "yyy", kinds.LENGTH_RATIO),
+        ("yyy", "x" * 28, kinds.LENGTH_RATIO),
         ("Kinshasa", "Kinshasa", None),
-        ("Kinshasa is", "KINSHASA IS", kinds.COPY),
-        (" Kinshasa is", "Kinshasa is ", kinds.COPY),
-        ("UTF-16\0", "anything", kinds.NUL),
-        ("\x0c", "a form feed alone is blank", kinds.BLANK),
+        ("Kinshasa is", "KINSHASA IS", kinds.IDENTICAL_SIDES),
+        (" Kinshasa is", "Kinshasa is ", kinds.IDENTICAL_SIDES),
+        ("UTF-16\0", "anything", kinds.NUL_CHARACTER),
+        ("\x0c", "a form feed alone is blank", kinds.BLANK_SIDE),
     ],
 )
 def test_a_pair_is_bad_from_its_threshold_on(source, target, kind):
-    verdict = judge(source.encode(), target.encode())
+    verdict = check_pair(source.encode(), target.encode())
     assert verdict == ((source, target) if kind is None else kind)
 
 
 def test_thresholds_are_settings():
-    assert judge(b"abcdef", b"uvwxyz", DoctorConfig(longest=5)) == kinds.LONG
-    with pytest.raises(ConfigError, match="doctor.ratio = 0.5 cannot work"):
-        DoctorConfig(ratio=0.5)
-    with pytest.raises(ConfigError, match="doctor.longest = 0 cannot work"):
-        DoctorConfig(longest=0)
+    assert check_pair(b"abcdef", b"uvwxyz", PairCheckConfig(max_length=5)) == kinds.LONG_LINE
+    with pytest.raises(ConfigError, match="check.max_ratio = 0.5 cannot work"):
+        PairCheckConfig(max_ratio=0.5)
+    with pytest.raises(ConfigError, match="check.max_length = 0 cannot work"):
+        PairCheckConfig(max_length=0)
 
 
 def test_files_of_different_length_are_fatal_with_both_counts(check, book):
     source, target = sides(book[:1000])
     report = check(source, target[:-1])
-    assert report.fatal is not None
-    assert "source has 1000 lines and " in report.fatal.detail
-    assert "target 999; the two sides must pair line by line" in report.fatal.detail
-    assert (report.fatal.count, report.fatal.lines) == (1, [1000])
+    assert report.fatal_finding is not None
+    assert "source has 1000 lines and " in report.fatal_finding.detail
+    assert "target 999; the two sides must pair line by line" in report.fatal_finding.detail
+    assert (report.fatal_finding.count, report.fatal_finding.lines) == (1, [1000])
     assert report.pairs == 999
 
 
 def test_a_missing_line_is_located_when_the_counts_differ(check, book):
     source, target = sides(book[:6_000])
     report = check(source, target[:4_000] + target[4_001:])
-    assert report.fatal is not None
+    assert report.fatal_finding is not None
     assert abs(found(report)["shift"][0] - 4_001) < 1000
 
 
@@ -136,21 +136,21 @@ def test_a_missing_line_is_located_when_the_counts_differ(check, book):
 def test_an_empty_file_is_fatal(check, empty):
     content = [[b"a"], [b"b"]]
     content[empty] = []
-    fatal = check(*content).fatal
+    fatal = check(*content).fatal_finding
     assert fatal is not None
     assert "is empty" in fatal.detail
 
 
 def test_files_without_one_good_pair_are_fatal(check):
     report = check([b"", b"b"], [b"a", b" "])
-    assert report.fatal is not None
-    assert "no pair that could be used" in report.fatal.detail
+    assert report.fatal_finding is not None
+    assert "no pair that could be used" in report.fatal_finding.detail
     assert report.bad_lines == {1: "blank side", 2: "blank side"}
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(DataError, match="none does not exist"):
-        examine(PairFiles(tmp_path / "none", tmp_path / "none"))
+        check_pair_corpus(PairFiles(tmp_path / "none", tmp_path / "none"))
 
 
 @pytest.mark.parametrize(("offset", "line"), [(1, 10_001), (-1, 1_501), (2, PAIRS - 700), (-3, 15_000)])
@@ -162,13 +162,13 @@ def test_a_shift_is_located_and_measured(check, book, offset, line):
     else:
         target = target[:at] + target[at - offset :] + target[:-offset]
     report = check(source, target)
-    shift = next(finding for finding in report.findings if finding.kind == kinds.SHIFT)
+    shift = next(finding for finding in report.findings if finding.kind == kinds.MISALIGNED)
     assert len(shift.lines) == 1
     assert abs(shift.lines[0] - line) <= 200
     assert f"{abs(offset)} line" in shift.detail
     assert f"further {'down' if offset > 0 else 'up'}" in shift.detail
     assert "to the end" in shift.detail
-    assert report.fatal is None
+    assert report.fatal_finding is None
     assert report.bad == (shift,)
 
 
@@ -176,7 +176,7 @@ def test_a_shift_that_heals_has_an_end(check, book):
     source, target = sides(book[:10_000])
     report = check(source, target[:5_000] + target[5_001:8_000] + [b"Rien."] + target[8_000:])
     shift = report.findings[0]
-    assert shift.kind == kinds.SHIFT
+    assert shift.kind == kinds.MISALIGNED
     assert abs(shift.lines[0] - 5_001) <= 200
     assert "to about line 8" in shift.detail or "to about line 7" in shift.detail
     assert abs(shift.count - 3_000) <= 400
@@ -234,29 +234,33 @@ def test_nothing_is_shared_with_an_empty_corpus(check, tmp_path):
 
 
 def test_the_report_as_json_has_whole_counts_and_the_first_lines(check):
-    report = check([b"", b"a"] * (LISTED + 1), [b"b"] * (2 * LISTED + 2))
+    report = check([b"", b"a"] * (MAX_REPORTED_LINES + 1), [b"b"] * (2 * MAX_REPORTED_LINES + 2))
     document = json.loads(report.to_json())
     blank = document["findings"][0]
-    assert (blank["kind"], blank["severity"], blank["count"]) == ("blank side", "bad", LISTED + 1)
-    assert blank["lines"] == list(range(1, 2 * LISTED, 2))
-    assert (document["pairs"], document["bad"], document["fatal"]) == (2 * LISTED + 2, LISTED + 1, False)
-    assert len(report.bad_lines) == LISTED + 1
+    assert (blank["kind"], blank["severity"], blank["count"]) == ("blank side", "bad", MAX_REPORTED_LINES + 1)
+    assert blank["lines"] == list(range(1, 2 * MAX_REPORTED_LINES, 2))
+    assert (document["pairs"], document["bad"], document["fatal"]) == (
+        2 * MAX_REPORTED_LINES + 2,
+        MAX_REPORTED_LINES + 1,
+        False,
+    )
+    assert len(report.bad_lines) == MAX_REPORTED_LINES + 1
 
 
 def test_a_bomb_of_blank_lines_is_refused_in_little_memory(tmp_path):
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"\n" * (30 * 2**20)))
     code = (
-        "import sys; from pathlib import Path; from regard.corpus.pair_checks import examine\n"
+        "import sys; from pathlib import Path; from regard.corpus.pair_checks import check_pair_corpus\n"
         "from regard.text.corpus_files import PairFiles\n"
-        "try: examine(PairFiles(Path(sys.argv[1]), Path(sys.argv[1])))\n"
+        "try: check_pair_corpus(PairFiles(Path(sys.argv[1]), Path(sys.argv[1])))\n"
         "except Exception as error: print(error)\n"
     )
-    [said], megabytes = peak(code, tmp_path / "bomb.gz")
+    [said], megabytes = measure_peak_memory(code, tmp_path / "bomb.gz")
     assert "bomb.gz unpacks to more than 100 times its size" in said
     assert megabytes < 200
 
 
 def test_every_kind_says_what_it_means_and_what_to_do():
-    every = [kind for kind in vars(kinds).values() if isinstance(kind, kinds.Kind)]
+    every = [kind for kind in vars(kinds).values() if isinstance(kind, kinds.FindingKind)]
     assert len(every) == 13
     assert all(kind.meaning and kind.remedy for kind in every)

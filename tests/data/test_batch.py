@@ -2,69 +2,69 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.batch import Form, pair_batch, source_rows
-from regard.data.pairs import flatten
+from regard.data.batch import BatchShape, make_pair_batch, pad_source
+from regard.data.pairs import concatenate_rows
 from regard.text.tokenizer import BOS, EOS, PAD
 
-SOURCE = flatten([[5, 6, 7], [8]])
-TARGET = flatten([[9], [10, 11]])
+SOURCE = concatenate_rows([[5, 6, 7], [8]])
+TARGET = concatenate_rows([[9], [10, 11]])
 BOTH = np.array([0, 1])
-FORM = Form(tokens=11, sentences=5, longest=4)
+FORM = BatchShape(tokens=11, sentences=5, max_length=4)
 
 
 def test_the_target_is_shifted_right_behind_the_begin_mark():
-    batch = pair_batch(SOURCE, TARGET, BOTH)
+    batch = make_pair_batch(SOURCE, TARGET, BOTH)
     assert batch.target_in.tokens.tolist() == [[BOS, 9, BOS, 10, 11]]
     assert batch.target_out.tolist() == [[9, EOS, 10, 11, EOS]]
-    assert batch.target_in.at.tolist() == [[0, 1, 0, 1, 2]]
+    assert batch.target_in.positions.tolist() == [[0, 1, 0, 1, 2]]
     assert batch.target_in.starts.tolist() == [0, 2, 5]
 
 
 def test_the_source_ends_in_the_end_mark():
-    batch = pair_batch(SOURCE, TARGET, BOTH)
+    batch = make_pair_batch(SOURCE, TARGET, BOTH)
     assert batch.source.tokens.tolist() == [[5, 6, 7, EOS, 8, EOS]]
-    assert batch.source.at.tolist() == [[0, 1, 2, 3, 0, 1]]
+    assert batch.source.positions.tolist() == [[0, 1, 2, 3, 0, 1]]
     assert batch.source.starts.tolist() == [0, 4, 6]
-    assert (batch.longest_source, batch.longest_target) == (4, 3)
+    assert (batch.max_source_length, batch.max_target_length) == (4, 3)
 
 
 def test_pairs_come_in_the_order_asked_for():
-    batch = pair_batch(SOURCE, TARGET, np.array([1, 0]))
+    batch = make_pair_batch(SOURCE, TARGET, np.array([1, 0]))
     assert batch.source.tokens.tolist() == [[8, EOS, 5, 6, 7, EOS]]
-    assert batch.pairs.tolist() == [1, 0]
+    assert batch.pair_indexes.tolist() == [1, 0]
 
 
 def test_tokens_are_counted_with_end_marks_and_without_padding():
     for form in (None, FORM):
-        batch = pair_batch(SOURCE, TARGET, BOTH, form)
+        batch = make_pair_batch(SOURCE, TARGET, BOTH, form)
         assert (batch.source_tokens, batch.target_tokens) == (6, 5)
 
 
 def test_a_form_is_filled_up_with_sentences_of_padding_then_with_empty_ones():
-    batch = pair_batch(SOURCE, TARGET, BOTH, FORM)
+    batch = make_pair_batch(SOURCE, TARGET, BOTH, FORM)
     assert batch.source.tokens.tolist() == [[5, 6, 7, EOS, 8, EOS] + [PAD] * 5]
     assert batch.source.starts.tolist() == [0, 4, 6, 10, 11, 11]
     assert batch.target_in.tokens.tolist() == [[BOS, 9, BOS, 10, 11] + [PAD] * 6]
     assert batch.target_out.tolist() == [[9, EOS, 10, 11, EOS] + [PAD] * 6]
     assert batch.target_in.starts.tolist() == [0, 2, 5, 9, 11, 11]
-    assert batch.longest_source == batch.longest_target == 4
-    assert batch.places == 22
+    assert batch.max_source_length == batch.max_target_length == 4
+    assert batch.computed_tokens == 22
 
 
 @pytest.mark.parametrize(
-    "form", [FORM._replace(tokens=5), FORM._replace(sentences=3), FORM._replace(longest=3)]
+    "form", [FORM._replace(tokens=5), FORM._replace(sentences=3), FORM._replace(max_length=3)]
 )
 def test_a_batch_that_does_not_fit_its_form_is_not_made(form):
     with pytest.raises(ValueError, match="do not fit"):
-        pair_batch(SOURCE, TARGET, BOTH, form)
+        make_pair_batch(SOURCE, TARGET, BOTH, form)
 
 
 def test_a_batch_moves_whole():
-    moved = pair_batch(SOURCE, TARGET, BOTH).to(torch.device("meta"))
+    moved = make_pair_batch(SOURCE, TARGET, BOTH).to(torch.device("meta"))
     tensors = (*moved.source, *moved.target_in, moved.target_out)
     assert all(tensor.device == torch.device("meta") for tensor in tensors)
 
 
 def test_sources_alone_are_made_as_in_training():
-    rows = source_rows([[5, 6, 7], [8]])
-    assert rows[rows != PAD].tolist() == pair_batch(SOURCE, TARGET, BOTH).source.tokens[0].tolist()
+    rows = pad_source([[5, 6, 7], [8]])
+    assert rows[rows != PAD].tolist() == make_pair_batch(SOURCE, TARGET, BOTH).source.tokens[0].tolist()

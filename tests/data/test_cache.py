@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from regard.data import cache as cache_module
-from regard.data.cache import Cache, FileFacts, cache_folder
+from regard.data.cache import DiskCache, FileFacts, default_cache_folder
 from regard.errors import DataError
 
 
@@ -19,7 +19,7 @@ def said():
 
 @pytest.fixture
 def cache(tmp_path, said):
-    return Cache(str(tmp_path / "cache"), said.append)
+    return DiskCache(str(tmp_path / "cache"), said.append)
 
 
 class Filling:
@@ -36,15 +36,15 @@ class Filling:
 
 def test_a_folder_is_made_once_for_the_same_facts(cache):
     fill = Filling()
-    path, facts = cache.folder("things", {"a": 1}, fill)
-    assert cache.folder("things", {"a": 1}, fill) == (path, facts)
+    path, facts = cache.get_or_create("things", {"a": 1}, fill)
+    assert cache.get_or_create("things", {"a": 1}, fill) == (path, facts)
     assert (fill.times, facts["answer"]) == (1, 42)
-    assert cache.folder("things", {"a": 2}, fill)[0] != path
+    assert cache.get_or_create("things", {"a": 2}, fill)[0] != path
     assert fill.times == 2
 
 
 def test_what_a_killed_process_left_is_deleted_after_a_day_and_not_before(cache):
-    path, _ = cache.folder("things", {"a": 1}, Filling())
+    path, _ = cache.get_or_create("things", {"a": 1}, Filling())
     left, busy = path.with_name(".a.writing-1"), path.with_name(".b.writing-2")
     for folder in (left, busy):
         folder.mkdir()
@@ -53,7 +53,7 @@ def test_what_a_killed_process_left_is_deleted_after_a_day_and_not_before(cache)
     os.utime(left / "source.ids", (yesterday, yesterday))
     for folder in (left, busy):  # files that grow do not change the time of their folder
         os.utime(folder, (yesterday, yesterday))
-    cache.folder("things", {"a": 2}, Filling())
+    cache.get_or_create("things", {"a": 2}, Filling())
     assert (left.exists(), busy.exists()) == (False, True)
     assert path.exists()
 
@@ -61,7 +61,7 @@ def test_what_a_killed_process_left_is_deleted_after_a_day_and_not_before(cache)
 @pytest.mark.parametrize("damage", ["flip", "cut", "missing", "manifest", "no manifest"])
 def test_a_damaged_folder_is_made_again_and_said(cache, said, damage):
     fill = Filling()
-    path, _ = cache.folder("things", {}, fill)
+    path, _ = cache.get_or_create("things", {}, fill)
     content = path / "content"
     whole = content.read_bytes()
     match damage:
@@ -75,7 +75,7 @@ def test_a_damaged_folder_is_made_again_and_said(cache, said, damage):
             (path / "manifest.json").write_bytes(b"{")
         case "no manifest":
             (path / "manifest.json").unlink()
-    assert cache.folder("things", {}, fill)[0] == path
+    assert cache.get_or_create("things", {}, fill)[0] == path
     assert (fill.times, content.read_bytes()) == (2, whole)
     assert len(said) == 1
     assert str(path) in said[0]
@@ -84,9 +84,9 @@ def test_a_damaged_folder_is_made_again_and_said(cache, said, damage):
 
 def test_a_folder_that_was_copied_is_read_once_and_believed(cache, said):
     fill = Filling()
-    path, _ = cache.folder("things", {}, fill)
+    path, _ = cache.get_or_create("things", {}, fill)
     os.utime(path / "content", (1, 1))
-    cache.folder("things", {}, fill)
+    cache.get_or_create("things", {}, fill)
     assert (fill.times, said) == (1, [])
 
 
@@ -96,7 +96,7 @@ def test_a_failure_leaves_nothing(cache):
         raise DataError("no")
 
     with pytest.raises(DataError, match="no"):
-        cache.folder("things", {}, fail)
+        cache.get_or_create("things", {}, fail)
     assert list((cache.scratch() / "things").iterdir()) == []
 
 
@@ -104,77 +104,77 @@ def test_two_that_make_the_same_end_with_one(cache):
     fill, other = Filling(), Filling()
 
     def meanwhile(place):
-        cache.folder("things", {}, other)
+        cache.get_or_create("things", {}, other)
         return fill(place)
 
-    _, facts = cache.folder("things", {}, meanwhile)
+    _, facts = cache.get_or_create("things", {}, meanwhile)
     assert (facts["answer"], fill.times, other.times) == (42, 1, 1)
 
 
 def settled(monkeypatch):
-    monkeypatch.setattr(cache_module, "SETTLED", -1.0)  # as if the file had been written long ago
+    monkeypatch.setattr(cache_module, "SETTLED_SECONDS", -1.0)  # as if the file had been written long ago
 
 
 def test_a_file_is_read_once_until_it_changes(cache, tmp_path, monkeypatch):
     settled(monkeypatch)
     path, read = tmp_path / "text", []
     path.write_bytes(b"a\nb")
-    facts = cache.file(path, read.append)
+    facts = cache.file_facts(path, read.append)
     assert facts == FileFacts(hashlib.sha256(b"a\nb").hexdigest(), 2, 3)
-    assert cache.file(path, read.append) == facts
+    assert cache.file_facts(path, read.append) == facts
     assert read == [b"a\nb"]
     path.write_bytes(b"a\nc")
-    assert cache.file(path).sha256 == hashlib.sha256(b"a\nc").hexdigest()
+    assert cache.file_facts(path).sha256 == hashlib.sha256(b"a\nc").hexdigest()
 
 
 def test_a_change_that_hides_its_time_is_seen(cache, tmp_path, monkeypatch):
     settled(monkeypatch)
     path = tmp_path / "text"
     path.write_bytes(b"a\nb\n")
-    before, status = cache.file(path), path.stat()
+    before, status = cache.file_facts(path), path.stat()
     path.write_bytes(b"a\nc\n")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert cache.file(path) != before
+    assert cache.file_facts(path) != before
     (tmp_path / "other").write_bytes(b"x\ny\n")
     shutil.copystat(path, tmp_path / "other")
     (tmp_path / "other").replace(path)
-    assert cache.file(path).sha256 == hashlib.sha256(b"x\ny\n").hexdigest()
+    assert cache.file_facts(path).sha256 == hashlib.sha256(b"x\ny\n").hexdigest()
 
 
 def test_a_file_that_has_just_changed_is_not_remembered(cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(cache_module, "SETTLED", 60.0)
+    monkeypatch.setattr(cache_module, "SETTLED_SECONDS", 60.0)
     (tmp_path / "text").write_bytes(b"a\n")
     read = []
     for _ in range(2):
-        cache.file(tmp_path / "text", read.append)
+        cache.file_facts(tmp_path / "text", read.append)
     assert len(read) == 2
 
 
 def test_a_packed_file_is_known_by_what_lies_on_disk(cache, tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\nb\nc\n"))
-    assert cache.file(path) == FileFacts(hashlib.sha256(path.read_bytes()).hexdigest(), 3, 6)
+    assert cache.file_facts(path) == FileFacts(hashlib.sha256(path.read_bytes()).hexdigest(), 3, 6)
 
 
 def test_what_cannot_be_read_twice_is_refused(cache, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="pipe is no plain file, and must be read more than once"):
-        cache.file(tmp_path / "pipe")
+        cache.file_facts(tmp_path / "pipe")
     with pytest.raises(DataError, match="none does not exist"):
-        cache.file(tmp_path / "none")
+        cache.file_facts(tmp_path / "none")
     with pytest.raises(DataError, match="is a folder"):
-        cache.file(tmp_path)
+        cache.file_facts(tmp_path)
 
 
 def test_a_cache_that_cannot_be_written_says_which_setting(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="cannot be written: .*; set data.cache to another folder"):
-        Cache(str(tmp_path / "file" / "cache"), print).scratch()
+        DiskCache(str(tmp_path / "file" / "cache"), print).scratch_folder()
 
 
 def test_the_folder_is_where_the_desktop_specification_says(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache_folder() == Path("/somewhere/regard")
+    assert default_cache_folder() == Path("/somewhere/regard")
     for unset in ("", "not/absolute"):
         monkeypatch.setenv("XDG_CACHE_HOME", unset)
-        assert cache_folder() == Path.home() / ".cache" / "regard"
+        assert default_cache_folder() == Path.home() / ".cache" / "regard"

@@ -4,8 +4,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from regard.data.mmap_store import CHUNK, open_pairs, write_pairs
-from regard.data.tokenization import PieceDropout, split_pair, tokenize_pairs
+from regard.data.mmap_store import CHUNK_PAIRS, open_pair_dataset, write_tokenized_pairs
+from regard.data.tokenization import BPEDropout, split_pair_sentences, tokenize_pairs
 from regard.text.tokenizer import Tokenizer, learn_tokenizer
 
 
@@ -20,37 +20,43 @@ def texts(pairs):
 
 
 def test_what_was_written_is_read_back_in_order(tmp_path, tokenizer):
-    corpora = [texts(CHUNK + 3), texts(2), []]
-    facts = write_pairs(tmp_path, [enumerate(each, start=1) for each in corpora], tokenizer, 100, "drop")
-    pairs = open_pairs(tmp_path, facts, (1.0, 2.0, 1.0))
-    assert (pairs.sizes, pairs.weights, len(pairs)) == ((CHUNK + 3, 2, 0), (1.0, 2.0, 1.0), CHUNK + 5)
+    corpora = [texts(CHUNK_PAIRS + 3), texts(2), []]
+    facts = write_tokenized_pairs(
+        tmp_path, [enumerate(each, start=1) for each in corpora], tokenizer, 100, "drop"
+    )
+    pairs = open_pair_dataset(tmp_path, facts, (1.0, 2.0, 1.0))
+    assert (pairs.corpus_sizes, pairs.weights, len(pairs)) == (
+        (CHUNK_PAIRS + 3, 2, 0),
+        (1.0, 2.0, 1.0),
+        CHUNK_PAIRS + 5,
+    )
     every = [pair for each in corpora for pair in each]
     for side, name in ((0, "source"), (1, "target")):
         expected = tokenizer.tokenize([pair[side] for pair in every])
         stored = getattr(pairs, name)
-        for i in (0, 1, CHUNK - 1, CHUNK, CHUNK + 2, CHUNK + 3, CHUNK + 4):
+        for i in (0, 1, CHUNK_PAIRS - 1, CHUNK_PAIRS, CHUNK_PAIRS + 2, CHUNK_PAIRS + 3, CHUNK_PAIRS + 4):
             assert stored[i].tolist() == expected[i]
         assert stored.flat.itemsize == 2
-        assert (stored.sizes == stored.lengths).all()
-        assert stored.sizes.itemsize == 2
+        assert (stored.compact_lengths == stored.lengths).all()
+        assert stored.compact_lengths.itemsize == 2
 
 
 def test_every_pair_keeps_its_line(tmp_path, tokenizer):
-    numbered = [(3 * place + 2, pair) for place, pair in enumerate(texts(CHUNK + 3))]
-    facts = write_pairs(tmp_path, [iter(numbered), iter(numbered[:2])], tokenizer, 100, "drop")
-    pairs = open_pairs(tmp_path, facts, (1.0, 1.0))
-    assert pairs.lines.tolist() == [line for line, _ in numbered] + [2, 5]
-    assert isinstance(pairs.lines.base, np.memmap)
+    numbered = [(3 * place + 2, pair) for place, pair in enumerate(texts(CHUNK_PAIRS + 3))]
+    facts = write_tokenized_pairs(tmp_path, [iter(numbered), iter(numbered[:2])], tokenizer, 100, "drop")
+    pairs = open_pair_dataset(tmp_path, facts, (1.0, 1.0))
+    assert pairs.line_numbers.tolist() == [line for line, _ in numbered] + [2, 5]
+    assert isinstance(pairs.line_numbers.base, np.memmap)
 
 
 def test_parts_of_a_pair_and_its_ways_have_its_line(tmp_path, tokenizer):
     corpora = [[(2, ("a", "b")), (5, LONG), (9, ("c", "d"))], [], [(1, ("e", "f")), (4, ("a b " * 9, "g"))]]
-    facts = write_pairs(tmp_path, corpora, tokenizer, 8, "split", PieceDropout(0.1, 2, 1))
-    pairs = open_pairs(tmp_path, facts, (1.0, 1.0, 1.0))
+    facts = write_tokenized_pairs(tmp_path, corpora, tokenizer, 8, "split", BPEDropout(0.1, 2, 1))
+    pairs = open_pair_dataset(tmp_path, facts, (1.0, 1.0, 1.0))
     assert facts["long"] == {"split": 1, "parts": 3, "dropped": 1}
     found = {}
     for index in range(len(pairs.source)):
-        [(corpus, [line])] = pairs.lines_of(np.array([index])).items()
+        [(corpus, [line])] = pairs.line_numbers_of(np.array([index])).items()
         found.setdefault((corpus, line), []).append(tokenizer.detokenize([pairs.source[index].tolist()])[0])
     assert found == {
         (0, 2): ["a"] * 2,
@@ -63,14 +69,14 @@ def test_parts_of_a_pair_and_its_ways_have_its_line(tmp_path, tokenizer):
 def test_a_large_vocabulary_is_kept_whole(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(Tokenizer, "vocab_size", 70_000)
     monkeypatch.setattr(Tokenizer, "tokenize", lambda _, texts: [[69_999] for _ in texts])
-    facts = write_pairs(tmp_path, [enumerate(texts(3), start=1)], tokenizer, 100, "drop")
-    assert open_pairs(tmp_path, facts, (1.0,)).source[2].tolist() == [69_999]
+    facts = write_tokenized_pairs(tmp_path, [enumerate(texts(3), start=1)], tokenizer, 100, "drop")
+    assert open_pair_dataset(tmp_path, facts, (1.0,)).source[2].tolist() == [69_999]
 
 
 def test_a_long_sentence_keeps_its_length(tmp_path, tokenizer, monkeypatch):
     monkeypatch.setattr(Tokenizer, "tokenize", lambda _, texts: [[7] * 70_000 for _ in texts])
-    facts = write_pairs(tmp_path, [enumerate(texts(2), start=1)], tokenizer, 2**17, "drop")
-    assert open_pairs(tmp_path, facts, (1.0,)).source.lengths_of(np.array([1])).tolist() == [70_000]
+    facts = write_tokenized_pairs(tmp_path, [enumerate(texts(2), start=1)], tokenizer, 2**17, "drop")
+    assert open_pair_dataset(tmp_path, facts, (1.0,)).source.lengths_of(np.array([1])).tolist() == [70_000]
 
 
 LONG = ("a b. c d. e f.", "u v! w x? y z")
@@ -102,10 +108,10 @@ def test_long_pairs_are_dropped_cut_or_split_and_counted(tokenizer, policy, pair
 
 
 def test_sides_with_other_numbers_of_sentences_are_not_split():
-    assert split_pair("One. Two.", "Un et deux.") == [("One. Two.", "Un et deux.")]
-    assert split_pair("Mr. X is in. So!", "M. X est là. Bon !") == [
+    assert split_pair_sentences("One. Two.", "Un et deux.") == [("One. Two.", "Un et deux.")]
+    assert split_pair_sentences("Mr. X is in. So!", "M. X est là. Bon !") == [
         ("Mr.", "M."),
         ("X is in.", "X est là."),
         ("So!", "Bon !"),
     ]
-    assert split_pair("你好。再见！", "Hello. Bye!") == [("你好。", "Hello."), ("再见！", "Bye!")]
+    assert split_pair_sentences("你好。再见！", "Hello. Bye!") == [("你好。", "Hello."), ("再见！", "Bye!")]

@@ -4,17 +4,17 @@ import time
 
 import pytest
 
-from regard.data.prefetch import ahead
+from regard.data.prefetch import prefetch_items
 
 
 def test_the_items_come_in_their_order_and_end_where_they_end():
-    assert list(ahead(iter(range(1000)), 3)) == list(range(1000))
-    assert list(ahead(iter(()), 3)) == []
+    assert list(prefetch_items(iter(range(1000)), 3)) == list(range(1000))
+    assert list(prefetch_items(iter(()), 3)) == []
 
 
 def test_they_are_made_before_they_are_asked_for_but_not_without_end():
     made = []
-    items = ahead((made.append(n) or n for n in itertools.count()), 3)
+    items = prefetch_items((made.append(n) or n for n in itertools.count()), 3)
     assert next(items) == 0
     deadline = time.monotonic() + 5
     while len(made) < 4 and time.monotonic() < deadline:
@@ -29,7 +29,7 @@ def test_what_goes_wrong_is_heard_where_the_item_is_missed():
         yield 1
         raise ValueError("the file is gone")
 
-    items = ahead(failing(), 3)
+    items = prefetch_items(failing(), 3)
     assert next(items) == 1
     with pytest.raises(ValueError, match="the file is gone"):
         next(items)
@@ -37,7 +37,7 @@ def test_what_goes_wrong_is_heard_where_the_item_is_missed():
 
 def test_nobody_goes_on_working_for_one_who_left():
     before = threading.active_count()
-    items = ahead(itertools.count(), 2)
+    items = prefetch_items(itertools.count(), 2)
     next(items)
     items.close()
     assert threading.active_count() == before

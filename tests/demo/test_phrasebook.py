@@ -10,27 +10,33 @@ from random import Random
 import pytest
 
 from regard.demo.phrasebook import clauses, english, entries, french, noun_phrases
-from regard.demo.phrasebook.clauses import AFFIRMED, DENIED, FUTURE, NEVER, PAST, PRESENT, french_verb
-from regard.demo.phrasebook.corpus import Pair, pairs, patterns, phrasebook, size
+from regard.demo.phrasebook.clauses import AFFIRMATIVE, FUTURE, NEGATED, NEVER, PAST, PRESENT, french_verb
+from regard.demo.phrasebook.corpus import (
+    PhrasePair,
+    iterate_pairs,
+    phrasebook,
+    phrasebook_patterns,
+    phrasebook_size,
+)
 from regard.demo.phrasebook.noun_phrases import ELLE, ELLES, IL, ILS, JE, NOUS, VOUS
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.shuffled_sentences import Shuffle, draw
-from regard.demo.phrasebook.travel import abroad
+from regard.demo.phrasebook.shuffled_sentences import FeistelShuffle, draw_sentences
+from regard.demo.phrasebook.travel import countries_and_cities
 from regard.errors import DataError
 
-JANE = Pair("Jane visits Africa in September.", "Jane visite l'Afrique en septembre.")
+JANE = PhrasePair("Jane visits Africa in September.", "Jane visite l'Afrique en septembre.")
 
 
 @pytest.fixture(scope="module")
-def sample() -> list[Pair]:
-    return list(islice(pairs("train", seed=11), 300_000))
+def sample() -> list[PhrasePair]:
+    return list(islice(iterate_pairs("train", seed=11), 300_000))
 
 
 def of(*nouns: str, adjective: str | None = None) -> dict[str, str]:
     """Noun phrases by their English, affirmed and, after 'no:', denied."""
-    adjectives = entries.adjectives(adjective) if adjective else [None]
-    found = noun_phrases.things(entries.nouns("\n".join(nouns)), adjectives)
-    return {x.english: x.french for x in found} | {f"no:{x.english}": x.denied for x in found}
+    adjectives = entries.look_up_adjectives(adjective) if adjective else [None]
+    found = noun_phrases.countable_phrases(entries.read_nouns("\n".join(nouns)), adjectives)
+    return {x.english: x.french for x in found} | {f"no:{x.english}": x.french_negated for x in found}
 
 
 @pytest.mark.parametrize(
@@ -52,15 +58,15 @@ def of(*nouns: str, adjective: str | None = None) -> dict[str, str]:
 def test_a_vowel_or_a_mute_h_elides_and_an_aspirated_h_does_not(
     phrase: tuple[str, str], expected: str
 ) -> None:
-    assert french.join(*phrase) == expected
+    assert french.join_with_elision(*phrase) == expected
 
 
 def test_prepositions_contract_with_le_and_les_and_with_nothing_else() -> None:
     phrases_ = ("le marché", "les enfants", "la gare", "l'hôtel", "Paris", "le héros")
-    assert [french.to(x) for x in phrases_] == [
+    assert [french.with_a(x) for x in phrases_] == [
         "au marché", "aux enfants", "à la gare", "à l'hôtel", "à Paris", "au héros"
     ]  # fmt: skip
-    assert [french.of(x) for x in (*phrases_, "Athènes")] == [
+    assert [french.with_de(x) for x in (*phrases_, "Athènes")] == [
         "du marché", "des enfants", "de la gare", "de l'hôtel", "de Paris", "du héros", "d'Athènes"
     ]  # fmt: skip
 
@@ -84,8 +90,8 @@ def test_prepositions_contract_with_le_and_les_and_with_nothing_else() -> None:
 def test_adjectives_agree_and_stand_on_their_side_of_the_noun(
     adjective: str, noun: str, expected: str
 ) -> None:
-    (noun_,) = entries.nouns(noun)
-    (one, _) = noun_phrases.indefinite([noun_], entries.adjectives(adjective))
+    (noun_,) = entries.read_nouns(noun)
+    (one, _) = noun_phrases.indefinite_phrases([noun_], entries.look_up_adjectives(adjective))
     assert one.french == expected
 
 
@@ -109,19 +115,19 @@ def test_negation_turns_an_indefinite_object_into_de_and_leaves_a_definite_one()
     assert found["no:an apple"] == "de pomme"
     assert found["no:trees"] == "d'arbres"
     assert found["no:the tree"] == "l'arbre"
-    (_, water, _) = noun_phrases.substances(entries.nouns("water | eau f"), [None])
-    assert (water.english, water.french, water.denied) == ("water", "de l'eau", "d'eau")
+    (_, water, _) = noun_phrases.mass_noun_phrases(entries.read_nouns("water | eau f"), [None])
+    assert (water.english, water.french, water.french_negated) == ("water", "de l'eau", "d'eau")
 
 
 def test_a_feminine_possessive_is_masculine_before_a_vowel() -> None:
-    school, car, scarf = entries.nouns("school | école f\ncar | voiture f\nscarf | écharpe f")
-    (new,) = entries.adjectives("new")
-    assert noun_phrases.own(school, None, False).french == (
+    school, car, scarf = entries.read_nouns("school | école f\ncar | voiture f\nscarf | écharpe f")
+    (new,) = entries.look_up_adjectives("new")
+    assert noun_phrases.possessed_noun(school, None, False).french == (
         "mon école", "votre école", "notre école", "son école", "leur école"
     )  # fmt: skip
-    assert noun_phrases.own(car, None, False).french[0] == "ma voiture"
-    assert noun_phrases.own(scarf, new, False).french[3] == "sa nouvelle écharpe"
-    assert noun_phrases.own(scarf, None, True).french[3] == "ses écharpes"
+    assert noun_phrases.possessed_noun(car, None, False).french[0] == "ma voiture"
+    assert noun_phrases.possessed_noun(scarf, new, False).french[3] == "sa nouvelle écharpe"
+    assert noun_phrases.possessed_noun(scarf, None, True).french[3] == "ses écharpes"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +143,8 @@ def test_a_feminine_possessive_is_masculine_before_a_vowel() -> None:
     ],
 )
 def test_the_present_is_conjugated(verb: str, present: str) -> None:
-    (found,) = entries.verbs(verb)
-    forms = [french_verb(found, PRESENT, AFFIRMED, who) for who in (JE, VOUS, NOUS, IL, ELLE, ILS, ELLES)]
+    (found,) = entries.look_up_verbs(verb)
+    forms = [french_verb(found, PRESENT, AFFIRMATIVE, who) for who in (JE, VOUS, NOUS, IL, ELLE, ILS, ELLES)]
     assert [form.removeprefix("je ").removeprefix("j'") for form in forms] == present.split()
 
 
@@ -158,29 +164,32 @@ def test_the_present_is_conjugated(verb: str, present: str) -> None:
     ],
 )
 def test_the_future_has_its_stem(verb: str, future: str) -> None:
-    assert french_verb(entries.verb(verb), FUTURE, AFFIRMED, IL) == future
+    assert french_verb(entries.look_up_verb(verb), FUTURE, AFFIRMATIVE, IL) == future
 
 
 def test_a_participle_agrees_with_the_subject_after_etre() -> None:
-    forms = [french_verb(entries.verb("go"), PAST, AFFIRMED, who) for who in (IL, ELLE, ILS, ELLES, NOUS)]
+    forms = [
+        french_verb(entries.look_up_verb("go"), PAST, AFFIRMATIVE, who)
+        for who in (IL, ELLE, ILS, ELLES, NOUS)
+    ]
     assert forms == ["est allé", "est allée", "sont allés", "sont allées", "sommes allés"]
 
 
 def test_a_participle_agrees_with_the_object_before_avoir() -> None:
-    see, understand = entries.verb("see"), entries.verb("understand")
-    assert french_verb(see, PAST, AFFIRMED, JE, "les", "es") == "je les ai vues"
-    assert french_verb(see, PAST, DENIED, ELLE, "la", "e") == "ne l'a pas vue"
+    see, understand = entries.look_up_verb("see"), entries.look_up_verb("understand")
+    assert french_verb(see, PAST, AFFIRMATIVE, JE, "les", "es") == "je les ai vues"
+    assert french_verb(see, PAST, NEGATED, ELLE, "la", "e") == "ne l'a pas vue"
     assert french_verb(see, PAST, NEVER, JE, "le") == "je ne l'ai jamais vu"
-    assert french_verb(understand, PAST, AFFIRMED, ILS, "les", "s") == "les ont compris"
+    assert french_verb(understand, PAST, AFFIRMATIVE, ILS, "les", "s") == "les ont compris"
 
 
 def test_pronouns_and_negation_elide_before_a_vowel() -> None:
-    love = entries.verb("love")
-    assert french_verb(love, PRESENT, AFFIRMED, JE) == "j'aime"
-    assert french_verb(love, PRESENT, DENIED, JE) == "je n'aime pas"
-    assert french_verb(love, PRESENT, AFFIRMED, JE, "vous") == "je vous aime"
-    assert french_verb(love, PRESENT, AFFIRMED, IL, "me") == "m'aime"
-    assert french_verb(entries.verb("live"), PRESENT, AFFIRMED, JE) == "j'habite"
+    love = entries.look_up_verb("love")
+    assert french_verb(love, PRESENT, AFFIRMATIVE, JE) == "j'aime"
+    assert french_verb(love, PRESENT, NEGATED, JE) == "je n'aime pas"
+    assert french_verb(love, PRESENT, AFFIRMATIVE, JE, "vous") == "je vous aime"
+    assert french_verb(love, PRESENT, AFFIRMATIVE, IL, "me") == "m'aime"
+    assert french_verb(entries.look_up_verb("live"), PRESENT, AFFIRMATIVE, JE) == "j'habite"
 
 
 @pytest.mark.parametrize(
@@ -199,8 +208,8 @@ def test_pronouns_and_negation_elide_before_a_vowel() -> None:
 def test_countries_and_cities_take_their_prepositions(
     english_name: str, visited: str, there: str, away: str
 ) -> None:
-    (place,) = (place for place in abroad() if place.english == english_name)
-    assert (place.french, place.there, place.away) == (visited, there, away)
+    (place,) = (place for place in countries_and_cities() if place.english == english_name)
+    assert (place.french, place.french_at, place.french_from) == (visited, there, away)
 
 
 def test_numbers_are_spelled_as_french_spells_them() -> None:
@@ -210,25 +219,25 @@ def test_numbers_are_spelled_as_french_spells_them() -> None:
         72: "soixante-douze", 79: "soixante-dix-neuf", 80: "quatre-vingts", 81: "quatre-vingt-un",
         90: "quatre-vingt-dix", 91: "quatre-vingt-onze", 99: "quatre-vingt-dix-neuf", 100: "cent",
     }  # fmt: skip
-    assert {n: french.number(n) for n in spelled} == spelled
-    assert french.number(1, feminine=True) == "une"
-    assert len({french.number(n) for n in range(1, 101)}) == 100
-    assert [english.number(n) for n in (1, 15, 40, 82, 100)] == [
+    assert {n: french.french_number(n) for n in spelled} == spelled
+    assert french.french_number(1, feminine=True) == "une"
+    assert len({french.french_number(n) for n in range(1, 101)}) == 100
+    assert [english.english_number(n) for n in (1, 15, 40, 82, 100)] == [
         "one", "fifteen", "forty", "eighty-two", "one hundred"
     ]  # fmt: skip
 
 
 def test_english_inflects_by_rule() -> None:
-    assert [english.plural(noun) for noun in ("box", "story", "toy", "watch")] == [
+    assert [english.english_plural(noun) for noun in ("box", "story", "toy", "watch")] == [
         "boxes", "stories", "toys", "watches"
     ]  # fmt: skip
-    assert [english.third_person(verb) for verb in ("study", "look for", "go", "have", "watch")] == [
+    assert [english.english_third_person(verb) for verb in ("study", "look for", "go", "have", "watch")] == [
         "studies", "looks for", "goes", "has", "watches"
     ]  # fmt: skip
-    assert [english.past(verb) for verb in ("study", "listen to", "close", "play")] == [
+    assert [english.english_past(verb) for verb in ("study", "listen to", "close", "play")] == [
         "studied", "listened to", "closed", "played"
     ]  # fmt: skip
-    assert [english.a(noun) for noun in ("useful book", "old book", "uniform", "umbrella")] == [
+    assert [english.with_indefinite_article(noun) for noun in ("useful book", "old book", "uniform", "umbrella")] == [
         "a useful book", "an old book", "a uniform", "an umbrella"
     ]  # fmt: skip
 
@@ -249,40 +258,40 @@ def test_english_inflects_by_rule() -> None:
         r"  |' | '|’|\.\.| \.|[^ ]\?",
     ],
 )
-def test_no_french_sentence_has_this_mistake(sample: list[Pair], mistake: str) -> None:
+def test_no_french_sentence_has_this_mistake(sample: list[PhrasePair], mistake: str) -> None:
     wrong = re.compile(mistake, re.IGNORECASE)
     assert [pair for pair in sample if wrong.search(pair.french)][:5] == []
 
 
-def test_no_english_sentence_has_a_wrong_article_or_a_stray_space(sample: list[Pair]) -> None:
+def test_no_english_sentence_has_a_wrong_article_or_a_stray_space(sample: list[PhrasePair]) -> None:
     wrong = re.compile(r"\ba [aeio]|\ban [^aeiou]|  | [.?]|’", re.IGNORECASE)
     assert [pair for pair in sample if wrong.search(pair.english)][:5] == []
 
 
-def test_every_sentence_begins_with_a_capital_and_ends_alike_on_both_sides(sample: list[Pair]) -> None:
+def test_every_sentence_begins_with_a_capital_and_ends_alike_on_both_sides(sample: list[PhrasePair]) -> None:
     assert all(pair.english[0].isupper() and pair.french[0].isupper() for pair in sample)
     assert all(pair.english[-1] == pair.french[-1] and pair.english[-1] in ".?" for pair in sample)
 
 
-def test_sentences_have_three_to_thirteen_words(sample: list[Pair]) -> None:
+def test_sentences_have_three_to_thirteen_words(sample: list[PhrasePair]) -> None:
     lengths = [len(pair.english.split()) for pair in sample]
     assert min(lengths) >= 3
     assert max(lengths) <= 13
     assert 6.5 <= sum(lengths) / len(lengths) <= 8
 
 
-def test_english_and_french_are_one_to_one(sample: list[Pair]) -> None:
+def test_english_and_french_are_one_to_one(sample: list[PhrasePair]) -> None:
     assert len({pair.english for pair in sample}) == len(sample)
     assert len({pair.french for pair in sample}) == len(sample)
 
 
 def test_no_slot_offers_the_same_words_twice() -> None:
-    slots = {id(slot): slot for pattern in patterns() for slot in pattern.slots}
+    slots = {id(slot): slot for pattern in phrasebook_patterns() for slot in pattern.slots}
     assert [slot[:1] for slot in slots.values() if len(set(slot)) < len(slot)] == []
 
 
 def test_no_sentence_is_shared_between_parts_and_seeds() -> None:
-    train = set(islice(pairs("train", seed=1), 50_000))
+    train = set(islice(iterate_pairs("train", seed=1), 50_000))
     valid = set(phrasebook(0, valid=500, test=0, seed=2).valid)
     test = set(phrasebook(0, valid=0, test=500, seed=3).test)
     for side in (0, 1):
@@ -300,16 +309,16 @@ def test_jane_is_tested_and_never_trained_on(seed: int) -> None:
 
 def test_jane_is_a_sentence_of_the_grammar_like_any_other() -> None:
     """She is drawn from a pattern of visits, not added from outside."""
-    visits = [pattern for pattern in patterns() if pattern.name == "visit, timed"]
+    visits = [pattern for pattern in phrasebook_patterns() if pattern.name == "visit, timed"]
     spoken = (pattern.sentence(index) for pattern in visits for index in range(pattern.size))
     assert JANE in spoken
 
 
 def test_a_larger_phrasebook_begins_with_a_smaller_and_streams_alike() -> None:
     small, large = phrasebook(500, 10, 10, seed=4), phrasebook(1500, 30, 30, seed=4)
-    assert large.train[:500] == small.train == list(islice(pairs("train", seed=4), 500))
-    assert large.valid[:10] == small.valid == list(islice(pairs("valid", seed=4), 10))
-    assert large.test[:10] == small.test == list(islice(pairs("test", seed=4), 10))
+    assert large.train[:500] == small.train == list(islice(iterate_pairs("train", seed=4), 500))
+    assert large.valid[:10] == small.valid == list(islice(iterate_pairs("valid", seed=4), 10))
+    assert large.test[:10] == small.test == list(islice(iterate_pairs("test", seed=4), 10))
 
 
 def test_seeds_give_different_phrasebooks() -> None:
@@ -333,12 +342,12 @@ def test_the_same_seed_speaks_alike_in_every_process() -> None:
 
 
 def test_there_are_more_than_a_million_pairs() -> None:
-    assert size() >= 1_000_000
+    assert phrasebook_size() >= 1_000_000
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 97, 1000])
 def test_a_shuffle_visits_every_number_once(count: int) -> None:
-    shuffle = Shuffle(count, Random(0))
+    shuffle = FeistelShuffle(count, Random(0))
     assert sorted(shuffle[i] for i in range(count)) == list(range(count))
 
 
@@ -348,7 +357,7 @@ def test_drawing_ends_when_every_pattern_has_said_all_it_can() -> None:
 
     tiny = Pattern("tiny", 5.0, (("a", "b"), ("c",)), say)
     small = Pattern("small", 1.0, (("d", "e", "f"), ("g", "h", "i", "j")), say)
-    drawn = list(draw([tiny, small], seed=0))
+    drawn = list(draw_sentences([tiny, small], seed=0))
     assert len(drawn) == len(set(drawn)) == tiny.size + small.size == 14
 
 
@@ -360,10 +369,10 @@ def test_an_impossible_size_says_what_would_be_right(counts: tuple[int, int, int
 
 def test_an_unknown_part_says_which_there_are() -> None:
     with pytest.raises(DataError, match="train, valid and test"):
-        pairs("dev")  # pyright: ignore[reportArgumentType]
+        iterate_pairs("dev")  # pyright: ignore[reportArgumentType]
 
 
 def test_every_clause_is_said_for_every_subject() -> None:
-    said = clauses.clause(entries.verb("visit"), PRESENT)
+    said = clauses.clause(entries.look_up_verb("visit"), PRESENT)
     assert said.english == ("visit", "visit", "visit", "visits", "visits", "visit", "visit")
     assert said.french == ("je visite", "visitez", "visitons", "visite", "visite", "visitent", "visitent")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.documents.formats import FORMATS, Reading, open_document, read_document
+from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document, read_document
 from regard.errors import DataError
 from sample_documents import HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
 
@@ -15,7 +15,7 @@ ALL = IN_PLACE | BESIDE | {"x.tsv": TSV}
 
 def read(name, content, **reading):
     content = content if isinstance(content, bytes) else content.encode()
-    return read_document(content, name, Reading(**reading))
+    return read_document(content, name, DocumentOptions(**reading))
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
@@ -26,23 +26,23 @@ def test_a_document_translated_to_itself_comes_back_byte_by_byte(name, mark, new
     content = mark + ALL[name].replace("\r\n", "\n").replace("\n", newline).encode() + end.encode()
     document = read(name, content)
     assert len(document.segments) > 3
-    assert document.written(document.segments) == content
+    assert document.render(document.segments) == content
 
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_a_document_that_has_every_translation_comes_back_byte_by_byte(name):
     """Whatever the reader adds is only ever a translation: the second time there is nothing to add."""
     first = read(name, ALL[name])
-    content = first.written(first.segments)
+    content = first.render(first.segments)
     assert content != ALL[name].encode()
     second = read(name, content)
-    assert second.written(second.segments) == content
+    assert second.render(second.segments) == content
     again = read(name, content, overwrite=name != "x.jsonl")
     left = {"vieux": "old", "fait": "done", "Fait": "Done", "Quatre": "Four", "Un": "One"}
     for theirs, ours in left.items():
         content = content.replace(f'msgstr "{theirs}"'.encode(), f'msgstr "{ours}"'.encode())
         content = content.replace(f">{theirs}<".encode(), f">{ours}<".encode())
-    assert again.written(again.segments) == content
+    assert again.render(again.segments) == content
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -56,7 +56,7 @@ def test_texts_have_no_markup_and_no_white_space_around_them(name):
 @pytest.mark.parametrize("name", ["x.txt", "x.srt", "x.html"])
 def test_upper_case_changes_nothing_but_case(name):
     document = read(name, ALL[name])
-    changed = document.written([text.upper() for text in document.segments]).decode()
+    changed = document.render([text.upper() for text in document.segments]).decode()
     assert changed != ALL[name]
     assert changed.casefold().replace("café", "caf&eacute;") == ALL[name].casefold()
 
@@ -67,7 +67,7 @@ def test_a_document_of_nothing_comes_back(name):
         with pytest.raises(DataError, match="line 1 is not sound XML: no element found"):
             read(name, b"")
     else:
-        assert read(name, b"").written([]) == b""
+        assert read(name, b"").render([]) == b""
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -76,7 +76,7 @@ def test_there_must_be_as_many_translations_as_texts(name, surplus):
     document = read(name, ALL[name])
     count = len(document.segments)
     with pytest.raises(DataError, match=f"{name} has {count} texts and {count + surplus} translations"):
-        document.written(["x"] * (count + surplus))
+        document.render(["x"] * (count + surplus))
 
 
 SIGNS = [
@@ -107,7 +107,7 @@ SIGNS = [
 def test_any_translation_leaves_the_number_of_texts_as_it_was(words, name):
     """Nothing that a model writes turns into markup, or breaks what is around it."""
     document = read(name, ALL[name])
-    after = read(name, document.written([" ".join(["So", *words])] * len(document.segments)))
+    after = read(name, document.render([" ".join(["So", *words])] * len(document.segments)))
     assert len(after.segments) == len(document.segments)
 
 
@@ -118,7 +118,7 @@ def test_any_text_is_read_and_comes_back_or_is_refused(text, ending):
     except DataError:
         assert ending == ".srt"
     else:
-        assert document.written(document.segments) == text.encode()
+        assert document.render(document.segments) == text.encode()
 
 
 def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
@@ -129,7 +129,7 @@ def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
         open_document(path)
     with pytest.raises(DataError, match="nothing.md does not exist"):
         open_document(tmp_path / "nothing.md")
-    assert {".txt", ".tsv", ".jsonl", ".srt", ".po", ".tmx", ".xliff", ".html", ".md"} < set(FORMATS)
+    assert {".txt", ".tsv", ".jsonl", ".srt", ".po", ".tmx", ".xliff", ".html", ".md"} < set(DOCUMENT_FORMATS)
 
 
 @pytest.mark.parametrize("ending", [".md", ".markdown", ".mdown", ".mkd", ".MARKDOWN"])

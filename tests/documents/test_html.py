@@ -2,16 +2,16 @@ import time
 
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from sample_documents import HTML
 
 
 def read(content):
-    return read_document(content.encode(), "x.html", Reading())
+    return read_document(content.encode(), "x.html", DocumentOptions())
 
 
 def put(content, *translations):
-    return read(content).written(translations).decode()
+    return read(content).render(translations).decode()
 
 
 def test_a_block_is_a_text_and_then_come_the_attributes():
@@ -38,7 +38,7 @@ def test_text_is_spelled_as_the_page_spells_it():
     assert put("<p>caf&eacute;", "été < à") == "<p>&eacute;t&eacute; &lt; à"
     assert put("<p title='x'>y", 'a"b', "l'\"&") == "<p title='l&#39;\"&amp;'>a\"b"
     page = '<meta charset="iso-8859-1"><p>\xe9t\xe9 one</p>'.encode("latin-1")
-    written = read_document(page, "x.htm", Reading()).written(["été 漢"])
+    written = read_document(page, "x.htm", DocumentOptions()).render(["été 漢"])
     assert written == '<meta charset="iso-8859-1"><p>\xe9t\xe9 &#28450;</p>'.encode("latin-1")
 
 
@@ -177,7 +177,7 @@ def test_time_grows_with_the_page_and_not_faster(bad):
     def seconds(count):
         page, start = bad * count, time.process_time()
         document = read(page)
-        document.written(document.segments)
+        document.render(document.segments)
         return time.process_time() - start
 
     assert seconds(10_000) < 12 * max(seconds(2_500), 0.01)

@@ -1,6 +1,6 @@
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from regard.errors import DataError
 
 
@@ -11,28 +11,28 @@ def page(charset, text):
 @pytest.mark.parametrize("charset", ["iso-8859-1", "ISO8859-1", "latin1", "us-ascii", "ascii"])
 def test_a_page_in_latin_1_is_read_as_browsers_read_it(charset):
     content = page(charset, b"\x93Caf\xe9\x94 \x96 5 \x80")
-    document = read_document(content, "x.html", Reading())
+    document = read_document(content, "x.html", DocumentOptions())
     assert document.segments == ("“Café” – 5 €",)
-    assert document.written(document.segments) == content
-    assert document.written(["– 漢"]) == page(charset, b"\x96 &#28450;")
+    assert document.render(document.segments) == content
+    assert document.render(["– 漢"]) == page(charset, b"\x96 &#28450;")
 
 
 def test_a_page_that_keeps_to_its_charset_is_written_in_it():
-    latin = read_document(page("latin1", b"Caf\xe9"), "x.html", Reading())
-    assert latin.written(["“é”"]) == page("latin1", b"&#8220;\xe9&#8221;")
-    plain = read_document(page("ascii", b"Cafe"), "x.html", Reading())
-    assert plain.written(["é"]) == page("ascii", b"&#233;")
+    latin = read_document(page("latin1", b"Caf\xe9"), "x.html", DocumentOptions())
+    assert latin.render(["“é”"]) == page("latin1", b"&#8220;\xe9&#8221;")
+    plain = read_document(page("ascii", b"Cafe"), "x.html", DocumentOptions())
+    assert plain.render(["é"]) == page("ascii", b"&#233;")
 
 
 def test_a_byte_that_windows_lacks_comes_back_or_is_refused():
     content = page("latin1", b"a \x81 \x93b")
-    document = read_document(content, "x.html", Reading())
-    assert document.written(document.segments) == content
+    document = read_document(content, "x.html", DocumentOptions())
+    assert document.render(document.segments) == content
     with pytest.raises(DataError, match="is not ASCII"):
-        read_document(page("ascii", b"a \x81"), "x.html", Reading())
+        read_document(page("ascii", b"a \x81"), "x.html", DocumentOptions())
 
 
 def test_xml_in_latin_1_is_in_latin_1():
     unit = '<?xml version="1.0" encoding="iso-8859-1"?><xliff><file><trans-unit><source>a \x93b'
     content = f"{unit}</source></trans-unit></file></xliff>".encode("latin-1")
-    assert read_document(content, "x.xlf", Reading()).segments == ("a \x93b",)
+    assert read_document(content, "x.xlf", DocumentOptions()).segments == ("a \x93b",)

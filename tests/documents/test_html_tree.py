@@ -2,11 +2,11 @@ import time
 
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 
 
 def read(content):
-    return read_document(content.encode(), "x.html", Reading())
+    return read_document(content.encode(), "x.html", DocumentOptions())
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def read(content):
 def test_what_is_kept_ends_where_browsers_end_it(page, texts):
     document = read(page)
     assert document.segments == texts
-    assert document.written(document.segments) == page.encode()
+    assert document.render(document.segments) == page.encode()
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_slash_closes_in_pictures_and_nowhere_else(page, texts):
 def test_the_innermost_element_says_whether_it_is_translated(page, texts):
     document = read(page)
     assert document.segments == texts
-    assert document.written(document.segments) == page.encode()
+    assert document.render(document.segments) == page.encode()
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,12 @@ def test_what_browsers_read_is_read(page, texts):
 
 def test_an_element_that_is_not_closed_is_not_moved():
     page = "<p>Run <code>make<p>One"
-    assert read(page).written(["Lancez", "Un"]).decode() == "<p>Lancez <code>make<p>Un"
+    assert read(page).render(["Lancez", "Un"]).decode() == "<p>Lancez <code>make<p>Un"
 
 
 def test_the_tags_in_noframes_stay_tags():
     page = "<noframes><p>Hello <b>you</b></p></noframes>"
-    assert read(page).written(["Salut toi"]).decode() == "<noframes><p>Salut <b>toi</b></p></noframes>"
+    assert read(page).render(["Salut toi"]).decode() == "<noframes><p>Salut <b>toi</b></p></noframes>"
 
 
 @pytest.mark.parametrize("start", ["<b>", "<b><div>", "<svg><foreignObject>", "<table><td>", "<p>", "<i>"])

@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from regard.documents.line_formats import read_tsv
 from regard.errors import DataError
 from sample_documents import JSONL, TSV
 
 
 def upper(name, content, **reading):
-    document = read_document(content.encode(), name, Reading(**reading))
-    return document.written([text.upper() for text in document.segments]).decode()
+    document = read_document(content.encode(), name, DocumentOptions(**reading))
+    return document.render([text.upper() for text in document.segments]).decode()
 
 
 def test_each_line_of_a_text_file_is_a_text():
@@ -46,7 +46,7 @@ def test_a_column_of_translations_is_filled_in_place():
     wanted = "translation\ttext\tnote\nun\tone\tx\nTWO\ttwo\r\n\t\ty\nTHREE\tthree\tz"
     assert upper("x.tsv", content, column="text") == wanted
     assert upper("x.tsv", wanted, column="text") == wanted
-    assert read_tsv(wanted, "x.tsv", "text", overwrite=True).filled(["1", "2", "3"]) == (
+    assert read_tsv(wanted, "x.tsv", "text", overwrite=True).render(["1", "2", "3"]) == (
         "translation\ttext\tnote\n1\tone\tx\n2\ttwo\r\n\t\ty\n3\tthree\tz"
     )
     short = "text\tnote\ttranslation\na\nb\tc\n"
@@ -67,8 +67,8 @@ def test_a_column_that_is_not_there_is_named():
 
 
 def test_a_translation_with_tabs_and_newlines_stays_in_its_cell():
-    document = read_document(b"a\nb", "x.tsv", Reading())
-    assert document.written(["x\ty", "p\nq\r\n"]) == b"a\tx y\nb\tp q"
+    document = read_document(b"a\nb", "x.tsv", DocumentOptions())
+    assert document.render(["x\ty", "p\nq\r\n"]) == b"a\tx y\nb\tp q"
 
 
 def test_a_json_object_gets_one_more_field_and_nothing_else_changes():
@@ -97,8 +97,8 @@ def test_a_value_is_replaced_and_every_other_byte_of_the_line_stays():
     )
     new = content.replace('"x\\u0041\\"}"', '"A"')
     assert upper("x.jsonl", content, overwrite=True) == new
-    same = read_document(content.encode(), "x.jsonl", Reading(overwrite=True))
-    assert same.written(['xA"}']) == content.encode()
+    same = read_document(content.encode(), "x.jsonl", DocumentOptions(overwrite=True))
+    assert same.render(['xA"}']) == content.encode()
 
 
 def test_of_two_fields_of_one_name_the_last_counts():

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from sample_documents import MARKDOWN
 
 
 def read(content):
-    return read_document(content.encode(), "x.md", Reading())
+    return read_document(content.encode(), "x.md", DocumentOptions())
 
 
 def put(content, *translations):
-    return read(content).written(translations).decode()
+    return read(content).render(translations).decode()
 
 
 def test_what_people_read_is_translated():
@@ -37,14 +37,14 @@ def test_what_people_read_is_translated():
 
 def test_upper_case_changes_nothing_but_case():
     document = read(MARKDOWN)
-    changed = document.written([text.upper() for text in document.segments]).decode()
+    changed = document.render([text.upper() for text in document.segments]).decode()
     assert changed != MARKDOWN
     assert changed.casefold() == MARKDOWN.casefold()
 
 
 def test_what_is_no_text_stays_as_it_is():
     document = read(MARKDOWN)
-    changed = document.written([text.upper() for text in document.segments]).decode()
+    changed = document.render([text.upper() for text in document.segments]).decode()
     for kept in (
         "title: not this\n",
         'print("not this")',
@@ -93,12 +93,12 @@ def test_a_translation_is_shown_as_it_is_and_makes_no_markup(text, around):
     new = [segment.replace("word", f"See {text}, said") for segment in document.segments]
     if around.split("\n")[0] in ("{}", "# {}", "> {}"):
         new = [segment.replace("word", text) for segment in document.segments]
-    after = read(document.written(new).decode())
+    after = read(document.render(new).decode())
     if any(letter.isalnum() for letter in text):
         assert list(after.segments) == new
     page = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     shape = [token.type for token in page.parse(source)]
-    assert [token.type for token in page.parse(document.written(new).decode())] == shape
+    assert [token.type for token in page.parse(document.render(new).decode())] == shape
 
 
 def test_a_paragraph_keeps_its_lines_and_their_marks():
@@ -134,7 +134,7 @@ def test_what_makes_a_quotation_a_note_stays(mark):
 )
 def test_what_a_site_generator_reads_stays(source, expected):
     document = read(source)
-    assert document.written([text.upper() for text in document.segments]).decode() == expected
+    assert document.render([text.upper() for text in document.segments]).decode() == expected
 
 
 def test_the_name_of_a_thing_is_read_by_the_model_and_comes_back():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.documents.markup_alignment import _find, placed
-from regard.documents.segments import Kind, Piece, marked, tag_pieces
+from regard.documents.markup_alignment import _find_protected, place_markup
+from regard.documents.segments import InlineFragment, InlineKind, build_segment, split_inline_tags
 
 TAG = re.compile(r"</?\w+>")
 
@@ -14,13 +14,17 @@ TAG = re.compile(r"</?\w+>")
 def put(source, translation):
     """The translation with the source's tags; what stands between two # is to stay."""
     pieces = []
-    for piece in tag_pieces(source):
-        parts = piece.raw.split("#") if piece.kind is Kind.TEXT else [piece.raw]
+    for piece in split_inline_tags(source):
+        parts = piece.raw.split("#") if piece.kind is InlineKind.TEXT else [piece.raw]
         for k, part in enumerate(parts):
-            pieces.append(Piece(Kind.KEPT if k % 2 else piece.kind, f"#{part}#" if k % 2 else part, part))
-    sentence = marked(pieces)
-    lead, tail = source[: sentence.lead], source[len(source) - sentence.tail :]
-    return lead + "".join(part.text for part in placed(sentence, translation)) + tail
+            pieces.append(
+                InlineFragment(
+                    InlineKind.PROTECTED if k % 2 else piece.kind, f"#{part}#" if k % 2 else part, part
+                )
+            )
+    sentence = build_segment(pieces)
+    lead, tail = source[: sentence.lead_length], source[len(source) - sentence.tail_length :]
+    return lead + "".join(part.text for part in place_markup(sentence, translation)) + tail
 
 
 @pytest.mark.parametrize(
@@ -66,9 +70,11 @@ OTHERS = st.lists(st.sampled_from([*"abz%s é.()", "A", "a b", " ab "]), max_siz
 @given(KEPT, st.sampled_from([" z ", "z", " z", "z "]), OTHERS)
 def test_what_must_stay_is_the_first_that_is_free_among_whole_words(kept, between, translation):
     """As a slow twin finds it: from the start each time."""
-    source = marked([each for text in kept for each in (Piece(Kind.KEPT, "#", text), PLAIN[between])])
+    source = build_segment(
+        [each for text in kept for each in (InlineFragment(InlineKind.PROTECTED, "#", text), PLAIN[between])]
+    )
     free, expected = translation, []
-    for part in source.kept:
+    for part in source.protected:
         text = source.text[part.start : part.end]
         left = r"\b" if re.match(r"\w", text) and not re.search(r"\w\Z", source.text[: part.start]) else ""
         right = r"\b" if re.search(r"\w\Z", text) and not re.match(r"\w", source.text[part.end :]) else ""
@@ -77,10 +83,10 @@ def test_what_must_stay_is_the_first_that_is_free_among_whole_words(kept, betwee
                 free = free[: match.start()] + "\0" * len(text) + free[match.end() :]
                 expected.append(match.span())
                 break
-    assert [(part.start, part.end) for part in _find(source, translation)[0]] == sorted(expected)
+    assert [(part.start, part.end) for part in _find_protected(source, translation)[0]] == sorted(expected)
 
 
-PLAIN = {text: Piece(Kind.TEXT, text, text) for text in (" z ", "z", " z", "z ")}
+PLAIN = {text: InlineFragment(InlineKind.TEXT, text, text) for text in (" z ", "z", " z", "z ")}
 
 
 @pytest.mark.parametrize("name", ["name", "name{}", "https://example.org/{}"])

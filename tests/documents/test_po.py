@@ -5,18 +5,18 @@ import time
 
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from regard.errors import DataError
 from sample_documents import PO
 
 
 def read(content, **reading):
-    return read_document(content.encode(), "x.po", Reading(**reading))
+    return read_document(content.encode(), "x.po", DocumentOptions(**reading))
 
 
 def message(source, translation):
     """What stands behind msgstr for a message that is written so."""
-    written = read(f'msgid {source}\nmsgstr ""\n').written([translation]).decode()
+    written = read(f'msgid {source}\nmsgstr ""\n').render([translation]).decode()
     return written.split("msgstr ")[1].removesuffix("\n")
 
 
@@ -36,7 +36,7 @@ def test_nothing_but_the_translations_changes():
     document = read(PO)
     old, new = (
         PO.split("\n"),
-        document.written([text.upper() for text in document.segments]).decode().split("\n"),
+        document.render([text.upper() for text in document.segments]).decode().split("\n"),
     )
     assert 'msgstr "CANNOT OPEN %s: \\"%s\\"\\n"' in new
     assert 'msgstr   "_OPEN <b>FILE</b>…"' in new
@@ -129,23 +129,23 @@ def test_a_header_that_says_ascii_says_otherwise_once_that_is_untrue(header):
     after = '\n\nmsgid "two"\nmsgstr ""\n'
     document = read(before + header + after)
     ours = before.replace('msgstr ""', 'msgstr "un"')
-    assert document.written(["un", "two"]).decode() == ours + header + after.replace('""', '"two"')
-    written = document.written(["un", "deuxième"])
+    assert document.render(["un", "two"]).decode() == ours + header + after.replace('""', '"two"')
+    written = document.render(["un", "deuxième"])
     assert written.decode() == ours + HEADERS[header] + after.replace('""', '"deuxième"')
     again = read(written.decode())
-    assert again.written(again.segments) == written
+    assert again.render(again.segments) == written
 
 
 def test_a_header_that_says_utf_8_stays_and_none_is_added():
     for header in ('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf8\\n"\n\n', ""):
         content = header + 'msgid "one"\nmsgstr "é"\n'
-        assert read(content, overwrite=True).written(["é"]).decode() == content
+        assert read(content, overwrite=True).render(["é"]).decode() == content
 
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext's tools are not installed")
 @pytest.mark.parametrize("header", HEADERS)
 def test_gettext_reads_what_is_written(header, tmp_path):
-    written = read(f'msgid ""\nmsgstr {header}\n\nmsgid "one"\nmsgstr ""\n').written(["été"])
+    written = read(f'msgid ""\nmsgstr {header}\n\nmsgid "one"\nmsgstr ""\n').render(["été"])
     (tmp_path / "x.po").write_bytes(written)
     command = ["msgfmt", "-c", "-o", str(tmp_path / "x.mo"), str(tmp_path / "x.po")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -173,7 +173,7 @@ def test_another_charset_is_refused_with_the_command_that_converts_it():
 def test_the_translate_toolkit_reads_the_same():
     toolkit = pytest.importorskip("translate.storage.po")
     document = read(PO)
-    written = document.written([text.upper() for text in document.segments])
+    written = document.render([text.upper() for text in document.segments])
     before = toolkit.pofile(io.BytesIO(PO.encode())).units
     after = toolkit.pofile(io.BytesIO(written)).units
     assert [unit.source for unit in after] == [unit.source for unit in before]

@@ -1,14 +1,14 @@
 import pytest
 
-from regard.documents.segments import Kind, Piece, with_addresses
+from regard.documents.segments import InlineFragment, InlineKind, protect_urls_and_emails
 
 
 def text(words):
-    return Piece(Kind.TEXT, words, words)
+    return InlineFragment(InlineKind.TEXT, words, words)
 
 
 def kept(*pieces):
-    return [piece.raw for piece in with_addresses(pieces) if piece.kind is Kind.KEPT]
+    return [piece.raw for piece in protect_urls_and_emails(pieces) if piece.kind is InlineKind.PROTECTED]
 
 
 @pytest.mark.parametrize(
@@ -30,18 +30,22 @@ def test_addresses_are_kept_without_the_mark_that_ends_the_sentence(words, addre
 
 
 def test_an_address_may_be_spelled_with_entities():
-    pieces = [text("See https://a.org/?b=1"), Piece(Kind.TEXT, "&amp;", "&"), text("c=2 there")]
+    pieces = [
+        text("See https://a.org/?b=1"),
+        InlineFragment(InlineKind.TEXT, "&amp;", "&"),
+        text("c=2 there"),
+    ]
     assert kept(*pieces) == ["https://a.org/?b=1&amp;c=2"]
 
 
 def test_no_character_is_lost_and_markup_ends_an_address():
     pieces = [
         text("a https://b.org/"),
-        Piece(Kind.OPEN, "<b>"),
+        InlineFragment(InlineKind.OPEN, "<b>"),
         text("c d@e.fr"),
-        Piece(Kind.TEXT, "&fjlig;", "fj"),
+        InlineFragment(InlineKind.TEXT, "&fjlig;", "fj"),
         text(" https://g.h"),
     ]
-    found = list(with_addresses(pieces))
+    found = list(protect_urls_and_emails(pieces))
     assert "".join(piece.raw for piece in found) == "".join(piece.raw for piece in pieces)
     assert kept(*pieces) == ["https://b.org/", "d@e.fr&fjlig;", "https://g.h"]

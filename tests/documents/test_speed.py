@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 
 WORDS = "The quick brown fox jumps over the lazy dog near the river bank. "
 TIMES = "1\n00:00:01,000 --> 00:00:02,000\n"
@@ -44,9 +44,9 @@ def test_ten_megabytes_take_seconds(name, record_property):
     head, body, tail = FILES[name]
     content = (head + body * (10_000_000 // len(body)) + tail).encode()
     start = time.process_time()
-    document = read_document(content, name, Reading(language="fr"))
+    document = read_document(content, name, DocumentOptions(language="fr"))
     read = time.process_time()
-    document.written([text.upper() for text in document.segments])
+    document.render([text.upper() for text in document.segments])
     written = time.process_time()
     record_property("seconds", {"read": read - start, "written": written - read})
     assert written - start < 60

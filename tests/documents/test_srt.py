@@ -1,12 +1,12 @@
 import pytest
 
-from regard.documents.formats import Reading, read_document
+from regard.documents.formats import DocumentOptions, read_document
 from regard.errors import DataError
 from sample_documents import SRT
 
 
 def test_a_cue_is_a_text_and_so_is_each_speaker():
-    assert read_document(SRT.encode(), "x.srt", Reading()).segments == (
+    assert read_document(SRT.encode(), "x.srt", DocumentOptions()).segments == (
         "Where are you going, my dear friend?",
         "Home!",
         "2 < 3, I <3 it",
@@ -16,8 +16,8 @@ def test_a_cue_is_a_text_and_so_is_each_speaker():
 
 
 def test_a_translation_has_as_many_lines_and_the_same_tags():
-    document = read_document(SRT.encode(), "x.srt", Reading())
-    written = document.written(
+    document = read_document(SRT.encode(), "x.srt", DocumentOptions())
+    written = document.render(
         ["Où vas-tu donc, mon cher ami ?", "Chez moi !", "2 < 3, j' <3 ça", "La", "Hello"]
     )
     cues = written.decode().split("\r\n\r\n")
@@ -29,16 +29,16 @@ def test_a_translation_has_as_many_lines_and_the_same_tags():
 
 def test_a_number_that_somebody_says_is_text():
     content = b"1\n00:00:01,000 --> 00:00:02,000\n42\n\n2\n00:00:03.000 --> 00:00:04.000\n7 apples\n"
-    assert read_document(content, "x.srt", Reading()).segments == ("42", "7 apples")
+    assert read_document(content, "x.srt", DocumentOptions()).segments == ("42", "7 apples")
 
 
 def test_an_arrow_between_times_of_day_is_text():
     cue = "1\n00:00:01,000 --> 00:00:02,000\n"
     for said in ("10:30 -> 11:00 daily", "42\n10:30 --> 11:00", "Open\n7\na -> b", "Open\n\n9:00 -> 10:00"):
         content = f"{cue}{said}\n\n2\n00:00:03.000 --> 00:00:04.000\nBye\n".encode()
-        document = read_document(content, "x.srt", Reading())
+        document = read_document(content, "x.srt", DocumentOptions())
         assert " ".join(document.segments) == f"{said} Bye".replace("\n\n", " ").replace("\n", " ")
-        assert document.written(document.segments) == content
+        assert document.render(document.segments) == content
 
 
 @pytest.mark.parametrize(
@@ -53,14 +53,14 @@ def test_an_arrow_between_times_of_day_is_text():
 )
 def test_a_time_that_is_none_is_refused_where_a_time_was_meant(content, line):
     with pytest.raises(DataError, match=f"x.srt line {line} is no time; write 00:00:01,000 --> 00:00:02,000"):
-        read_document(content.encode(), "x.srt", Reading())
+        read_document(content.encode(), "x.srt", DocumentOptions())
 
 
 def test_an_address_comes_back_whole():
     cue = "1\n00:00:01,000 --> 00:00:02,000\n"
     document = read_document(
-        f"{cue}Subtitles by www.example.org\nand tom@example.org\n".encode(), "x.srt", Reading()
+        f"{cue}Subtitles by www.example.org\nand tom@example.org\n".encode(), "x.srt", DocumentOptions()
     )
-    written = document.written(["Sous-titres de www.exemple.org et de Thomas"]).decode()
+    written = document.render(["Sous-titres de www.exemple.org et de Thomas"]).decode()
     assert "www.example.org" in written
     assert "tom@example.org" in written

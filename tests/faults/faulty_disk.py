@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from regard.train.run_folder import METRICS
+from regard.train.run_folder import METRICS_FILE
 
-CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
+DISK_CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
 
 
-class Crash(BaseException):
+class SimulatedCrash(BaseException):
     """The process is gone: nothing that it would still have done is done."""
 
 
-class Disk:
+class FaultyDisk:
     """Counts the calls that change `root`, and calls `at` before and after each of them."""
 
     def __init__(self, root, at):
@@ -28,10 +28,12 @@ class Disk:
         self._at = at
 
     @contextmanager
-    def watched(self):
+    def intercept(self):
         opening = self._open(io.open)
         with mock.patch("io.open", opening), mock.patch("builtins.open", opening):
-            patches = [mock.patch(f"os.{name}", self._wrapped(name, getattr(os, name))) for name in CALLS]
+            patches = [
+                mock.patch(f"os.{name}", self._wrapped(name, getattr(os, name))) for name in DISK_CALLS
+            ]
             for patch in patches:
                 patch.start()
             try:
@@ -40,7 +42,7 @@ class Disk:
                 for patch in patches:
                     patch.stop()
 
-    def call(self, name, function):
+    def count_call(self, name, function):
         self.calls += 1
         self._at(self.calls, name, "before")
         number = self.calls
@@ -56,7 +58,7 @@ class Disk:
                 self.unsynced.discard(path)
             elif name in ("rename", "replace"):
                 self._renamed(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
-            return self.call(name, lambda: function(*arguments, **options))
+            return self.count_call(name, lambda: function(*arguments, **options))
 
         return wrapper
 
@@ -66,12 +68,12 @@ class Disk:
     def _open(self, function):
         def wrapper(path, mode="r", *arguments, **options):
             name = path if isinstance(path, int) else Path(path).name
-            if mode[0] == "r" or name == METRICS or not str(path).startswith(self.root):
+            if mode[0] == "r" or name == METRICS_FILE or not str(path).startswith(self.root):
                 return function(path, mode, *arguments, **options)
             self.unsynced.add(os.path.abspath(path))
             opened = []
             try:
-                self.call("open", lambda: opened.append(function(path, mode, *arguments, **options)))
+                self.count_call("open", lambda: opened.append(function(path, mode, *arguments, **options)))
             except BaseException:
                 for file in opened:
                     file.close()
@@ -105,19 +107,19 @@ class _File:
         return self._disk.call("write", lambda: self._file.write(content))
 
 
-def crash_at(number, moment):
+def crash_at(number, when):
     """The process ends at that call; what its `finally` blocks would still do fails, too."""
     dead = []
 
-    def at(call, _, when):
-        if dead or (call, when) == (number, moment):
+    def at(call, _, moment):
+        if dead or (call, moment) == (number, when):
             dead.append(True)
-            raise Crash
+            raise SimulatedCrash
 
     return at
 
 
-def full_from(number, error=errno.ENOSPC, until=lambda: False):
+def disk_full_from(number, error=errno.ENOSPC, until=lambda: False):
     """From that call on, what takes room fails, until there is room again."""
 
     def at(call, name, when):
@@ -128,7 +130,7 @@ def full_from(number, error=errno.ENOSPC, until=lambda: False):
     return at
 
 
-def copy_of(folder, place):
+def copy_folder(folder, place):
     """The folder as it is, under another name."""
     shutil.rmtree(place, ignore_errors=True)
     return Path(shutil.copytree(folder, place))

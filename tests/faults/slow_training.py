@@ -4,11 +4,11 @@ import os
 import time
 from unittest import mock
 
-from faults.toy_task import Toy, run_toy
-from faults.training_process import start
+from faults.toy_task import ToyTask, train_toy
+from faults.training_process import start_process
 
 
-class Slow(Toy):
+class SlowToyTask(ToyTask):
     """Steps, validations and saves that take long enough to be hit."""
 
     def __init__(self, ready, validation):
@@ -22,7 +22,7 @@ class Slow(Toy):
         return super().validate()
 
 
-def slow(folder, ready, steps, flush=0.002, validation=0.03):
+def train_slow_toy(folder, ready, steps, flush=0.002, validation=0.03):
     fsync = os.fsync
 
     def slowly(descriptor):
@@ -30,18 +30,18 @@ def slow(folder, ready, steps, flush=0.002, validation=0.03):
         fsync(descriptor)
 
     with mock.patch("os.fsync", slowly):
-        run_toy(folder, Slow(ready, validation), steps=steps, save_every=5, ema=0.9, average=2)
+        train_toy(folder, SlowToyTask(ready, validation), steps=steps, save_every=5, ema=0.9, average=2)
 
 
-def started(folder, ready, *arguments):
+def start_slow_training(folder, ready, *arguments):
     """A process that has begun to train and so listens for signals."""
     ready.unlink(missing_ok=True)
-    process = start(slow, folder, ready, *arguments)
-    until(ready.exists, process)
+    process = start_process(train_slow_toy, folder, ready, *arguments)
+    wait_until(ready.exists, process)
     return process
 
 
-def until(true, process):
+def wait_until(true, process):
     while not true():
         assert process.is_alive()
         time.sleep(0.0005)

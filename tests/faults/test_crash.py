@@ -2,10 +2,10 @@
 
 import pytest
 
-from faults.faulty_disk import Crash, Disk, copy_of, crash_at
-from faults.toy_task import Toy, digests, losses, run_toy
-from regard.checkpoint import checkpoints, read_manifest
-from regard.train.state import newest_whole
+from faults.faulty_disk import FaultyDisk, SimulatedCrash, copy_folder, crash_at
+from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
+from regard.checkpoint import list_checkpoints, read_manifest
+from regard.train.state import find_resumable_checkpoint
 
 pytestmark = pytest.mark.fault
 STEPS = 12
@@ -14,26 +14,26 @@ STEPS = 12
 @pytest.fixture
 def begun(tmp_path):
     """A run that stands at step 6, with two checkpoints; what is left of it prunes twice and publishes."""
-    with pytest.raises(Crash):
-        run_toy(tmp_path / "begun", stopping_after(6), steps=STEPS)
-    assert [path.name for path in checkpoints(tmp_path / "begun")] == ["step-000003", "step-000006"]
+    with pytest.raises(SimulatedCrash):
+        train_toy(tmp_path / "begun", stopping_after(6), steps=STEPS)
+    assert [path.name for path in list_checkpoints(tmp_path / "begun")] == ["step-000003", "step-000006"]
     return tmp_path / "begun"
 
 
 @pytest.fixture
 def whole(tmp_path):
-    run_toy(tmp_path / "whole", steps=STEPS)
+    train_toy(tmp_path / "whole", steps=STEPS)
     return tmp_path / "whole"
 
 
 def stopping_after(steps):
     """A toy whose process dies in the step after those."""
-    toy, seen = Toy(), []
+    toy, seen = ToyTask(), []
 
     def stop(loss):
         seen.append(loss)
         if len(seen) > steps:
-            raise Crash
+            raise SimulatedCrash
         return loss
 
     toy.hook = stop
@@ -42,28 +42,28 @@ def stopping_after(steps):
 
 def calls_of(begun, place):
     """How many calls to the disk the rest of the run makes."""
-    disk = Disk(place, lambda *_: None)
-    copy_of(begun, place)
-    with disk.watched():
-        run_toy(place, steps=STEPS)
+    disk = FaultyDisk(place, lambda *_: None)
+    copy_folder(begun, place)
+    with disk.intercept():
+        train_toy(place, steps=STEPS)
     return disk.calls
 
 
 def survives(begun, place, number, moment, whole):
-    copy_of(begun, place)
-    disk = Disk(place, crash_at(number, moment))
-    with disk.watched(), pytest.raises(Crash):
-        run_toy(place, steps=STEPS)
+    copy_folder(begun, place)
+    disk = FaultyDisk(place, crash_at(number, moment))
+    with disk.intercept(), pytest.raises(SimulatedCrash):
+        train_toy(place, steps=STEPS)
     disk.lose_unsynced()
-    found = checkpoints(place)
+    found = list_checkpoints(place)
     assert len(found) >= 2
     for path in found:
         assert read_manifest(path)
-    assert newest_whole(place, pytest.fail) == found[-1]
-    run_toy(place, steps=STEPS)
+    assert find_resumable_checkpoint(place, pytest.fail) == found[-1]
+    train_toy(place, steps=STEPS)
     assert not list(place.glob(".*-*"))
-    assert losses(place) == losses(whole)
-    assert digests(place, STEPS) == digests(whole, STEPS)
+    assert read_exact_losses(place) == read_exact_losses(whole)
+    assert step_digests(place, STEPS) == step_digests(whole, STEPS)
 
 
 def crash_points(begun, tmp_path):

@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
-from faults.faulty_disk import copy_of
-from faults.toy_task import Toy, digests, losses, run_toy
-from regard.checkpoint import FORMAT, checkpoints
+from faults.faulty_disk import copy_folder
+from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
+from regard.checkpoint import FORMAT_VERSION, list_checkpoints
 from regard.errors import DataError, FormatError
-from regard.train.state import newest_whole
-from regard.train.task import Validation
+from regard.train.state import find_resumable_checkpoint
+from regard.train.task import ValidationResult
 
 pytestmark = pytest.mark.fault
 
@@ -19,19 +19,19 @@ pytestmark = pytest.mark.fault
 def run(tmp_path_factory):
     """A run with three checkpoints, of steps 6, 9 and 12."""
     folder = tmp_path_factory.mktemp("damage") / "run"
-    run_toy(folder, keep_last=3)
+    train_toy(folder, keep_last=3)
     return folder
 
 
 def found(folder):
     """The checkpoint that would be taken, and what was said."""
     said = []
-    taken = newest_whole(folder, said.append)
+    taken = find_resumable_checkpoint(folder, said.append)
     return (taken and taken.name), " ".join(said)
 
 
 def damaged(run, place, spoil, expected):
-    folder = copy_of(run, place)
+    folder = copy_folder(run, place)
     spoil(folder / "step-000012")
     taken, said = found(folder)
     assert taken == "step-000009"
@@ -56,7 +56,7 @@ def test_any_flipped_bit_is_found_and_its_file_named(run, tmp_path, flips):
             content[bit // 8] ^= 1 << bit % 8
             (folder / name).write_bytes(content)
 
-        folder = copy_of(run / "step-000012", tmp_path / "run" / "step-000012")
+        folder = copy_folder(run / "step-000012", tmp_path / "run" / "step-000012")
         flip(folder)
         taken, said = found(tmp_path / "run")
         assert taken is None
@@ -83,7 +83,7 @@ def test_a_missing_file_is_found_and_named(run, tmp_path):
 
 def test_files_of_two_checkpoints_that_changed_places_are_found(run, tmp_path):
     for name in files(run):
-        folder = copy_of(run, tmp_path / "run")
+        folder = copy_folder(run, tmp_path / "run")
         first, second = folder / "step-000009" / name, folder / "step-000012" / name
         held = first.read_bytes()
         first.write_bytes(second.read_bytes())
@@ -104,53 +104,55 @@ def test_a_whole_checkpoint_under_another_steps_name_is_found(run, tmp_path):
 
 
 def test_a_run_whose_newest_checkpoint_is_damaged_ends_as_if_it_were_not(run, tmp_path):
-    folder = copy_of(run, tmp_path / "run")
+    folder = copy_folder(run, tmp_path / "run")
     (folder / "step-000012" / "state.json").write_text("{}")
-    run_toy(folder, keep_last=3)
+    train_toy(folder, keep_last=3)
     assert (folder / "step-000012.damaged").is_dir()
-    assert losses(folder) == losses(run)
-    assert digests(folder, 12) == digests(run, 12)
+    assert read_exact_losses(folder) == read_exact_losses(run)
+    assert step_digests(folder, 12) == step_digests(run, 12)
 
 
 def test_a_run_of_nothing_but_damaged_checkpoints_begins_again(run, tmp_path):
-    folder = copy_of(run, tmp_path / "run")
-    for path in checkpoints(folder):
+    folder = copy_folder(run, tmp_path / "run")
+    for path in list_checkpoints(folder):
         (path / "model.safetensors").write_bytes(b"")
     said = []
-    run_toy(folder, said=said, keep_last=3)
+    train_toy(folder, messages=said, keep_last=3)
     assert [line.partition(".damaged and ")[2] for line in said] == [
         "the one before is taken",
         "the one before is taken",
         "there is none before, so the run begins again",
     ]
-    assert digests(folder, 12) == digests(run, 12)
+    assert step_digests(folder, 12) == step_digests(run, 12)
 
 
 def test_a_checkpoint_of_a_later_regard_is_refused_and_stays(tmp_path, monkeypatch):
     folder = tmp_path / "run"
     with monkeypatch.context() as later:
-        later.setattr("regard.checkpoint.FORMAT", FORMAT + 1)
-        run_toy(folder, keep_last=3)
+        later.setattr("regard.checkpoint.FORMAT_VERSION", FORMAT_VERSION + 1)
+        train_toy(folder, keep_last=3)
     with pytest.raises(FormatError, match="upgrade regard"):
-        run_toy(folder, keep_last=3)
-    assert [path.name for path in checkpoints(folder)] == ["step-000006", "step-000009", "step-000012"]
+        train_toy(folder, keep_last=3)
+    assert [path.name for path in list_checkpoints(folder)] == ["step-000006", "step-000009", "step-000012"]
 
 
 def test_a_flipped_bit_does_not_pass_for_a_later_regard(run, tmp_path):
     def flip(folder):
         manifest = folder / "manifest.json"
-        manifest.write_text(manifest.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'))
+        manifest.write_text(
+            manifest.read_text().replace(f'"format": {FORMAT_VERSION}', f'"format": {FORMAT_VERSION + 1}')
+        )
 
     damaged(run, tmp_path / "run", flip, "manifest.json")
 
 
 def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
-    class Told(Toy):
+    class Told(ToyTask):
         """Step 3 is the best."""
 
         def validate(self):
             super().validate()
-            return Validation({"loss": next(self.values)})
+            return ValidationResult({"loss": next(self.values)})
 
     def told(*values):
         task = Told()
@@ -158,10 +160,10 @@ def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
         return task
 
     folder, said = tmp_path / "run", []
-    assert run_toy(folder, told(1.0, 5.0, 4.0, 3.0)).step == 3
+    assert train_toy(folder, told(1.0, 5.0, 4.0, 3.0)).step == 3
     shutil.rmtree(folder / "model")
     (folder / "step-000003" / "model.safetensors").write_bytes(b"")
-    outcome = run_toy(folder, told(3.0), said)
+    outcome = train_toy(folder, told(3.0), said)
     assert (outcome.step, outcome.metrics) == (12, {"loss": 3.0})
     assert "step-000003 is damaged: model.safetensors" in said[0]
     assert "it was the best so far" in said[0]
@@ -169,7 +171,7 @@ def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
 
 def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
     folder, said, seen = tmp_path / "run", [], []
-    task = Toy()
+    task = ToyTask()
 
     def spoil(loss):
         seen.append(loss)
@@ -178,7 +180,7 @@ def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
         return loss
 
     task.hook = spoil
-    assert run_toy(folder, task, said, average=4).ending == "steps"
+    assert train_toy(folder, task, said, average=4).stop_reason == "steps"
     damage, mean = said
     assert "step-000006 is damaged: model.safetensors" in damage
     assert "the mean is taken without it" in damage
@@ -186,15 +188,15 @@ def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
 
 
 def test_data_that_changed_is_refused_and_named(run, tmp_path):
-    folder = copy_of(run, tmp_path / "run")
-    task = Toy()
+    folder = copy_folder(run, tmp_path / "run")
+    task = ToyTask()
     task.data = "1" * 64
     with pytest.raises(DataError, match="points changed since .*run was begun"):
-        run_toy(folder, task, keep_last=3)
+        train_toy(folder, task, keep_last=3)
 
 
 def test_where_none_is_whole_none_before_is_promised(run, tmp_path):
-    folder = copy_of(run, tmp_path / "run")
+    folder = copy_folder(run, tmp_path / "run")
     for checkpoint in folder.glob("step-*"):
         (checkpoint / "state.json").write_text("{")
     taken, said = found(folder)

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from peak_memory import peak
+from peak_memory import measure_peak_memory
 from regard.data.config import DataConfig
 from regard.errors import DataError
 from regard.text.lines import count_lines, read_lines
-from regard.train.state import refuse_changed
-from regard.translation.corpus import prepare
+from regard.train.state import reject_changed_data
+from regard.translation.corpus import prepare_pair_corpora
 
 pytestmark = pytest.mark.fault
 
@@ -48,7 +48,7 @@ print(int(anonymous.split()[1]) / 1024)
 
 def ready(source, target, **settings):
     data = DataConfig((str(source),), (str(target),), **settings)
-    return prepare(data, 2000, 512, 1, QUIET)
+    return prepare_pair_corpora(data, 2000, 512, 1, QUIET)
 
 
 def apart(source, target, cache, *strict) -> tuple[str, float, float, float]:
@@ -57,7 +57,7 @@ def apart(source, target, cache, *strict) -> tuple[str, float, float, float]:
     Gives the report or the error, the seconds to the first batch (of the process, however busy the
     machine is), and megabytes: anonymous ones, and the most that were held.
     """
-    [said, anonymous], most = peak(PREPARE, source, target, cache, *strict)
+    [said, anonymous], most = measure_peak_memory(PREPARE, source, target, cache, *strict)
     what, seconds = said.rsplit(" ", 1)
     return what, float(seconds), float(anonymous), most
 
@@ -221,7 +221,7 @@ for epoch in range(5):
     best = min(best, time.process_time() - began)
 print(best)
 """
-    [seconds], _ = peak(code)
+    [seconds], _ = measure_peak_memory(code)
     assert float(seconds) < 0.05
 
 
@@ -250,7 +250,7 @@ def test_d7_a_changed_corpus_is_refused_and_the_file_named(copy, tmp_path):
     source, target = source[:200], target[:200]
 
     def resume_on(files):
-        refuse_changed(tmp_path / "run", first, ready(*files).fingerprint)
+        reject_changed_data(tmp_path / "run", first, ready(*files).fingerprint)
 
     first = ready(*write(source, target)).fingerprint
     resume_on(write(source, target))

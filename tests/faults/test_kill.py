@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from faults.toy_task import digests, losses
-from faults.training_process import MUTANTS, start, translate, write_book
+from faults.toy_task import read_exact_losses, step_digests
+from faults.training_process import MUTANTS, start_process, train_small_translation, write_phrasebook_files
 
 pytestmark = pytest.mark.fault
 
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.fault
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     folder = tmp_path_factory.mktemp("text")
-    start(write_book, folder).join(120)
+    start_process(write_phrasebook_files, folder).join(120)
     return folder
 
 
 def finish(text, out, *arguments):
-    process = start(translate, text, out, *arguments)
+    process = start_process(train_small_translation, text, out, *arguments)
     process.join(120)
     assert process.exitcode == 0
 
@@ -43,7 +43,7 @@ def kill(process, out, random, mid_save):
 def killed_again_and_again(text, out, steps, save_every, kills, mid_save):
     random, hits, in_saves = Random(1), 0, 0
     while hits < kills:
-        process = start(translate, text, out, steps, save_every, "none", 0.004)
+        process = start_process(train_small_translation, text, out, steps, save_every, "none", 0.004)
         hit, saving = kill(process, out, random, in_saves < mid_save)
         assert hit, f"the run was over after {hits} kills"
         hits, in_saves = hits + 1, in_saves + saving
@@ -55,9 +55,9 @@ def killed_again_and_again(text, out, steps, save_every, kills, mid_save):
 def compare(text, tmp_path, steps, save_every, kills, mid_save):
     finish(text, tmp_path / "whole", steps, save_every)
     killed_again_and_again(text, tmp_path / "killed", steps, save_every, kills, mid_save)
-    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
-    assert len(losses(tmp_path / "whole")) == steps
-    assert digests(tmp_path / "killed", steps) == digests(tmp_path / "whole", steps)
+    assert read_exact_losses(tmp_path / "killed") == read_exact_losses(tmp_path / "whole")
+    assert len(read_exact_losses(tmp_path / "whole")) == steps
+    assert step_digests(tmp_path / "killed", steps) == step_digests(tmp_path / "whole", steps)
 
 
 def test_a_run_that_was_killed_a_few_times_has_the_same_bits(text, tmp_path):
@@ -73,13 +73,13 @@ def test_a_run_that_was_killed_25_times_has_the_same_bits(text, tmp_path):
 def test_what_a_resume_forgets_is_seen(text, tmp_path, mutant):
     """Killed once, in the middle; only the run that forgets nothing ends with the same bits."""
     for name in ("whole", "killed"):
-        process = start(translate, text, tmp_path / name, 16, 4, mutant, 0.004)
+        process = start_process(train_small_translation, text, tmp_path / name, 16, 4, mutant, 0.004)
         if name == "killed":
             while not (tmp_path / name / "step-000008").exists():
                 time.sleep(0.0005)
             process.kill()
         process.join(120)
     finish(text, tmp_path / "killed", 16, 4, mutant)
-    same = losses(tmp_path / "whole") == losses(tmp_path / "killed")
+    same = read_exact_losses(tmp_path / "whole") == read_exact_losses(tmp_path / "killed")
     assert same == (mutant == "none")
-    assert (digests(tmp_path / "whole", 16) == digests(tmp_path / "killed", 16)) == same
+    assert (step_digests(tmp_path / "whole", 16) == step_digests(tmp_path / "killed", 16)) == same

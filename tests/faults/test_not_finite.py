@@ -8,13 +8,13 @@ import pytest
 import torch
 from rich.console import Console
 
-from faults.toy_task import Toy, run_toy
-from regard.checkpoint import checkpoints
+from faults.toy_task import ToyTask, train_toy
+from regard.checkpoint import list_checkpoints
 from regard.data.config import DataConfig
 from regard.errors import RegardError
 from regard.model.config import TINY
 from regard.train.loop import TrainConfig
-from regard.train.run_folder import METRICS
+from regard.train.run_folder import METRICS_FILE
 from regard.train.weights import load_tensors
 from regard.translation.run import TranslationRun, TranslationTask, train_translation
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.fault
 VALUES = [float("nan"), float("inf"), -float("inf")]
 
 
-class Spoilt(Toy):
+class Spoilt(ToyTask):
     """Something is not finite in the batches `numbers`."""
 
     def __init__(self, value, where, numbers):
@@ -60,12 +60,12 @@ def test_one_bad_step_is_skipped_counted_and_named(tmp_path, value, where):
     task, said = Spoilt(value, where, {4}), []
     moves = []
     task.hook = _watched(task, moves)
-    outcome = run_toy(tmp_path / "run", task, said)
-    assert outcome.ending == "steps"
+    outcome = train_toy(tmp_path / "run", task, said)
+    assert outcome.stop_reason == "steps"
     assert said == ["step 5 skipped: the loss or its gradient is not finite (points line 4)"]
     assert torch.equal(moves[4], moves[5])  # before step 5 and after it
     assert not torch.equal(moves[5], moves[6])
-    for path in checkpoints(tmp_path / "run"):
+    for path in list_checkpoints(tmp_path / "run"):
         for name in ("model.safetensors", "optimizer.safetensors"):
             assert all(tensor.isfinite().all() for tensor in load_tensors(path / name).values())
     assert load_tensors(path / "optimizer.safetensors")["0.weight.step"] == 11
@@ -87,22 +87,25 @@ def test_nothing_but_bad_steps_end_it_with_the_last_good_checkpoint(tmp_path, wh
     with pytest.raises(
         RegardError, match="10 steps in a row up to step 17; .*last good checkpoint is .*step-"
     ) as end:
-        run_toy(tmp_path / "run", task, said, steps=100)
+        train_toy(tmp_path / "run", task, said, steps=100)
     assert "\n" not in str(end.value)
     assert [line.split()[1] for line in said] == [str(step) for step in range(8, 18)]
-    for path in checkpoints(tmp_path / "run"):
+    for path in list_checkpoints(tmp_path / "run"):
         assert all(tensor.isfinite().all() for tensor in load_tensors(path / "model.safetensors").values())
     assert all(weight.isfinite().all() for weight in task.model.parameters())
 
 
 def test_nine_in_a_row_are_forgiven_and_a_resume_does_not_forget_them(tmp_path):
     """Eight before the checkpoint that is resumed from, and two after it, are ten."""
-    assert run_toy(tmp_path / "nine", Spoilt(float("nan"), "loss", range(2, 11)), steps=15).ending == "steps"
+    assert (
+        train_toy(tmp_path / "nine", Spoilt(float("nan"), "loss", range(2, 11)), steps=15).stop_reason
+        == "steps"
+    )
     with pytest.raises(KeyboardInterrupt):
-        run_toy(tmp_path / "run", Stopped(range(1, 1000), after=10), steps=30)
-    assert checkpoints(tmp_path / "run")[-1].name == "step-000009"
+        train_toy(tmp_path / "run", Stopped(range(1, 1000), after=10), steps=30)
+    assert list_checkpoints(tmp_path / "run")[-1].name == "step-000009"
     with pytest.raises(RegardError, match="10 steps in a row up to step 11"):
-        run_toy(tmp_path / "run", Spoilt(float("nan"), "loss", range(1, 1000)), steps=30)
+        train_toy(tmp_path / "run", Spoilt(float("nan"), "loss", range(1, 1000)), steps=30)
 
 
 class Stopped(Spoilt):
@@ -118,7 +121,7 @@ class Stopped(Spoilt):
 
 def test_a_bad_batch_spoils_the_whole_step_of_several(tmp_path):
     said = []
-    run_toy(tmp_path / "run", Spoilt(float("nan"), "batch", {5}), said, accumulate=2)
+    train_toy(tmp_path / "run", Spoilt(float("nan"), "batch", {5}), said, accumulate=2)
     assert said == ["step 3 skipped: the loss or its gradient is not finite (points lines 4, 5)"]
 
 
@@ -144,7 +147,7 @@ def test_the_lines_of_a_skipped_step_are_written(tmp_path, monkeypatch):
     shown, more = ", ".join(map(str, expected[:20])), len(expected) - 20
     where = f"{files[0]} and {files[1]} lines {shown} and {more} more"
     assert f"step 4 skipped: the loss or its gradient is not finite ({where})\n" in console.file.getvalue()
-    events = [json.loads(line) for line in (tmp_path / "run" / METRICS).read_text().splitlines()]
+    events = [json.loads(line) for line in (tmp_path / "run" / METRICS_FILE).read_text().splitlines()]
     skips = [event for event in events if event["kind"] == "skip"]
     assert skips == [{"kind": "skip", "step": 4, "files": files, "lines": expected}]
 

@@ -7,9 +7,9 @@ import torch
 from torch.nn import functional
 
 from conftest import MICRO
-from regard.data.batch import pad, source_rows
+from regard.data.batch import pad_rows, pad_source
 from regard.inference.eager import EagerEngine
-from regard.inference.incremental import Lean
+from regard.inference.incremental import IncrementalDecoder
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
 from regard.text.tokenizer import BOS, EOS, PAD
@@ -40,8 +40,8 @@ def learnt():
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for step in range(100):
         rows = some(48, seed=1000 + step)
-        source = source_rows(rows)
-        target = pad([[BOS, *row[::-1], EOS] for row in rows])
+        source = pad_source(rows)
+        target = pad_rows([[BOS, *row[::-1], EOS] for row in rows])
         logits = model(source, source != PAD, target[:, :-1])
         loss = functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)
         optimizer.zero_grad()
@@ -52,7 +52,7 @@ def learnt():
 
 
 def engine_of(model, name):
-    return EagerEngine(model if name == "plain" else Lean(model, name))
+    return EagerEngine(model if name == "plain" else IncrementalDecoder(model, name))
 
 
 def answers(engine, rows, config, size, beside=()):

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from faults.slow_training import slow, started, until
-from faults.toy_task import digests, losses
-from faults.training_process import start
-from regard.checkpoint import checkpoints, read_manifest
+from faults.slow_training import start_slow_training, train_slow_toy, wait_until
+from faults.toy_task import read_exact_losses, step_digests
+from faults.training_process import start_process
+from regard.checkpoint import list_checkpoints, read_manifest
 
 pytestmark = pytest.mark.fault
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
@@ -27,36 +27,38 @@ def left(process):
 @pytest.mark.parametrize("signals", [6, pytest.param(50, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_save_and_the_same_bits_come_out(tmp_path, signals):
     steps = 20 * signals
-    start(slow, tmp_path / "whole", tmp_path / "ready", steps, 0.0, 0.0).join(120)
+    start_process(train_slow_toy, tmp_path / "whole", tmp_path / "ready", steps, 0.0, 0.0).join(120)
     random, folder = Random(signals), tmp_path / "run"
     for number in range(signals):
-        process = started(folder, tmp_path / "ready", steps)
+        process = start_slow_training(folder, tmp_path / "ready", steps)
         time.sleep(random.uniform(0, 0.15))
         os.kill(process.pid, SIGNALS[number % 3])
         assert left(process) < IN_TIME
         assert process.exitcode == 0
-        assert read_manifest(checkpoints(folder)[-1])
+        assert read_manifest(list_checkpoints(folder)[-1])
         assert not (folder / "model").exists()
-    process = start(slow, folder, tmp_path / "ready", steps)
+    process = start_process(train_slow_toy, folder, tmp_path / "ready", steps)
     process.join(120)
     assert process.exitcode == 0
-    assert losses(folder) == losses(tmp_path / "whole")
-    assert digests(folder, steps) == digests(tmp_path / "whole", steps)
+    assert read_exact_losses(folder) == read_exact_losses(tmp_path / "whole")
+    assert step_digests(folder, steps) == step_digests(tmp_path / "whole", steps)
 
 
 def test_a_signal_in_a_long_validation_is_not_kept_waiting(tmp_path):
     folder = tmp_path / "run"
-    process = started(folder, tmp_path / "ready", 100, 0.0, 60.0)
-    until(lambda: len(losses(folder)) == 5 if (folder / "metrics.jsonl").exists() else False, process)
+    process = start_slow_training(folder, tmp_path / "ready", 100, 0.0, 60.0)
+    wait_until(
+        lambda: len(read_exact_losses(folder)) == 5 if (folder / "metrics.jsonl").exists() else False, process
+    )
     time.sleep(0.2)
     os.kill(process.pid, signal.SIGTERM)
     assert left(process) < IN_TIME
-    assert [path.name for path in checkpoints(folder)] == ["step-000005"]
+    assert [path.name for path in list_checkpoints(folder)] == ["step-000005"]
 
 
 def test_a_second_signal_leaves_a_long_save_at_once(tmp_path):
-    process = started(tmp_path / "run", tmp_path / "ready", 100, 60.0)
-    until(lambda: any((tmp_path / "run").glob(".step-*.writing-*")), process)
+    process = start_slow_training(tmp_path / "run", tmp_path / "ready", 100, 60.0)
+    wait_until(lambda: any((tmp_path / "run").glob(".step-*.writing-*")), process)
     os.kill(process.pid, signal.SIGTERM)
     time.sleep(0.2)
     assert process.is_alive()  # it would rather save

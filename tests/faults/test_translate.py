@@ -17,19 +17,19 @@ import pytest
 import torch
 
 from conftest import MICRO
-from fake_engines import Echo
-from faults.faulty_disk import Disk, full_from
-from peak_memory import peak
+from fake_engines import EchoEngine
+from faults.faulty_disk import FaultyDisk, disk_full_from
+from peak_memory import measure_peak_memory
 from regard.cli.main import main
 from regard.config import to_toml
 from regard.errors import SaveError
-from regard.jobs.file_job import Job
-from regard.jobs.line_batches import Size
+from regard.jobs.file_job import FileJob
+from regard.jobs.line_batches import LineBatchLimits
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.engines import Ready
-from regard.translation.line_worker import Commission
-from regard.translation.model_folder import save_model
+from regard.translation.engines import LoadedModel
+from regard.translation.line_worker import LineTranslator
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 
 pytestmark = pytest.mark.fault
@@ -39,17 +39,17 @@ WORK = """
 import sys
 from pathlib import Path
 from regard.search.config import SearchConfig
-from regard.translation.line_worker import Commission
-from regard.jobs.file_job import Job
-from regard.jobs.line_batches import Size
+from regard.translation.line_worker import LineTranslator
+from regard.jobs.file_job import FileJob
+from regard.jobs.line_batches import LineBatchLimits
 source, output, model, lines, workers = sys.argv[1:]
 search = SearchConfig(beam=1, max_length=6)
-commission = Commission(Path(model), device="cpu", engine="torch", threads=1, search=search)
-job = Job(Path(source), Path(output), commission, Size(int(lines), 2**20), int(workers))
-with job.opened():
-    for answer in job.answers():
+worker = LineTranslator(Path(model), device="cpu", engine="torch", threads=1, search=search)
+job = FileJob(Path(source), Path(output), worker, LineBatchLimits(int(lines), 2**20), int(workers))
+with job.open():
+    for answer in job.run():
         pass
-    job.join()
+    job.merge_parts()
 """
 COMMAND = "import sys; from regard.cli.main import main; main(sys.argv[1:])"
 
@@ -61,7 +61,7 @@ def model(tmp_path_factory):
     torch.manual_seed(0)
     transformer = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, max_length=24))
     folder = tmp_path_factory.mktemp("run") / "model"
-    save_model(folder, transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
+    save_translation_model(folder, transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {})
     return folder
 
 
@@ -118,7 +118,9 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
     tmp_path, model, monkeypatch, count, long
 ):
     tokenizer = learn_tokenizer([*SENTENCES, "sentence 1234567890"] * 3, 320)
-    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(Echo(40), tokenizer, 4096))
+    monkeypatch.setattr(
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(40), tokenizer, 4096)
+    )
     lines, planted = with_defects(count)
     (tmp_path / "in").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
     said = io.StringIO()
@@ -267,31 +269,33 @@ def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
 @pytest.mark.parametrize("call", range(1, 40, 3))
 def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call):
     tokenizer = learn_tokenizer(SENTENCES * 3, 300)
-    monkeypatch.setattr("regard.translation.translator.ready", lambda *_: Ready(Echo(), tokenizer, 4096))
+    monkeypatch.setattr(
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(), tokenizer, 4096)
+    )
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "manifest.json").write_text("{}")
     source = write_lines(tmp_path / "in", 60)
-    job = Job(source, tmp_path / "out", Commission(tmp_path / "model"), Size(10, 2**20), 1)
+    job = FileJob(source, tmp_path / "out", LineTranslator(tmp_path / "model"), LineBatchLimits(10, 2**20), 1)
 
     done = []
 
     def finish():
-        with job.opened():
-            done.extend(f"{answer.number:08}" for answer in job.answers())
-            job.join()
+        with job.open():
+            done.extend(f"{answer.number:08}" for answer in job.run())
+            job.merge_parts()
 
-    disk = Disk(tmp_path, full_from(call))
+    disk = FaultyDisk(tmp_path, disk_full_from(call))
     with (
-        disk.watched(),
+        disk.intercept(),
         pytest.raises(SaveError, match=r"out.parts cannot be written: No space left on device;"),
     ):
         finish()
-    assert not job.output.exists()
+    assert not job.output_path.exists()
     assert not list(tmp_path.rglob(".*.writing-*"))
-    assert {*parts(job.output)} >= {*done}
+    assert {*parts(job.output_path)} >= {*done}
     assert done or call < 18
     finish()
-    assert job.output.read_bytes() == source.read_bytes()
+    assert job.output_path.read_bytes() == source.read_bytes()
 
 
 # --- B3: same sentence, same answer (the default mode is in test_same_answer.py)
@@ -341,7 +345,7 @@ def most_memory(tmp_path, model, name, lines, *arguments):
     ]
     more = ["--engine", "torch", "--max-length", "6", "--threads", "1", "--workers", "1", *arguments]
     code = f"import sys\ntry:\n    exec({COMMAND!r})\nexcept SystemExit as stop:\n    print(stop.code)\n"
-    said, most = peak(code, "translate", model, *options, *more)
+    said, most = measure_peak_memory(code, "translate", model, *options, *more)
     assert (tmp_path / f"{name}.out").read_bytes().count(b"\n") == len(lines)
     return said, most
 

@@ -6,9 +6,9 @@ from unittest import mock
 
 import pytest
 
-from faults.slow_training import Slow, slow, started
-from faults.toy_task import run_toy
-from faults.training_process import start
+from faults.slow_training import SlowToyTask, start_slow_training, train_slow_toy
+from faults.toy_task import train_toy
+from faults.training_process import start_process
 from regard.errors import RegardError
 
 pytestmark = pytest.mark.fault
@@ -16,25 +16,25 @@ pytestmark = pytest.mark.fault
 
 def test_the_second_process_is_refused_until_the_first_is_gone(tmp_path):
     folder = tmp_path / "run"
-    first = started(folder, tmp_path / "ready", 1000)
+    first = start_slow_training(folder, tmp_path / "ready", 1000)
     settings = {"steps": 1000, "save_every": 5, "ema": 0.9, "average": 2}
     with pytest.raises(RegardError, match="run is in use by another process"):
-        run_toy(folder, **settings)
+        train_toy(folder, **settings)
     assert first.is_alive()
     os.kill(first.pid, signal.SIGKILL)
     first.join()
-    second = started(folder, tmp_path / "ready", 1000)
+    second = start_slow_training(folder, tmp_path / "ready", 1000)
     second.kill()
     second.join()
 
 
 def test_a_forked_worker_that_outlives_its_parent_does_not_hold_the_folder(tmp_path):
-    parent = start(forks, tmp_path / "run", tmp_path / "ready")
+    parent = start_process(forks, tmp_path / "run", tmp_path / "ready")
     parent.join(60)
     worker = int((tmp_path / "worker").read_text())
     try:
         os.kill(worker, 0)  # it lives
-        start(slow, tmp_path / "run", tmp_path / "ready", 5).join(60)
+        start_process(train_slow_toy, tmp_path / "run", tmp_path / "ready", 5).join(60)
         assert (tmp_path / "run" / "model").is_dir()
     finally:
         os.kill(worker, signal.SIGKILL)
@@ -52,4 +52,4 @@ def forks(folder, ready):
             os.kill(os.getpid(), signal.SIGKILL)
 
     with mock.patch("os.fsync", die):
-        run_toy(folder, Slow(ready, 0.0), steps=5, save_every=5, ema=0.9, average=2)
+        train_toy(folder, SlowToyTask(ready, 0.0), steps=5, save_every=5, ema=0.9, average=2)

@@ -10,13 +10,13 @@ from unittest import mock
 import torch
 from rich.console import Console
 
-from regard.cli.demo import write_text
+from regard.cli.demo import write_phrasebook
 from regard.data.config import DataConfig
 from regard.demo.phrasebook.corpus import phrasebook
 from regard.model.config import TINY
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig, learning_rate
-from regard.train.setup import Course
+from regard.train.setup import TrainingSetup
 from regard.train.step import Learner
 from regard.translation.run import TranslationRun, TranslationTask, train_translation
 
@@ -26,19 +26,19 @@ CONTEXT.set_forkserver_preload(  # once, and not in each process: the second one
 )
 
 
-def start(target, *arguments):
+def start_process(target, *arguments):
     """A process that has imported everything already, and shares nothing with this one."""
     process = CONTEXT.Process(target=target, args=arguments)
     process.start()
     return process
 
 
-def write_book(folder):
+def write_phrasebook_files(folder):
     """The files that `translation_run` reads."""
-    write_text(phrasebook(train=300, valid=20, test=1), folder)
+    write_phrasebook(phrasebook(train=300, valid=20, test=1), folder)
 
 
-def translation_run(text, steps, save_every) -> TranslationRun:
+def small_translation_run(text, steps, save_every) -> TranslationRun:
     model = replace(TINY, d_model=16, heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, vocab_size=500)
     data = DataConfig(
         source=(str(text / "train.en"),),
@@ -56,7 +56,7 @@ def translation_run(text, steps, save_every) -> TranslationRun:
     return TranslationRun(model=model, data=data, train=train, optimizer=optimizer)
 
 
-def translate(text, out, steps, save_every, mutant="none", pause=0.0):
+def train_small_translation(text, out, steps, save_every, mutant="none", pause=0.0):
     """A run with everything on: dropout, accumulation, clipping, decay, both kinds of mean.
 
     `pause` makes each flush to disk take that long, so that a kill can hit a save.
@@ -69,11 +69,11 @@ def translate(text, out, steps, save_every, mutant="none", pause=0.0):
         fsync(descriptor)
 
     with (
-        mock.patch("regard.inference.engine.EXTRA", 1),
+        mock.patch("regard.inference.engine.EXTRA_LENGTH", 1),
         mock.patch("os.fsync", slowly),
         MUTANTS[mutant](),
     ):
-        train_translation(translation_run(text, steps, save_every), out, Console(quiet=True))
+        train_translation(small_translation_run(text, steps, save_every), out, Console(quiet=True))
 
 
 @contextmanager
@@ -88,10 +88,10 @@ def _unkeyed():
 
 def _forgets_moments():
     """All but the raw weights are dropped."""
-    restore = Learner.restore
+    restore = Learner.load_state_tensors
     return mock.patch.object(
         Learner,
-        "restore",
+        "load_state_tensors",
         lambda self, tensors, misfit: restore(
             self, {name: tensor for name, tensor in tensors.items() if name.endswith(".raw")}, misfit
         ),
@@ -107,7 +107,7 @@ def _forgets_the_schedule():
         run = self.run
         return learning_rate(step - steps[0] + 1, run.train.steps, run.model.d_model, run.optimizer)
 
-    return mock.patch.object(Course, "rate", rate)
+    return mock.patch.object(TrainingSetup, "learning_rate", rate)
 
 
 def _forgets_the_position():

@@ -10,8 +10,8 @@ from rich.console import Console
 import regard
 from regard.errors import ConfigError, DataError
 from regard.forecasting.run import train_forecasting
-from regard.forecasting.series.read_table import read_table
-from synthetic_series import small_run, write_waves
+from regard.forecasting.series.read_table import read_series_table
+from synthetic_series import small_forecast_run, write_wave_series
 
 QUIET = Console(quiet=True)
 
@@ -19,7 +19,9 @@ QUIET = Console(quiet=True)
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
-    train_forecasting(small_run(write_waves(folder / "waves.csv"), steps=60), folder / "run", QUIET)
+    train_forecasting(
+        small_forecast_run(write_wave_series(folder / "waves.csv"), steps=60), folder / "run", QUIET
+    )
     return folder
 
 
@@ -30,7 +32,7 @@ def forecaster(trained):
 
 def test_a_forecast_goes_on_where_the_file_ends_in_its_own_units(forecaster, trained):
     found = forecaster.forecast(trained / "waves.csv")
-    assert found.past.clock.write(found.times)[0] == "2024-01-13 12:00:00"
+    assert found.history.clock.write(found.times)[0] == "2024-01-13 12:00:00"
     assert found.values.shape == (12, 2)
     assert np.abs(found.values[:, 0] - 100).max() < 20
     assert np.abs(found.values[:, 1] + 3).max() < 2
@@ -55,11 +57,11 @@ def test_a_longer_horizon_goes_on_from_the_mean_and_says_so(forecaster, trained)
     assert "the others go on from its own mean" in found.notes[0]
     first = forecaster.forecast(trained / "waves.csv")
     assert np.array_equal(found.values[:12], first.values)
-    table = read_table(trained / "waves.csv")
+    table = read_series_table(trained / "waves.csv")
     longer = table.values.copy()
     told = csv.writer(text := io.StringIO(), lineterminator="\n")
     told.writerow(["date", "load", "heat"])
-    times = [*table.clock.write(table.times), *table.clock.write(first.times)]
+    times = [*table.time_axis.format_times(table.times), *table.time_axis.format_times(first.times)]
     told.writerows([when, *row] for when, row in zip(times, [*longer, *first.values], strict=True))
     (trained / "longer.csv").write_text(text.getvalue())
     again = forecaster.forecast(trained / "longer.csv")
@@ -69,10 +71,10 @@ def test_a_longer_horizon_goes_on_from_the_mean_and_says_so(forecaster, trained)
 def test_the_csv_can_be_read_back_as_a_table(forecaster, trained, tmp_path):
     found = forecaster.forecast(trained / "waves.csv")
     (tmp_path / "next.csv").write_text(found.to_csv())
-    table = read_table(tmp_path / "next.csv")
+    table = read_series_table(tmp_path / "next.csv")
     assert table.columns[:6] == ("load", "load q0.025", "load q0.1", "load q0.5", "load q0.9", "load q0.975")
     assert (table.times == found.times).all()
-    assert table.choose(["load", "heat"]).values == pytest.approx(found.values, rel=1e-6)
+    assert table.select_columns(["load", "heat"]).values == pytest.approx(found.values, rel=1e-6)
 
 
 def test_the_json_has_the_same_numbers(forecaster, trained):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.forecasting.task import ForecastLossConfig, forecast_loss, pinball
+from regard.forecasting.task import ForecastLossConfig, forecast_loss, pinball_loss
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -30,12 +30,12 @@ def test_the_loss_is_the_points_error_and_the_quantiles_mean_pinball_loss():
 def test_the_median_is_asked_for_half_the_absolute_error():
     foretold, target = some()
     absolute = forecast_loss(foretold[..., :1], target, (), ForecastLossConfig("absolute"))
-    assert torch.allclose(pinball(foretold[..., :1], target, (0.5,)), absolute / 2)
+    assert torch.allclose(pinball_loss(foretold[..., :1], target, (0.5,)), absolute / 2)
 
 
 def test_a_quantile_is_best_where_its_share_lies_below_it():
     values = torch.arange(101.0)[None, :, None]
-    losses = [pinball(torch.full((1, 101, 1, 1), float(at)), values, (0.9,)) for at in range(101)]
+    losses = [pinball_loss(torch.full((1, 101, 1, 1), float(at)), values, (0.9,)) for at in range(101)]
     assert torch.stack(losses).argmin() == 90
 
 

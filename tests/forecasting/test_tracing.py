@@ -7,34 +7,34 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.checkpoint import find_model
+from regard.checkpoint import find_model_folder
 from regard.errors import DataError
 from regard.forecasting.forecaster import Forecaster
 from regard.forecasting.run import train_forecasting
-from regard.forecasting.tracing import SeriesTracer, last_window
-from regard.model.masks import CAUSAL, EVERYTHING
-from regard.plots.attention_matrix import draw, matrix
-from regard.trace.capture import through_decoder, through_encoder
-from regard.trace.request import LengthError
+from regard.forecasting.tracing import ForecasterTracer, embed_last_window
+from regard.model.masks import CAUSAL_MASK, NO_MASK
+from regard.plots.attention_matrix import build_attention_matrix, draw_attention_matrix
+from regard.trace.capture import capture_decoder, capture_encoder
+from regard.trace.request import TraceLengthError
 from regard.trace.trace import Trace
-from synthetic_series import small_run, write_waves
+from synthetic_series import small_forecast_run, write_wave_series
 
 
 @pytest.fixture(scope="module", params=[("parallel", False), ("steps", False), ("parallel", True)], ids=str)
 def looked(tmp_path_factory, request):
     decoding, together = request.param
     folder = tmp_path_factory.mktemp("trained")
-    run = small_run(write_waves(folder / "waves.csv"), together=together, cycles=("hour",))
+    run = small_forecast_run(write_wave_series(folder / "waves.csv"), together=together, cycles=("hour",))
     run = replace(run, model=replace(run.model, decoding=decoding, horizon=30))
     train_forecasting(run, folder / "run", Console(quiet=True))
     forecaster = Forecaster.load(folder / "run", "cpu")
-    table = forecaster.read(folder / "waves.csv")
-    return forecaster, table, last_window(forecaster, table, "heat")
+    table = forecaster.read_series(folder / "waves.csv")
+    return forecaster, table, embed_last_window(forecaster, table, "heat")
 
 
 def test_patches_have_the_times_of_their_steps(looked):
     _, _, found = looked
-    assert found.seen[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
+    assert found.history_patches[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
     assert found.foretold == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
 
 
@@ -47,9 +47,9 @@ def test_what_comes_out_is_the_forecast_of_the_series(looked):
 def test_its_vectors_give_the_forecast_when_each_sublayer_is_asked(looked):
     forecaster, table, found = looked
     network = forecaster.network
-    encoder, encoded = through_encoder(network.encoder, found.source, EVERYTHING)
-    decoder, decoded = through_decoder(network.decoder, found.asked, encoded, found.visible, EVERYTHING)
-    shapes = [each.attended.weights.shape for each in (*encoder, *decoder) if each.attended]
+    encoder, encoded = capture_encoder(network.encoder, found.encoder_input, NO_MASK)
+    decoder, decoded = capture_decoder(network.decoder, found.asked, encoded, found.decoder_mask, NO_MASK)
+    shapes = [each.attention.weights.shape for each in (*encoder, *decoder) if each.attention]
     assert shapes == [(2, 4, 4), (2, 3, 3), (2, 3, 4)]
     config = forecaster.config
     said = network.output(decoded)[0].unflatten(1, (config.patch, config.channels, config.outputs))
@@ -62,22 +62,22 @@ def test_its_vectors_give_the_forecast_when_each_sublayer_is_asked(looked):
 
 def test_only_step_by_step_the_future_is_hidden(looked):
     forecaster, _, found = looked
-    assert found.visible == (CAUSAL if forecaster.config.decoding == "steps" else EVERYTHING)
+    assert found.decoder_mask == (CAUSAL_MASK if forecaster.config.decoding == "steps" else NO_MASK)
 
 
 def test_a_series_that_the_model_does_not_know_is_refused(looked):
     forecaster, table, _ = looked
     with pytest.raises(DataError, match="knows no series 'wind'; it has load, heat"):
-        last_window(forecaster, table, "wind")
+        embed_last_window(forecaster, table, "wind")
 
 
 @pytest.fixture(scope="module", params=["parallel", "steps"])
 def tracer(tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("waves")
-    run = small_run(write_waves(folder / "waves.csv"))
+    run = small_forecast_run(write_wave_series(folder / "waves.csv"))
     run = replace(run, model=replace(run.model, decoding=request.param, horizon=30))
     train_forecasting(run, folder / "run", Console(quiet=True))
-    return SeriesTracer.load(find_model(folder / "run"), folder / "waves.csv", "cpu")
+    return ForecasterTracer.load(find_model_folder(folder / "run"), folder / "waves.csv", "cpu")
 
 
 def test_stretches_of_time_look_at_one_another(tracer):
@@ -97,10 +97,10 @@ def test_stretches_of_time_look_at_one_another(tracer):
 
 
 def test_without_a_name_it_is_the_first_series_and_an_unknown_one_is_refused(tracer):
-    assert tracer.trace("").source.text == tracer.series[0] == "load"
+    assert tracer.trace("").source.text == tracer.series_names[0] == "load"
     with pytest.raises(DataError, match="no series 'wind'; it has load, heat"):
         tracer.trace("wind")
-    with pytest.raises(LengthError):
+    with pytest.raises(TraceLengthError):
         tracer.trace("load", max_tokens=3)
 
 
@@ -110,7 +110,7 @@ def test_it_keeps_to_the_schema_comes_back_and_can_be_drawn(tracer):
     said = json.loads(trace.dumps())
     jsonschema.validate(said, json.loads((files("regard") / "trace" / "trace.v1.schema.json").read_text()))
     assert Trace.from_json(said).model == trace.model
-    drawn = matrix(trace, "cross", 1, None)
+    drawn = build_attention_matrix(trace, "cross", 1, None)
     rows = drawn.rows if not trace.model.causal else tuple(row.split(" → ")[1] for row in drawn.rows)
     assert rows == tuple(token.text for token in trace.target.tokens)
-    assert "01-13 12:00–23:00" in draw(drawn)
+    assert "01-13 12:00–23:00" in draw_attention_matrix(drawn)

@@ -5,22 +5,22 @@ from pathlib import Path
 import torch
 from torch.nn.functional import cross_entropy
 
-from regard.checkpoint import write_whole
-from regard.data.batch import pad
+from regard.checkpoint import write_folder_atomically
+from regard.data.batch import pad_rows
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, EOS, PAD
 from regard.train.weights import save_weights
 
 
-def write_folder(folder: Path, model: Transformer) -> Path:
+def write_engine_folder(folder: Path, model: Transformer) -> Path:
     """As much of a model folder as an engine reads."""
 
     def fill(place: Path) -> dict[str, object]:
         save_weights(place, model)
         return {}
 
-    write_whole(folder, fill, over=True)
+    write_folder_atomically(folder, fill, overwrite=True)
     return folder
 
 
@@ -34,7 +34,7 @@ def log_probability(model: Transformer, source: list[int], target: list[int]) ->
 
 
 @torch.no_grad()
-def lively(model: Transformer) -> Transformer:
+def with_larger_weights(model: Transformer) -> Transformer:
     """The same with larger weights, so that tokens differ in likelihood."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2 and "table" not in name:
@@ -42,20 +42,20 @@ def lively(model: Transformer) -> Transformer:
     return model.eval()
 
 
-def sources(count: int, seed: int = 0) -> list[list[int]]:
+def random_sources(count: int, seed: int = 0) -> list[list[int]]:
     torch.manual_seed(seed)
     return [torch.randint(3, 23, (length,)).tolist() for length in torch.randint(1, 9, (count,)).tolist()]
 
 
-def half_taught(config: ModelConfig) -> Transformer:
+def train_copy_model(config: ModelConfig) -> Transformer:
     """One that has begun to learn to copy: it ends its sentences, and doubts what is in them."""
     torch.manual_seed(0)
     model = Transformer(config)
     adam = torch.optim.Adam(model.parameters(), lr=5e-3)
     for step in range(60):
-        rows = sources(32, seed=step + 1)
-        source = pad([[*row, EOS] for row in rows])
-        logits = model(source, source != PAD, pad([[BOS, *row] for row in rows]))
+        rows = random_sources(32, seed=step + 1)
+        source = pad_rows([[*row, EOS] for row in rows])
+        logits = model(source, source != PAD, pad_rows([[BOS, *row] for row in rows]))
         loss = cross_entropy(logits.flatten(0, 1), source.flatten(), ignore_index=PAD)
         adam.zero_grad()
         loss.backward()

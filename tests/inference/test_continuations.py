@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from oracles import log_probabilities
-from regard.inference.continuations import alternatives
+from regard.inference.continuations import find_continuations
 from regard.inference.eager import EagerEngine
-from regard.inference.forced import ForcedEngine
+from regard.inference.forced import ForcedDecoder
 from regard.search.config import SearchConfig
 from regard.search.hypothesis import length_penalty
 from regard.text.tokenizer import BOS, EOS
@@ -15,7 +15,7 @@ SOURCE, PREFIX = [5, 6, 7], [8, 9]
 
 def test_the_likeliest_next_tokens_come_with_their_best_completions(micro_model):
     engine = EagerEngine(micro_model)
-    found = alternatives(engine, SOURCE, PREFIX, 23, CONFIG)
+    found = find_continuations(engine, SOURCE, PREFIX, 23, CONFIG)
     source = torch.tensor([[*SOURCE, EOS]])
     with torch.no_grad():
         logs = log_probabilities(micro_model(source, source > 0, torch.tensor([[BOS, *PREFIX]]))[0, -1])
@@ -24,7 +24,7 @@ def test_the_likeliest_next_tokens_come_with_their_best_completions(micro_model)
     for one in found:
         begun = (*PREFIX, *([] if one.token == EOS else [one.token]))
         assert one.best.tokens[: len(begun)] == begun
-        (reading,) = ForcedEngine(micro_model).read([SOURCE], [list(one.best.tokens)])
+        (reading,) = ForcedDecoder(micro_model).force_decode([SOURCE], [list(one.best.tokens)])
         assert one.best.log_probability == pytest.approx(reading.log_probability, abs=1e-4)
         penalty = length_penalty(len(one.best.tokens) + 1, CONFIG.alpha)
         assert one.best.score == pytest.approx(one.best.log_probability / penalty, abs=1e-4)
@@ -35,4 +35,4 @@ def test_the_likeliest_next_tokens_come_with_their_best_completions(micro_model)
 def test_the_best_translation_is_among_the_alternatives_at_its_beginning(micro_model):
     engine = EagerEngine(micro_model)
     ((best,),) = engine.translate([SOURCE], CONFIG)
-    assert best.tokens in [one.best.tokens for one in alternatives(engine, SOURCE, [], 3, CONFIG)]
+    assert best.tokens in [one.best.tokens for one in find_continuations(engine, SOURCE, [], 3, CONFIG)]

@@ -7,28 +7,33 @@ import pytest
 import torch
 
 from conftest import MICRO
-from inference.ctranslate2_models import half_taught, log_probability, sources, write_folder
+from inference.ctranslate2_models import (
+    log_probability,
+    random_sources,
+    train_copy_model,
+    write_engine_folder,
+)
 from regard.errors import ConfigError
 from regard.inference.eager import EagerEngine
 from regard.inference.engine import Engine
 from regard.model.transformer import Transformer
-from regard.search.config import GREEDY, PAPER, Sampling, SearchConfig
-from regard.search.constraints import NO_WISH, Wish
+from regard.search.config import GREEDY_SEARCH, PAPER_SEARCH, Sampling, SearchConfig
+from regard.search.constraints import NO_CONSTRAINTS, Constraints
 from regard.search.hypothesis import length_penalty
 from regard.text.tokenizer import BOS, EOS, PAD
 
 pytest.importorskip("ctranslate2")
-from regard.inference.ctranslate2 import CTranslateEngine, batches
+from regard.inference.ctranslate2 import CTranslate2Engine, balanced_batches
 
 
 @pytest.fixture(scope="module")
 def model():
-    return half_taught(replace(MICRO, max_length=20))
+    return train_copy_model(replace(MICRO, max_length=20))
 
 
 @pytest.fixture
 def engine(model, tmp_path):
-    return CTranslateEngine(write_folder(tmp_path / "model", model), model.config, "fp32", threads=2)
+    return CTranslate2Engine(write_engine_folder(tmp_path / "model", model), model.config, "fp32", threads=2)
 
 
 def tokens(answers):
@@ -37,22 +42,24 @@ def tokens(answers):
 
 def test_it_is_an_engine(engine):
     assert isinstance(engine, Engine)
-    assert engine.longest == 19
+    assert engine.max_tokens == 19
     assert engine.translate([]) == []
 
 
 @pytest.mark.parametrize("min_length", [0, 4])
 def test_greedy_search_answers_as_torch_does(model, engine, min_length):
-    config = replace(GREEDY, min_length=min_length)
-    rows = sources(60)
+    config = replace(GREEDY_SEARCH, min_length=min_length)
+    rows = random_sources(60)
     expected = EagerEngine(model).translate(rows, config)
     assert len({len(found[0].tokens) for found in expected}) > 5
     assert tokens(engine.translate(rows, config)) == tokens(expected)
 
 
-@pytest.mark.parametrize("config", [PAPER, SearchConfig(beam=3, alpha=1.0), SearchConfig(max_length=4)])
+@pytest.mark.parametrize(
+    "config", [PAPER_SEARCH, SearchConfig(beam=3, alpha=1.0), SearchConfig(max_length=4)]
+)
 def test_the_best_of_a_beam_is_nearly_always_torchs(model, engine, config):
-    rows = sources(100)
+    rows = random_sources(100)
     expected, found = EagerEngine(model).translate(rows, config), engine.translate(rows, config)
     same = sum(a[0].tokens == b[0].tokens for a, b in zip(expected, found, strict=True))
     assert same >= 90
@@ -60,10 +67,15 @@ def test_the_best_of_a_beam_is_nearly_always_torchs(model, engine, config):
 
 @pytest.mark.parametrize(
     "config",
-    [GREEDY, replace(PAPER, n_best=4), replace(GREEDY, max_length=3), SearchConfig(n_best=2, min_length=6)],
+    [
+        GREEDY_SEARCH,
+        replace(PAPER_SEARCH, n_best=4),
+        replace(GREEDY_SEARCH, max_length=3),
+        SearchConfig(n_best=2, min_length=6),
+    ],
 )
 def test_log_probabilities_are_the_models(model, engine, config):
-    rows = sources(20)
+    rows = random_sources(20)
     for row, found in zip(rows, engine.translate(rows, config), strict=True):
         assert [found[0], *found] == sorted([*found, found[0]], key=lambda each: -each.score)
         for each in found:
@@ -74,14 +86,14 @@ def test_log_probabilities_are_the_models(model, engine, config):
 
 
 def test_as_many_come_back_as_were_asked_for(engine):
-    found = engine.translate(sources(20), SearchConfig(n_best=3))
+    found = engine.translate(random_sources(20), SearchConfig(n_best=3))
     assert {len(each) for each in found} == {3}
     assert all(len(set(each)) == 3 for each in tokens(found))
 
 
 @pytest.mark.parametrize("beam", [1, 4])
 def test_none_is_shorter_or_longer_than_allowed(engine, beam):
-    rows = sources(30)
+    rows = random_sources(30)
     lengths = {
         len(found[0].tokens)
         for found in engine.translate(rows, SearchConfig(beam, min_length=5, max_length=7))
@@ -94,8 +106,8 @@ def test_what_does_not_end_is_cut_at_its_own_limit(micro, tmp_path):
     model = Transformer(replace(micro, max_length=100, tied="none"))
     with torch.no_grad():
         model.output.weight[2] = 0.0
-    engine = CTranslateEngine(write_folder(tmp_path / "model", model), model.config, "fp32")
-    for config in (GREEDY, PAPER):
+    engine = CTranslate2Engine(write_engine_folder(tmp_path / "model", model), model.config, "fp32")
+    for config in (GREEDY_SEARCH, PAPER_SEARCH):
         found = engine.translate([[5], [5, 6, 7], [9, 9]], config)
         assert [len(each[0].tokens) for each in found] == [51, 53, 52]
         expected = EagerEngine(model).translate([[5], [5, 6, 7], [9, 9]], config)
@@ -104,10 +116,12 @@ def test_what_does_not_end_is_cut_at_its_own_limit(micro, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-@pytest.mark.parametrize("config", [GREEDY, PAPER])
+@pytest.mark.parametrize("config", [GREEDY_SEARCH, PAPER_SEARCH])
 def test_neighbours_and_order_change_nothing(model, tmp_path, config, precision):
-    engine = CTranslateEngine(write_folder(tmp_path / "model", model), model.config, precision, threads=2)
-    rows = sources(40)
+    engine = CTranslate2Engine(
+        write_engine_folder(tmp_path / "model", model), model.config, precision, threads=2
+    )
+    rows = random_sources(40)
     together = tokens(engine.translate(rows, config))
     assert [tokens(engine.translate([row], config))[0] for row in rows] == together
     assert tokens(engine.translate(rows[::-1], config)) == together[::-1]
@@ -116,10 +130,10 @@ def test_neighbours_and_order_change_nothing(model, tmp_path, config, precision)
 @pytest.mark.parametrize(
     ("config", "wish", "named"),
     [
-        (SearchConfig(sampling=Sampling()), NO_WISH, "sampling"),
-        (SearchConfig(no_repeat_ngram=3), NO_WISH, "no_repeat_ngram"),
-        (SearchConfig(unknown=False), NO_WISH, "unknown characters"),
-        (PAPER, Wish(prefix=(5,)), "prefixes"),
+        (SearchConfig(sampling=Sampling()), NO_CONSTRAINTS, "sampling"),
+        (SearchConfig(no_repeat_ngram=3), NO_CONSTRAINTS, "no_repeat_ngram"),
+        (SearchConfig(allow_unknown=False), NO_CONSTRAINTS, "unknown characters"),
+        (PAPER_SEARCH, Constraints(prefix=(5,)), "prefixes"),
     ],
 )
 def test_what_it_cannot_do_is_refused(engine, config, wish, named):
@@ -127,36 +141,36 @@ def test_what_it_cannot_do_is_refused(engine, config, wish, named):
         ConfigError, match=f"CTranslate2 cannot do this: .*{named}.*; choose the engine torch"
     ):
         engine.translate([[5]], config, [wish])
-    assert engine.translate([[5]], PAPER, [NO_WISH])
+    assert engine.translate([[5]], PAPER_SEARCH, [NO_CONSTRAINTS])
 
 
 def test_a_model_it_cannot_compute_is_refused(micro, tmp_path):
     model = Transformer(replace(micro, norm="literal"))
     with pytest.raises(ConfigError, match='model.norm = "literal"'):
-        CTranslateEngine(write_folder(tmp_path / "model", model), model.config)
+        CTranslate2Engine(write_engine_folder(tmp_path / "model", model), model.config)
 
 
 def test_batches_have_every_sentence_once_and_are_alike_in_size():
     torch.manual_seed(0)
     lengths = torch.randint(1, 60, (500,)).tolist()
-    found = batches(lengths, 1000, workers=4)
+    found = balanced_batches(lengths, 1000, workers=4)
     assert sorted(index for batch in found for index in batch) == list(range(500))
     sizes = [sum(lengths[index] + 1 for index in batch) for batch in found]
     assert len(found) % 4 == 0
     assert 900 < min(sizes) <= max(sizes) < 1060  # 15,560 tokens in all
-    assert [len(batch) for batch in batches([3, 3, 3, 3], 1000, workers=2)] == [2, 2]
-    assert batches([], 1000, workers=2) == []
+    assert [len(batch) for batch in balanced_batches([3, 3, 3, 3], 1000, workers=2)] == [2, 2]
+    assert balanced_batches([], 1000, workers=2) == []
 
 
 def test_a_long_sentence_does_not_pad_many_short_ones():
     lengths = [500, *[4] * 500]
-    for batch in batches(lengths, 2000, workers=1):
+    for batch in balanced_batches(lengths, 2000, workers=1):
         padded = len(batch) * (max(lengths[index] for index in batch) + 1)
         assert padded <= 4000
 
 
 def test_no_torch_is_loaded_on_this_road(model, tmp_path):
-    folder = write_folder(tmp_path / "model", model)
+    folder = write_engine_folder(tmp_path / "model", model)
     code = f"""
 import sys
 from pathlib import Path
@@ -170,9 +184,9 @@ sys.exit("torch" in sys.modules)
 
 
 def test_a_blank_source_has_a_blank_translation(engine):
-    first, blank, last = engine.translate([[5, 6], [], [7]], PAPER)
+    first, blank, last = engine.translate([[5, 6], [], [7]], PAPER_SEARCH)
     assert blank[0].tokens == ()
-    assert [first, last] == engine.translate([[5, 6], [7]], PAPER)
+    assert [first, last] == engine.translate([[5, 6], [7]], PAPER_SEARCH)
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -182,7 +196,9 @@ def test_no_mark_is_written_where_the_end_is_not_allowed_yet(model, tmp_path, be
         eager.output.weight[[PAD, BOS]] = eager.output.weight[
             EOS
         ].clone()  # what would like to end writes these
-    engine = CTranslateEngine(write_folder(tmp_path / "eager", eager), eager.config, "fp32", threads=1)
-    for found in engine.translate(sources(20), SearchConfig(beam, min_length=15)):
+    engine = CTranslate2Engine(
+        write_engine_folder(tmp_path / "eager", eager), eager.config, "fp32", threads=1
+    )
+    for found in engine.translate(random_sources(20), SearchConfig(beam, min_length=15)):
         assert len(found[0].tokens) >= 15
         assert not {PAD, BOS} & set(found[0].tokens)

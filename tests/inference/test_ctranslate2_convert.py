@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from inference.ctranslate2_models import lively, log_probability, write_folder
-from regard.checkpoint import WEIGHTS, read_manifest
-from regard.data.cache import cache_folder
+from inference.ctranslate2_models import log_probability, with_larger_weights, write_engine_folder
+from regard.checkpoint import WEIGHTS_FILE, read_manifest
+from regard.data.cache import default_cache_folder
 from regard.errors import CheckpointError
 from regard.inference import ctranslate2_convert
-from regard.inference.ctranslate2_convert import converted, positions
-from regard.model.position import Positions
+from regard.inference.ctranslate2_convert import cached_conversion, position_table_array
+from regard.model.position import PositionalEncoding
 from regard.model.transformer import Transformer
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -21,7 +21,7 @@ SOURCE, TARGET = [5, 9, 14, 3], [7, 4, 21, 20, 6]
 
 def scored(folder, config, stored="fp32"):
     """The log-probability of TARGET by CTranslate2."""
-    place = converted(folder, config, stored)
+    place = cached_conversion(folder, config, stored)
     translator = ctranslate2.Translator(str(place), compute_type=f"{stored}_float32".replace("fp32_", ""))
     words = [[str(id) for id in row] for row in (SOURCE, TARGET)]
     (answer,) = translator.score_batch([words[0]], [words[1]])
@@ -46,19 +46,21 @@ def scored(folder, config, stored="fp32"):
 )
 def test_every_model_that_can_be_converted_says_the_same(micro, tmp_path, changes):
     torch.manual_seed(0)
-    model = lively(Transformer(replace(micro, **changes)))
-    found = scored(write_folder(tmp_path / "model", model), model.config)
+    model = with_larger_weights(Transformer(replace(micro, **changes)))
+    found = scored(write_engine_folder(tmp_path / "model", model), model.config)
     assert found == pytest.approx(log_probability(model, SOURCE, TARGET), abs=1e-4)
 
 
 def test_int8_is_near_it_and_a_quarter_of_the_size(micro, tmp_path):
     torch.manual_seed(0)
-    model = lively(Transformer(replace(micro, d_model=64, d_ff=256)))
-    folder = write_folder(tmp_path / "model", model)
+    model = with_larger_weights(Transformer(replace(micro, d_model=64, d_ff=256)))
+    folder = write_engine_folder(tmp_path / "model", model)
     expected = log_probability(model, SOURCE, TARGET)
     assert scored(folder, model.config, "int8") == pytest.approx(expected, rel=0.05)
     assert scored(folder, model.config, "int8") != pytest.approx(expected, abs=1e-4)
-    sizes = [(converted(folder, model.config, s) / "model.bin").stat().st_size for s in ("int8", "fp32")]
+    sizes = [
+        (cached_conversion(folder, model.config, s) / "model.bin").stat().st_size for s in ("int8", "fp32")
+    ]
     assert sizes[0] < 0.35 * sizes[1]
 
 
@@ -66,51 +68,51 @@ def test_int8_is_near_it_and_a_quarter_of_the_size(micro, tmp_path):
 @pytest.mark.parametrize("d_model", [16, 17])
 def test_the_tables_are_the_models(micro, name, d_model):
     config = replace(micro, position=name, d_model=d_model, d_k=4)
-    table = Positions(name, config.max_length, d_model).table.numpy()
-    np.testing.assert_allclose(positions(config), table, atol=1e-7)
+    table = PositionalEncoding(name, config.max_length, d_model).table.numpy()
+    np.testing.assert_allclose(position_table_array(config), table, atol=1e-7)
 
 
 def test_weights_are_converted_once_and_again_when_they_change(micro_model, tmp_path, monkeypatch):
-    folder, config = write_folder(tmp_path / "model", micro_model), micro_model.config
-    first = converted(folder, config, "fp32")
+    folder, config = write_engine_folder(tmp_path / "model", micro_model), micro_model.config
+    first = cached_conversion(folder, config, "fp32")
     with monkeypatch.context() as patch:
-        patch.setattr(ctranslate2_convert, "write_converted", None)
-        assert converted(folder, config, "fp32") == first
+        patch.setattr(ctranslate2_convert, "write_ctranslate2_model", None)
+        assert cached_conversion(folder, config, "fp32") == first
     before = scored(folder, config)
-    kept = shutil.copytree(folder / ctranslate2_convert.INSIDE, tmp_path / "kept")
-    write_folder(folder, lively(micro_model))
-    shutil.copytree(kept, folder / ctranslate2_convert.INSIDE)
-    assert converted(folder, config, "fp32") != first
+    kept = shutil.copytree(folder / ctranslate2_convert.CONVERSION_FOLDER, tmp_path / "kept")
+    write_engine_folder(folder, with_larger_weights(micro_model))
+    shutil.copytree(kept, folder / ctranslate2_convert.CONVERSION_FOLDER)
+    assert cached_conversion(folder, config, "fp32") != first
     assert scored(folder, config) != pytest.approx(before, abs=0.1)
 
 
 def test_the_models_own_files_stay_what_they_were(micro_model, tmp_path):
-    folder = write_folder(tmp_path / "model", micro_model)
+    folder = write_engine_folder(tmp_path / "model", micro_model)
     before = read_manifest(folder)
-    assert converted(folder, micro_model.config, "int8").is_relative_to(folder)
+    assert cached_conversion(folder, micro_model.config, "int8").is_relative_to(folder)
     assert read_manifest(folder) == before
 
 
 def test_where_nothing_can_be_written_the_users_cache_has_it(micro_model, tmp_path):
-    folder = write_folder(tmp_path / "model", micro_model)
-    (folder / ctranslate2_convert.INSIDE).write_bytes(b"in the way")
-    place = converted(folder, micro_model.config, "int8")
-    assert place.is_relative_to(cache_folder())
-    assert converted(folder, micro_model.config, "int8") == place
+    folder = write_engine_folder(tmp_path / "model", micro_model)
+    (folder / ctranslate2_convert.CONVERSION_FOLDER).write_bytes(b"in the way")
+    place = cached_conversion(folder, micro_model.config, "int8")
+    assert place.is_relative_to(default_cache_folder())
+    assert cached_conversion(folder, micro_model.config, "int8") == place
 
 
 def test_a_damaged_conversion_is_made_again(micro_model, tmp_path):
-    folder = write_folder(tmp_path / "model", micro_model)
+    folder = write_engine_folder(tmp_path / "model", micro_model)
     before = scored(folder, micro_model.config)
-    (converted(folder, micro_model.config, "fp32") / "model.bin").write_bytes(b"half of")
+    (cached_conversion(folder, micro_model.config, "fp32") / "model.bin").write_bytes(b"half of")
     assert scored(folder, micro_model.config) == before
 
 
 def test_damaged_weights_are_not_converted(micro_model, tmp_path):
-    folder = write_folder(tmp_path / "model", micro_model)
-    with (folder / WEIGHTS).open("r+b") as file:
+    folder = write_engine_folder(tmp_path / "model", micro_model)
+    with (folder / WEIGHTS_FILE).open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x7f")
     with pytest.raises(CheckpointError, match="is damaged: model.safetensors is not what was written"):
-        converted(folder, micro_model.config, "int8")
-    assert not list((folder / ctranslate2_convert.INSIDE).rglob("model.bin"))
+        cached_conversion(folder, micro_model.config, "int8")
+    assert not list((folder / ctranslate2_convert.CONVERSION_FOLDER).rglob("model.bin"))

@@ -7,9 +7,9 @@ from oracles import beam_one_by_one
 from regard.errors import ConfigError
 from regard.inference.eager import EagerEngine
 from regard.inference.engine import Engine
-from regard.inference.ensemble import Ensemble, ensemble
+from regard.inference.ensemble import Ensemble, make_ensemble
 from regard.model.transformer import Transformer
-from regard.search.config import GREEDY, PAPER, SearchConfig
+from regard.search.config import GREEDY_SEARCH, PAPER_SEARCH, SearchConfig
 from regard.text.tokenizer import BOS, EOS, learn_tokenizer
 
 SOURCES = [[5, 6, 7], [4], [9, 9, 3, 11]]
@@ -46,7 +46,7 @@ def test_it_searches_the_mean_of_the_probabilities(members):
         assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
 
 
-@pytest.mark.parametrize("config", [GREEDY, PAPER])
+@pytest.mark.parametrize("config", [GREEDY_SEARCH, PAPER_SEARCH])
 def test_a_model_and_itself_are_that_model(members, config):
     alone = EagerEngine(members[0]).translate(SOURCES, config)
     assert tokens(EagerEngine(Ensemble([members[0]] * 2)).translate(SOURCES, config)) == tokens(alone)
@@ -56,12 +56,12 @@ def test_the_shortest_limit_is_everybodys(micro, members):
     short = Transformer(replace(micro, max_length=12))
     engine = EagerEngine(Ensemble([members[0], short]))
     assert isinstance(engine, Engine)
-    assert engine.longest == 11
+    assert engine.max_tokens == 11
 
 
 def test_other_pieces_are_refused(members):
     one = learn_tokenizer(["a cat and a dog"] * 3, 300)
     other = learn_tokenizer(["un chat et un chien"] * 3, 300)
-    assert len(ensemble(members[:2], [one, one]).members) == 2
+    assert len(make_ensemble(members[:2], [one, one]).members) == 2
     with pytest.raises(ConfigError, match="models 1 and 3 cut text into different pieces"):
-        ensemble(members, [one, one, other])
+        make_ensemble(members, [one, one, other])

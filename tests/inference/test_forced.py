@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from oracles import log_probabilities
-from regard.inference.alignment import alignment_layer
+from regard.inference.alignment import pick_alignment_layer
 from regard.inference.eager import EagerEngine
-from regard.inference.forced import ForcedEngine
+from regard.inference.forced import ForcedDecoder
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import BOS, EOS
@@ -18,13 +18,15 @@ def test_what_is_read_has_the_log_probability_it_was_found_with(micro_model):
     sources = [source for source, _ in PAIRS]
     found = EagerEngine(micro_model).translate(sources, SearchConfig(n_best=2))
     for nth in range(2):
-        readings = ForcedEngine(micro_model).read(sources, [list(best[nth].tokens) for best in found])
+        readings = ForcedDecoder(micro_model).force_decode(
+            sources, [list(best[nth].tokens) for best in found]
+        )
         for best, reading in zip(found, readings, strict=True):
             assert reading.log_probability == pytest.approx(best[nth].log_probability, abs=1e-4)
 
 
 def test_each_token_has_the_log_probability_of_a_pass_of_its_own(micro_model):
-    readings = ForcedEngine(micro_model).read(*map(list, zip(*PAIRS, strict=True)))
+    readings = ForcedDecoder(micro_model).force_decode(*map(list, zip(*PAIRS, strict=True)))
     for (source, target), reading in zip(PAIRS, readings, strict=True):
         row = torch.tensor([[*source, EOS]])
         for at, token in enumerate([*target, EOS]):
@@ -39,10 +41,10 @@ def test_attention_is_what_the_layer_weighs_the_source_with(micro, norm):
     torch.manual_seed(0)
     model = Transformer(replace(micro, norm=norm)).eval()
     seen = []
-    layer = model.decoder.layers[alignment_layer(2)].cross_attention
+    layer = model.decoder.layers[pick_alignment_layer(2)].cross_attention
     hook = layer.register_forward_pre_hook(lambda module, inputs: seen.append(module.weights(*inputs)))
     source, target = PAIRS[2]
-    (reading,) = ForcedEngine(model).read([source], [target])
+    (reading,) = ForcedDecoder(model).force_decode([source], [target])
     hook.remove()
     assert torch.equal(seen[0][0].mean(dim=0), torch.tensor(reading.attention))
     assert reading.attention.shape == (len(target) + 1, len(source) + 1)
@@ -50,14 +52,14 @@ def test_attention_is_what_the_layer_weighs_the_source_with(micro, norm):
 
 
 def test_neighbours_change_nothing(micro_model):
-    engine = ForcedEngine(micro_model)
-    together = engine.read(*map(list, zip(*PAIRS, strict=True)))
+    engine = ForcedDecoder(micro_model)
+    together = engine.force_decode(*map(list, zip(*PAIRS, strict=True)))
     for (source, target), reading in zip(PAIRS, together, strict=True):
-        (alone,) = engine.read([source], [target])
+        (alone,) = engine.force_decode([source], [target])
         assert alone.log_probabilities == pytest.approx(reading.log_probabilities, abs=1e-5)
         assert alone.attention == pytest.approx(reading.attention, abs=1e-5)
-    assert engine.read([], []) == []
+    assert engine.force_decode([], []) == []
 
 
 def test_the_layer_is_the_next_to_last_of_many_and_the_last_of_few():
-    assert [alignment_layer(layers) for layers in (1, 2, 3, 4, 6)] == [0, 1, 1, 2, 4]
+    assert [pick_alignment_layer(layers) for layers in (1, 2, 3, 4, 6)] == [0, 1, 1, 2, 4]

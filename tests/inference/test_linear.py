@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from regard.inference.linear import Int8Linear, ready
+from regard.inference.linear import Int8Linear, fuse_linears
 
 
 def layers(*outputs, bias=True):
@@ -17,7 +17,7 @@ def test_products_side_by_side_are_the_products_one_by_one(precision, off, bias,
     parts, x = layers(7, 16, bias=bias), torch.randn(5, 24)
     expected = torch.cat([part(x) for part in parts], dim=1)
     with torch.inference_mode():
-        one = ready(parts, precision)
+        one = fuse_linears(parts, precision)
         found = one(x.bfloat16() if precision == "bf16" else x, relu)
     torch.testing.assert_close(found.float(), expected.relu() if relu else expected, rtol=off, atol=off)
 

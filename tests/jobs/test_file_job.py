@@ -5,25 +5,25 @@ from dataclasses import replace
 
 import pytest
 
-from fake_engines import Echo
+from fake_engines import EchoEngine
 from regard.errors import DataError, RegardError
-from regard.jobs.file_job import Job
-from regard.jobs.line_batches import Size
+from regard.jobs.file_job import FileJob
+from regard.jobs.line_batches import LineBatchLimits
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.engines import Ready
-from regard.translation.line_worker import Commission
-from regard.translation.result import Form
+from regard.translation.engines import LoadedModel
+from regard.translation.line_worker import LineTranslator
+from regard.translation.result import RowFormat
 
 LINES = [f"the cat number {i} sings" for i in range(50)]
 
 
 @pytest.fixture
 def engine(monkeypatch):
-    echo, tokenizer = Echo(), learn_tokenizer(LINES, 300)
+    echo, tokenizer = EchoEngine(), learn_tokenizer(LINES, 300)
     monkeypatch.setattr(
-        "regard.translation.translator.ready",
-        lambda *given: Ready(echo, tokenizer, 4096, also=given[-1].also),
+        "regard.translation.translator.load_engine",
+        lambda *given: LoadedModel(echo, tokenizer, 4096, ensemble=given[-1].also),
     )
     return echo
 
@@ -33,18 +33,24 @@ def job(tmp_path, engine):  # noqa: ARG001
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "manifest.json").write_text("{}")
-    return Job(tmp_path / "in", tmp_path / "out", Commission(tmp_path / "model"), Size(10, 2**20), workers=1)
+    return FileJob(
+        tmp_path / "in",
+        tmp_path / "out",
+        LineTranslator(tmp_path / "model"),
+        LineBatchLimits(10, 2**20),
+        workers=1,
+    )
 
 
 def finish(job, anew=False):
-    with job.opened(anew):
+    with job.open(anew):
         done = list(job.answers())
         job.join()
     return [answer.number for answer in done]
 
 
 def begin(job, parts):
-    with job.opened():
+    with job.open():
         answers = job.answers()
         return [next(answers).number for _ in range(parts)]
 
@@ -52,7 +58,12 @@ def begin(job, parts):
 def test_the_output_is_there_when_all_parts_are_and_then_they_go(job):
     assert begin(job, 2) == [0, 1]
     assert not job.output.exists()
-    assert sorted(path.name for path in job.folder.iterdir()) == [".lock", "00000000", "00000001", "job.json"]
+    assert sorted(path.name for path in job.parts_folder.iterdir()) == [
+        ".lock",
+        "00000000",
+        "00000001",
+        "job.json",
+    ]
     assert finish(job) == [2, 3, 4]
     assert job.output.read_text().splitlines() == LINES
     assert sorted(path.name for path in job.output.parent.iterdir()) == ["in", "model", "out"]
@@ -60,7 +71,7 @@ def test_the_output_is_there_when_all_parts_are_and_then_they_go(job):
 
 def test_what_is_finished_is_known_without_its_text(job):
     begin(job, 2)
-    with job.opened():
+    with job.open():
         found = list(job.finished())
     assert [(answer.number, answer.lines, answer.text) for answer in found] == [(0, 10, ""), (1, 10, "")]
     assert all(answer.tokens > 10 for answer in found)
@@ -70,9 +81,9 @@ def test_what_is_finished_is_known_without_its_text(job):
     ("change", "name"),
     [
         (lambda job: replace(job, worker=replace(job.worker, search=SearchConfig(beam=1))), "beam"),
-        (lambda job: replace(job, worker=replace(job.worker, form=Form(scores=True))), "scores"),
-        (lambda job: replace(job, size=Size(11, 2**20)), "window"),
-        (lambda job: job.source.write_text("other\n") and job, "input"),
+        (lambda job: replace(job, worker=replace(job.worker, row_format=RowFormat(scores=True))), "scores"),
+        (lambda job: replace(job, limits=LineBatchLimits(11, 2**20)), "window"),
+        (lambda job: job.input_path.write_text("other\n") and job, "input"),
         (lambda job: (job.worker.model / "manifest.json").write_text("{1}") and job, "model"),
     ],
 )
@@ -81,7 +92,7 @@ def test_unfinished_work_of_another_kind_is_refused_or_begun_again(job, change, 
     other = change(job)
     with pytest.raises(RegardError, match=rf"out.parts holds unfinished work with another {name}; .* --anew"):
         begin(other, 0)
-    assert len(list(job.folder.glob("0*"))) == 2
+    assert len(list(job.parts_folder.glob("0*"))) == 2
     assert finish(other, anew=True)[0] == 0
     assert len(other.output.read_text().splitlines()) == len(other.source.read_text().splitlines())
 
@@ -93,22 +104,22 @@ def test_another_number_of_workers_or_threads_goes_on(job):
 
 def test_a_part_that_is_not_whole_is_made_again(job):
     begin(job, 3)
-    for name, content in (("00000000", b""), ("00000001", (job.folder / "00000001").read_bytes()[:-1])):
-        (job.folder / name).write_bytes(content)
+    for name, content in (("00000000", b""), ("00000001", (job.parts_folder / "00000001").read_bytes()[:-1])):
+        (job.parts_folder / name).write_bytes(content)
     assert finish(job) == [0, 1, 3, 4]
     assert job.output.read_text().splitlines() == LINES
 
 
 def test_parts_without_their_description_are_nobodys(job):
     begin(job, 2)
-    (job.folder / "job.json").unlink()
+    (job.parts_folder / "job.json").unlink()
     assert finish(job) == [0, 1, 2, 3, 4]
 
 
 def test_a_job_that_cannot_begin_leaves_nothing(job):
     with pytest.raises(DataError, match="none does not exist"):
-        begin(replace(job, source=job.source.with_name("none")), 1)
-    assert not job.folder.exists()
+        begin(replace(job, input_path=job.input_path.with_name("none")), 1)
+    assert not job.parts_folder.exists()
 
 
 def test_a_second_process_is_refused(job):
@@ -116,25 +127,25 @@ def test_a_second_process_is_refused(job):
     import sys
 
     code = (
-        "import sys; from pathlib import Path; from regard.jobs.file_job import Job\n"
-        "from regard.translation.line_worker import Commission; from regard.jobs.line_batches import Size\n"
+        "import sys; from pathlib import Path; from regard.jobs.file_job import FileJob\n"
+        "from regard.translation.line_worker import LineTranslator; from regard.jobs.line_batches import LineBatchLimits\n"
         "a, b, c = map(Path, sys.argv[1:])\n"
-        "with Job(a, b, Commission(c), Size(10, 9), 1).opened(): pass\n"
+        "with FileJob(a, b, LineTranslator(c), LineBatchLimits(10, 9), 1).open(): pass\n"
     )
     begin(job, 1)
-    with job.opened():
-        place = (job.source, job.output, job.worker.model)
+    with job.open():
+        place = (job.input_path, job.output, job.worker.model)
         answer = subprocess.run([sys.executable, "-c", code, *place], capture_output=True, check=False)
     assert b"out is being written by another process; wait until it has ended" in answer.stderr
 
 
 def test_troubles_are_kept_with_their_part(job):
-    job.source.write_bytes(b"one\n\xff\n" * 10)
+    job.input_path.write_bytes(b"one\n\xff\n" * 10)
     begin(job, 1)
-    header, _, rest = (job.folder / "00000000").read_bytes().partition(b"\n")
+    header, _, rest = (job.parts_folder / "00000000").read_bytes().partition(b"\n")
     assert [trouble[0] for trouble in json.loads(header)["troubles"]] == [2, 4, 6, 8, 10]
     assert rest == b"one\n\n" * 5
-    with job.opened():
+    with job.open():
         (found,) = job.finished()
     assert [(trouble.line, trouble.kind) for trouble in found.troubles][:2] == [
         (2, "not UTF-8"),
@@ -144,19 +155,19 @@ def test_troubles_are_kept_with_their_part(job):
 
 @pytest.mark.parametrize("name", ["thesis.txt", "7", "notes"])
 def test_a_folder_that_is_somebodys_own_is_left_alone(job, name):
-    job.folder.mkdir()
-    (job.folder / name).write_text("precious")
+    job.parts_folder.mkdir()
+    (job.parts_folder / name).write_text("precious")
     with pytest.raises(RegardError, match=f"holds {name}, which is none; move the folder"):
         finish(job)
-    assert (job.folder / name).read_text() == "precious"
+    assert (job.parts_folder / name).read_text() == "precious"
 
 
 def test_a_changed_model_beside_the_first_is_noticed(job, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text("{}")
-    asked = replace(job.worker.asked, also=(tmp_path / "other",))
-    job = replace(job, worker=replace(job.worker, asked=asked))
-    with job.opened():
+    asked = replace(job.worker.asked, ensemble=(tmp_path / "other",))
+    job = replace(job, worker=replace(job.worker, options=asked))
+    with job.open():
         next(job.answers())
     (tmp_path / "other" / "manifest.json").write_text('{"step": 2}')
     with pytest.raises(RegardError, match="another also"):

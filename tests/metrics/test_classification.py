@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from oracles import calibration_bin_by_bin, one_against_all
 from regard.metrics.classification import (
-    BINS,
-    COLDEST,
-    HOTTEST,
-    accuracy,
-    calibration_error,
-    confusion,
+    CALIBRATION_BINS,
+    MAX_TEMPERATURE,
+    MIN_TEMPERATURE,
+    class_probabilities,
+    classification_metrics,
+    confusion_matrix,
+    expected_calibration_error,
     fit_temperature,
     negative_log_likelihood,
-    probabilities,
 )
 
 LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
@@ -22,7 +22,7 @@ LABELS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, m
 
 def of(pairs):
     true, predicted = np.array(pairs, np.int64).T
-    return confusion(true, predicted, 4)
+    return confusion_matrix(true, predicted, 4)
 
 
 @given(LABELS)
@@ -35,7 +35,7 @@ def test_rows_of_the_confusion_are_true_labels_and_columns_given_ones(pairs):
 
 @given(LABELS)
 def test_every_figure_is_what_counting_finds(pairs):
-    found = accuracy(of(pairs))
+    found = classification_metrics(of(pairs))
     true, predicted = ([pair[side] for pair in pairs] for side in (0, 1))
     assert found.accuracy == pytest.approx(sum(t == p for t, p in pairs) / len(pairs))
     each = [one_against_all(true, predicted, label) for label in range(4)]
@@ -47,11 +47,11 @@ def test_every_figure_is_what_counting_finds(pairs):
 
 
 def test_a_label_that_never_occurs_does_not_lower_macro_f1():
-    assert accuracy(of([(0, 0), (1, 1)])).macro_f1 == 1.0
+    assert classification_metrics(of([(0, 0), (1, 1)])).macro_f1 == 1.0
 
 
 def test_nothing_gives_zeros():
-    empty = accuracy(np.zeros((2, 2), np.int64))
+    empty = classification_metrics(np.zeros((2, 2), np.int64))
     assert (empty.accuracy, empty.macro_f1) == (0.0, 0.0)
 
 
@@ -67,14 +67,14 @@ def honest(seed, texts=4_000, classes=4):
     """Labels that are drawn by the probabilities themselves."""
     draw = np.random.default_rng(seed)
     scores = draw.normal(size=(texts, classes)) * 2
-    return scores, np.array([draw.choice(classes, p=row) for row in probabilities(scores)])
+    return scores, np.array([draw.choice(classes, p=row) for row in class_probabilities(scores)])
 
 
 @given(SEEDS, st.floats(0.1, 10))
 def test_probabilities_and_likelihood_are_torchs(seed, temperature):
     scores, true = some(seed)
     tensor = torch.from_numpy(scores) / temperature
-    np.testing.assert_allclose(probabilities(scores, temperature), tensor.softmax(1).numpy(), rtol=1e-9)
+    np.testing.assert_allclose(class_probabilities(scores, temperature), tensor.softmax(1).numpy(), rtol=1e-9)
     expected = torch.nn.functional.cross_entropy(tensor, torch.from_numpy(true)).item()
     assert negative_log_likelihood(scores, true, temperature) == pytest.approx(expected)
 
@@ -82,10 +82,10 @@ def test_probabilities_and_likelihood_are_torchs(seed, temperature):
 @given(SEEDS, st.floats(0.1, 10))
 def test_calibration_error_is_what_a_loop_over_bins_finds(seed, temperature):
     scores, true = some(seed)
-    found = probabilities(scores, temperature)
+    found = class_probabilities(scores, temperature)
     right = (found.argmax(1) == true).tolist()
-    expected = calibration_bin_by_bin(found.max(1).tolist(), right, BINS)
-    assert calibration_error(scores, true, temperature) == pytest.approx(expected)
+    expected = calibration_bin_by_bin(found.max(1).tolist(), right, CALIBRATION_BINS)
+    assert expected_calibration_error(scores, true, temperature) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("factor", [0.25, 1.0, 3.0])
@@ -97,7 +97,9 @@ def test_the_temperature_undoes_what_scores_were_multiplied_by(factor):
 def test_a_fitted_temperature_makes_boastful_probabilities_honest():
     scores, true = honest(2)
     boastful = scores * 4
-    before, after = (calibration_error(boastful, true, t) for t in (1.0, fit_temperature(boastful, true)))
+    before, after = (
+        expected_calibration_error(boastful, true, t) for t in (1.0, fit_temperature(boastful, true))
+    )
     assert before > 0.15
     assert after < 0.03
 
@@ -107,15 +109,15 @@ def test_a_fitted_temperature_makes_boastful_probabilities_honest():
 def test_no_temperature_on_a_grid_is_better_than_the_fitted_one(seed):
     scores, true = some(seed, texts=60)
     best = negative_log_likelihood(scores, true, fit_temperature(scores, true))
-    for temperature in np.geomspace(COLDEST, HOTTEST, 60):
+    for temperature in np.geomspace(MIN_TEMPERATURE, MAX_TEMPERATURE, 60):
         assert best <= negative_log_likelihood(scores, true, float(temperature)) + 1e-6
 
 
 def test_scores_that_are_always_right_stay_as_they_are_and_always_wrong_ones_get_a_finite_temperature():
     scores = np.array([[5.0, 0.0], [0.0, 5.0]])
     assert fit_temperature(scores, np.array([0, 1])) == 1
-    assert fit_temperature(scores, np.array([1, 0])) == pytest.approx(HOTTEST, rel=1e-3)
+    assert fit_temperature(scores, np.array([1, 0])) == pytest.approx(MAX_TEMPERATURE, rel=1e-3)
 
 
 def test_probabilities_do_not_overflow():
-    assert probabilities(np.array([[1e5, 0.0]])).tolist() == [[1.0, 0.0]]
+    assert class_probabilities(np.array([[1e5, 0.0]])).tolist() == [[1.0, 0.0]]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import attend_head_by_head, attend_one_by_one
-from regard.model.attention import Memory, MultiHeadAttention, attention, attention_weights
-from regard.model.masks import CAUSAL, EVERYTHING, Visible, padded
+from regard.model.attention import KeyValues, MultiHeadAttention, attention, attention_weights
+from regard.model.masks import CAUSAL_MASK, NO_MASK, AttentionMask, make_padding_mask
 
 
 def heads(*rows):
@@ -15,8 +15,8 @@ def heads(*rows):
     return torch.tensor(rows, dtype=torch.float32)[None, None]
 
 
-def random_visible(batch: int, queries: int, keys: int) -> Visible:
-    return Visible(torch.rand(batch, queries, keys) > 0.4)
+def random_visible(batch: int, queries: int, keys: int) -> AttentionMask:
+    return AttentionMask(torch.rand(batch, queries, keys) > 0.4)
 
 
 def test_the_worked_example_comes_out_to_four_digits():
@@ -26,7 +26,7 @@ def test_the_worked_example_comes_out_to_four_digits():
     w_value = torch.tensor([[0.0, 2, 0], [0, 3, 0], [1, 0, 3], [1, 1, 0]])
     query, key, value = (x @ w for w in (w_query, w_key, w_value))
     assert (query @ key.T).tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
-    out = attention(query[None, None], key[None, None], value[None, None], EVERYTHING, scale=1.0)
+    out = attention(query[None, None], key[None, None], value[None, None], NO_MASK, scale=1.0)
     expected = [[1.9366, 6.6831, 1.5951], [2.0000, 7.9640, 0.0540], [1.9997, 7.7599, 0.3584]]
     torch.testing.assert_close(out[0, 0], torch.tensor(expected), atol=5e-5, rtol=0)
 
@@ -44,7 +44,7 @@ def test_attention_equals_one_query_at_a_time(queries, keys, width, seed):
     torch.testing.assert_close(attention(query, key, value, visible)[0, 0], expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("visible", [EVERYTHING, CAUSAL, "random"])
+@pytest.mark.parametrize("visible", [NO_MASK, CAUSAL_MASK, "random"])
 def test_weights_times_values_equals_the_fused_kernel(visible):
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, 3, 7, 8) for _ in range(3))
@@ -70,28 +70,28 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients(kind):
     keep = torch.rand(2, 4, 4) > 0.5
     keep[0, 2] = False
     keep[1] = False
-    out = attention(query, key, value, Visible(keep))
+    out = attention(query, key, value, AttentionMask(keep))
     out.sum().backward()
     assert (out[0, :, 2] == 0).all()
     assert (out[1] == 0).all()
     assert all(x.grad.isfinite().all() for x in (query, key, value))
-    assert attention_weights(query, key, Visible(keep)).isfinite().all()
+    assert attention_weights(query, key, AttentionMask(keep)).isfinite().all()
 
 
 def test_a_query_sees_itself():
     torch.manual_seed(0)
     x = torch.randn(1, 1, 4, 8)
-    for visible in (EVERYTHING, CAUSAL):
+    for visible in (NO_MASK, CAUSAL_MASK):
         assert (attention_weights(x, x, visible)[0, 0].diagonal() > 0).all()
 
 
 def test_the_scale_is_one_over_root_d_k_unless_given():
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, 1, 3, 64) for _ in range(3))
-    by_default = attention(query, key, value, EVERYTHING)
-    torch.testing.assert_close(by_default, attention(query, key, value, EVERYTHING, scale=1 / 8))
+    by_default = attention(query, key, value, NO_MASK)
+    torch.testing.assert_close(by_default, attention(query, key, value, NO_MASK, scale=1 / 8))
     unscaled = (query @ key.mT).softmax(-1) @ value
-    torch.testing.assert_close(attention(query, key, value, EVERYTHING, scale=1.0), unscaled)
+    torch.testing.assert_close(attention(query, key, value, NO_MASK, scale=1.0), unscaled)
 
 
 def test_without_the_scale_wide_heads_saturate_the_softmax():
@@ -99,7 +99,7 @@ def test_without_the_scale_wide_heads_saturate_the_softmax():
     query, key = torch.randn(1, 1, 200, 512), torch.randn(1, 1, 20, 512)
 
     def entropy(scale):
-        weights = attention_weights(query, key, EVERYTHING, scale)
+        weights = attention_weights(query, key, NO_MASK, scale)
         return -(weights * weights.clamp_min(1e-30).log()).sum(-1).mean()
 
     assert entropy(1.0) < 0.2
@@ -111,7 +111,7 @@ def test_without_the_scale_the_softmax_passes_hardly_any_gradient_on():
     query, key = torch.randn(1, 1, 200, 512), torch.randn(1, 1, 20, 512)
 
     def slope(scale):
-        weights = attention_weights(query, key, EVERYTHING, scale)
+        weights = attention_weights(query, key, NO_MASK, scale)
         return (weights * (1 - weights)).sum(-1).median()
 
     assert slope(1.0) < 0.1 * slope(None)
@@ -122,7 +122,7 @@ def test_the_mask_may_be_added_before_or_after_scaling():
     query, key, value = (torch.randn(1, 1, 5, 16) for _ in range(3))
     mask = torch.full((5, 5), -math.inf).triu(1)
     scores = query @ key.mT
-    expected = attention(query, key, value, CAUSAL)
+    expected = attention(query, key, value, CAUSAL_MASK)
     torch.testing.assert_close(((scores + mask) / 4).softmax(-1) @ value, expected)
     torch.testing.assert_close((scores / 4 + mask).softmax(-1) @ value, expected)
 
@@ -135,7 +135,7 @@ def test_all_heads_at_once_equal_a_loop_over_heads(count, queries, keys, seed):
     x, other = torch.randn(1, queries, 12), torch.randn(1, keys, 12)
     visible = random_visible(1, queries, keys)
     expected = attend_head_by_head(attend, x[0], other[0], visible.keep[0])
-    out = attend(x, attend.remember(other), visible)[0]
+    out = attend(x, attend.project_keys_values(other), visible)[0]
     torch.testing.assert_close(out, expected, atol=1e-5, rtol=1e-5)
 
 
@@ -143,8 +143,8 @@ def test_the_module_weighs_values_with_its_weights():
     torch.manual_seed(0)
     attend = MultiHeadAttention(d_model=16, heads=4, d_k=4, scale=0.3)
     x, other = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
-    visible = padded(torch.rand(2, 7) > 0.3)
-    memory = attend.remember(other)
+    visible = make_padding_mask(torch.rand(2, 7) > 0.3)
+    memory = attend.project_keys_values(other)
     joined = (attend.weights(x, memory, visible) @ memory.value).transpose(1, 2).flatten(2)
     torch.testing.assert_close(attend.output(joined), attend(x, memory, visible))
 
@@ -153,23 +153,23 @@ def test_remembering_step_by_step_equals_all_at_once():
     torch.manual_seed(0)
     attend = MultiHeadAttention(d_model=16, heads=4, d_k=4)
     x = torch.randn(2, 6, 16)
-    at_once = attend(x, attend.remember(x), CAUSAL)
-    past = attend.remember(x[:, :1])
-    steps = [attend(x[:, :1], past, EVERYTHING)]
+    at_once = attend(x, attend.project_keys_values(x), CAUSAL_MASK)
+    past = attend.project_keys_values(x[:, :1])
+    steps = [attend(x[:, :1], past, NO_MASK)]
     for i in range(1, 6):
-        past = past.then(attend.remember(x[:, i : i + 1]))
-        steps.append(attend(x[:, i : i + 1], past, EVERYTHING))
+        past = past.append(attend.project_keys_values(x[:, i : i + 1]))
+        steps.append(attend(x[:, i : i + 1], past, NO_MASK))
     torch.testing.assert_close(torch.cat(steps, dim=1), at_once)
 
 
 def test_heads_are_h_sequences_of_width_d_k():
     attend = MultiHeadAttention(d_model=512, heads=8, d_k=64)
-    memory = attend.remember(torch.randn(2, 5, 512))
+    memory = attend.project_keys_values(torch.randn(2, 5, 512))
     assert memory.key.shape == memory.value.shape == (2, 8, 5, 64)
 
 
 def test_memory_selects_rows_in_order():
-    memory = Memory(torch.arange(3.0).view(3, 1, 1, 1), -torch.arange(3.0).view(3, 1, 1, 1))
+    memory = KeyValues(torch.arange(3.0).view(3, 1, 1, 1), -torch.arange(3.0).view(3, 1, 1, 1))
     chosen = memory.select(torch.tensor([2, 0]))
     assert chosen.key.flatten().tolist() == [2, 0]
     assert chosen.value.flatten().tolist() == [-2, 0]
@@ -179,7 +179,7 @@ def test_attention_dropout_acts_in_training_only():
     torch.manual_seed(0)
     attend = MultiHeadAttention(d_model=16, heads=4, d_k=4, dropout=0.5)
     x = torch.randn(1, 6, 16)
-    memory = attend.remember(x)
-    assert not torch.equal(attend(x, memory, EVERYTHING), attend(x, memory, EVERYTHING))
+    memory = attend.project_keys_values(x)
+    assert not torch.equal(attend(x, memory, NO_MASK), attend(x, memory, NO_MASK))
     attend.eval()
-    assert torch.equal(attend(x, memory, EVERYTHING), attend(x, memory, EVERYTHING))
+    assert torch.equal(attend(x, memory, NO_MASK), attend(x, memory, NO_MASK))

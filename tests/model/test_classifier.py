@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from oracles import segments
+from oracles import make_packed_sequences
 from regard.errors import ConfigError
-from regard.model.classifier import Classifier, ClassifierConfig
+from regard.model.classifier import ClassifierConfig, TransformerClassifier
 from regard.model.stacks import Encoder
 from regard.model.transformer import Transformer
 
@@ -15,14 +15,14 @@ MICRO = ClassifierConfig(
 CLASS_TOKEN, HIDDEN = 1, 0
 
 
-def model(classes: int = 3, **changed) -> Classifier:
+def model(classes: int = 3, **changed) -> TransformerClassifier:
     torch.manual_seed(0)
-    return Classifier(replace(MICRO, **changed), classes, HIDDEN).eval()
+    return TransformerClassifier(replace(MICRO, **changed), classes, HIDDEN).eval()
 
 
-def read(classifier: Classifier, *texts: list[int]):
+def read(classifier: TransformerClassifier, *texts: list[int]):
     tokens = torch.tensor([[token for text in texts for token in (CLASS_TOKEN, *text)]])
-    return classifier.read(tokens, segments([len(text) + 1 for text in texts]))
+    return classifier.class_token_states(tokens, make_packed_sequences([len(text) + 1 for text in texts]))
 
 
 @pytest.mark.parametrize("position", ["none", "paper", "tensor2tensor", "halves", "learned"])
@@ -45,7 +45,7 @@ def test_texts_end_to_end_are_read_as_each_alone():
 
 def test_scores_are_a_linear_map_of_the_class_token():
     classifier = model()
-    tokens, texts = torch.tensor([[1, 4, 5, 1, 6]]), segments([3, 2])
+    tokens, texts = torch.tensor([[1, 4, 5, 1, 6]]), make_packed_sequences([3, 2])
     weight, bias = classifier.output.weight, classifier.output.bias
     expected = read(classifier, [4, 5], [6]) @ weight.T + bias
     torch.testing.assert_close(classifier(tokens, texts), expected)
@@ -65,9 +65,9 @@ def test_the_encoder_is_the_transformers_own(micro):
 
 def test_hidden_pieces_are_hidden_in_training_alone_and_never_the_class_token():
     classifier = model(piece_dropout=0.5)
-    tokens, texts = torch.tensor([[1, *range(3, 23), 1, *range(3, 23)]]), segments([21, 21])
-    assert classifier._hiding(tokens, texts).equal(tokens)
-    seen = classifier.train()._hiding(tokens, texts)
+    tokens, texts = torch.tensor([[1, *range(3, 23), 1, *range(3, 23)]]), make_packed_sequences([21, 21])
+    assert classifier._drop_tokens(tokens, texts).equal(tokens)
+    seen = classifier.train()._drop_tokens(tokens, texts)
     assert seen[0, [0, 21]].tolist() == [CLASS_TOKEN, CLASS_TOKEN]
     hidden = seen == HIDDEN
     assert seen[~hidden].equal(tokens[~hidden])

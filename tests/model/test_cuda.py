@@ -10,7 +10,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from regard.inference.eager import EagerEngine
 from regard.model.attention import attention, attention_weights
 from regard.model.config import ModelConfig
-from regard.model.masks import CAUSAL, Visible
+from regard.model.masks import CAUSAL_MASK, AttentionMask
 from regard.model.transformer import Transformer
 
 pytestmark = pytest.mark.cuda
@@ -55,7 +55,7 @@ def test_step_by_step_equals_all_at_once_on_the_gpu(precision):
     source, keep, target = on_gpu(inputs())
     with torch.no_grad():
         at_once = model(source, keep, target)
-        decoding = model.start(source, keep)
+        decoding = model.start_decoding(source, keep)
         for i in range(target.shape[1]):
             logits, decoding = model.step(decoding, target[:, i])
             torch.testing.assert_close(
@@ -75,7 +75,7 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients_on_the_gpu(pr
     keep[0, 0] = False
     keep[1] = False
     with sdpa_kernel(kernel) if kernel else nullcontext():
-        out = attention(query, key, value, Visible(keep))
+        out = attention(query, key, value, AttentionMask(keep))
         out.float().sum().backward()
     assert (out[0, :, 0] == 0).all()
     assert (out[1] == 0).all()
@@ -85,7 +85,7 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients_on_the_gpu(pr
 def test_weights_times_values_equals_the_fused_kernel_on_the_gpu():
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, 4, 33, 64, device="cuda") for _ in range(3))
-    for visible in (CAUSAL, Visible(torch.rand(2, 33, 33, device="cuda") > 0.5)):
+    for visible in (CAUSAL_MASK, AttentionMask(torch.rand(2, 33, 33, device="cuda") > 0.5)):
         weights = attention_weights(query, key, visible)
         torch.testing.assert_close(
             weights @ value, attention(query, key, value, visible), atol=1e-4, rtol=1e-4

@@ -6,7 +6,14 @@ import torch
 
 from regard.errors import ConfigError
 from regard.model.attention import MultiHeadAttention
-from regard.model.forecaster import Forecaster, ForecasterConfig, first_steps, frame, patch_count, patches
+from regard.model.forecaster import (
+    ForecasterConfig,
+    TransformerForecaster,
+    compute_window_scale,
+    count_patches,
+    make_patches,
+    patch_start_steps,
+)
 from regard.model.layers import DecoderLayer
 from regard.model.stacks import EncoderLayer
 
@@ -23,7 +30,7 @@ CHOICES = [
 
 def made(config, seed=0):
     torch.manual_seed(seed)
-    return Forecaster(config).eval()
+    return TransformerForecaster(config).eval()
 
 
 def windows(config, batch=5, seed=1):
@@ -40,13 +47,13 @@ def windows(config, batch=5, seed=1):
 @pytest.mark.parametrize("time", [7, 8, 20, 23])
 def test_patches_cover_every_step_and_the_last_ends_with_the_series(time, patch, stride):
     values = torch.arange(time * 2.0).reshape(1, time, 2)
-    found = patches(values, patch, stride)[0]
-    assert len(found) == patch_count(time, patch, stride)
+    found = make_patches(values, patch, stride)[0]
+    assert len(found) == count_patches(time, patch, stride)
     first = [time - patch - stride * after for after in range(len(found))][::-1]
     for start, numbers in zip(first, found, strict=True):
         steps = [max(step, 0) for step in range(start, start + patch)]
         assert numbers.tolist() == values[0, steps].T.flatten().tolist()
-    assert first_steps(time, patch, stride, torch.device("cpu")).tolist() == [
+    assert patch_start_steps(time, patch, stride, torch.device("cpu")).tolist() == [
         max(0, start) for start in first
     ]
     assert set(values.flatten().tolist()) <= set(found.flatten().tolist())
@@ -111,8 +118,8 @@ def test_a_series_at_another_level_is_foretold_at_that_level(config):
 @pytest.mark.parametrize("normalise", ["mean", "last", "none"])
 def test_what_is_taken_from_a_window_is_given_back(normalise):
     history = windows(replace(SMALL, channels=3))[0]
-    own = frame(history, normalise)
-    assert torch.allclose(own.leave(own.enter(history)[..., None])[..., 0], history, atol=1e-5)
+    own = compute_window_scale(history, normalise)
+    assert torch.allclose(own.denormalise(own.normalise(history)[..., None])[..., 0], history, atol=1e-5)
 
 
 def test_a_window_in_which_nothing_happens_is_foretold_to_stay():
@@ -146,7 +153,7 @@ def test_it_is_made_of_the_layers_that_translate():
 
 def test_it_learns_a_wave():
     torch.manual_seed(0)
-    model = Forecaster(replace(SMALL, dropout=0.0, calendar=0, stride=4))
+    model = TransformerForecaster(replace(SMALL, dropout=0.0, calendar=0, stride=4))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(60):
         wave = (0.7 * (torch.rand(32, 1) * 100 + torch.arange(30))).sin()[..., None]

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, Past, Residual
-from regard.model.masks import CAUSAL, EVERYTHING
+from regard.model.layers import DecoderLayer, EncoderLayer, FeedForward, KVCache, ResidualConnection
+from regard.model.masks import CAUSAL_MASK, NO_MASK
 
 
 def test_feed_forward_is_equation_2(micro):
@@ -39,14 +39,14 @@ def test_under_autocast_queries_keys_and_values_share_one_copy_of_what_they_read
         lambda saved: kept.append(saved) or saved, lambda _: None
     )
     with torch.autocast("cpu", torch.bfloat16), hooks:
-        EncoderLayer(micro).self_attention.remember(x)
-        EncoderLayer(micro)(x, EVERYTHING)
+        EncoderLayer(micro).self_attention.project_keys_values(x)
+        EncoderLayer(micro)(x, NO_MASK)
     copies = {each.data_ptr() for each in kept if torch.equal(each.flatten(), x.bfloat16().flatten())}
     assert len(copies) == 2  # one for each line
 
 
 def test_layer_norm_is_the_formula_with_population_variance_and_epsilon_inside_the_root(micro):
-    norm = Residual(micro).norm
+    norm = ResidualConnection(micro).norm
     torch.nn.init.normal_(norm.weight)
     torch.nn.init.normal_(norm.bias)
     x = torch.randn(2, 3, micro.d_model)
@@ -58,7 +58,7 @@ def test_layer_norm_is_the_formula_with_population_variance_and_epsilon_inside_t
 
 @pytest.mark.parametrize("place", ["post", "pre", "literal"])
 def test_the_norm_stands_where_it_is_said_to(micro, place):
-    around = Residual(replace(micro, norm=place))
+    around = ResidualConnection(replace(micro, norm=place))
     x = torch.randn(2, 3, micro.d_model)
 
     def double(y):
@@ -74,7 +74,7 @@ def test_the_norm_stands_where_it_is_said_to(micro, place):
 
 def test_residual_dropout_is_on_the_sublayer_and_not_on_what_passes_by(micro):
     torch.manual_seed(0)
-    around = Residual(replace(micro, norm="pre", dropout=0.5))
+    around = ResidualConnection(replace(micro, norm="pre", dropout=0.5))
     x = torch.randn(4, 5, micro.d_model)
     passed = around(x, lambda _: torch.full_like(x, 1e6)) - x
     assert {round(value) for value in passed.flatten().tolist()} == {0, 2_000_000}
@@ -85,25 +85,25 @@ def test_the_encoder_layer_is_attention_then_feed_forward(micro):
     layer = EncoderLayer(micro)
     x = torch.randn(2, 4, micro.d_model)
     attend = layer.self_attention
-    x1 = layer.around_attention.norm(x + attend(x, attend.remember(x), EVERYTHING))
+    x1 = layer.around_attention.norm(x + attend(x, attend.project_keys_values(x), NO_MASK))
     x2 = layer.around_feed_forward.norm(x1 + layer.feed_forward(x1))
-    torch.testing.assert_close(layer(x, EVERYTHING), x2)
+    torch.testing.assert_close(layer(x, NO_MASK), x2)
 
 
 def test_the_decoder_layer_looks_back_then_at_the_source_then_thinks(micro):
     torch.manual_seed(0)
     layer = DecoderLayer(micro)
     x, encoded = torch.randn(2, 4, micro.d_model), torch.randn(2, 3, micro.d_model)
-    source = layer.cross_attention.remember(encoded)
+    source = layer.cross_attention.project_keys_values(encoded)
     x1 = layer.around_self_attention.norm(
-        x + layer.self_attention(x, layer.self_attention.remember(x), CAUSAL)
+        x + layer.self_attention(x, layer.self_attention.project_keys_values(x), CAUSAL_MASK)
     )
-    x2 = layer.around_cross_attention.norm(x1 + layer.cross_attention(x1, source, EVERYTHING))
+    x2 = layer.around_cross_attention.norm(x1 + layer.cross_attention(x1, source, NO_MASK))
     x3 = layer.around_feed_forward.norm(x2 + layer.feed_forward(x2))
-    out, past = layer(x, Past(source, None), CAUSAL, EVERYTHING)
+    out, past = layer(x, KVCache(source, None), CAUSAL_MASK, NO_MASK)
     torch.testing.assert_close(out, x3)
     assert past.source is source
-    torch.testing.assert_close(past.target.key, layer.self_attention.remember(x).key)
+    torch.testing.assert_close(past.target.key, layer.self_attention.project_keys_values(x).key)
 
 
 def silence(*layers):
@@ -117,7 +117,7 @@ def test_every_sublayer_of_the_encoder_has_a_residual(micro):
     layer = EncoderLayer(replace(micro, norm="pre"))
     silence(layer.self_attention.output, layer.feed_forward.outer)
     x = torch.randn(1, 3, micro.d_model, requires_grad=True)
-    out = layer(x, EVERYTHING)
+    out = layer(x, NO_MASK)
     out.sum().backward()
     assert torch.equal(out, x)
     assert torch.equal(x.grad, torch.ones_like(x))
@@ -127,8 +127,8 @@ def test_every_sublayer_of_the_decoder_has_a_residual(micro):
     layer = DecoderLayer(replace(micro, norm="pre"))
     silence(layer.self_attention.output, layer.cross_attention.output, layer.feed_forward.outer)
     x = torch.randn(1, 3, micro.d_model, requires_grad=True)
-    past = Past(layer.cross_attention.remember(torch.randn(1, 2, micro.d_model)), None)
-    out, _ = layer(x, past, CAUSAL, EVERYTHING)
+    past = KVCache(layer.cross_attention.project_keys_values(torch.randn(1, 2, micro.d_model)), None)
+    out, _ = layer(x, past, CAUSAL_MASK, NO_MASK)
     out.sum().backward()
     assert torch.equal(out, x)
     assert torch.equal(x.grad, torch.ones_like(x))

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from oracles import segments
+from oracles import make_packed_sequences
 from regard.model.attention import attention
-from regard.model.masks import Visible, packed
+from regard.model.masks import AttentionMask, make_packed_mask
 
 pytestmark = pytest.mark.cuda
 
@@ -20,17 +20,22 @@ def test_the_kernels_give_attention_and_its_gradients(width, causal, dtype):
     from regard.model.packed_attention import packed_attention
 
     torch.manual_seed(0)
-    queries = segments(LENGTHS)
-    keys = queries if causal else segments(OTHERS)
+    queries = make_packed_sequences(LENGTHS)
+    keys = queries if causal else make_packed_sequences(OTHERS)
     wide = torch.randn(sum(LENGTHS), 5 * width, device="cuda", dtype=dtype)
     query = wide[:, : 2 * width].unflatten(1, (2, width)).requires_grad_()  # rows that lie apart
     key, value = (
-        torch.randn(keys.at.shape[1], 2, width, device="cuda", dtype=dtype, requires_grad=True) for _ in "kv"
+        torch.randn(keys.positions.shape[1], 2, width, device="cuda", dtype=dtype, requires_grad=True)
+        for _ in "kv"
     )
     found = packed_attention(query, key, value, queries.starts.cuda(), keys.starts.cuda(), causal, 0.2)
-    keep = packed(queries, keys, causal).matrix(query.shape[0], key.shape[0], torch.device("cpu"))
+    keep = make_packed_mask(queries, keys, causal).to_matrix(
+        query.shape[0], key.shape[0], torch.device("cpu")
+    )
     exact = [x.detach().float().cpu().requires_grad_() for x in (query, key, value)]
-    expected = attention(*(x.transpose(0, 1)[None] for x in exact), Visible(keep), 0.2)[0].transpose(0, 1)
+    expected = attention(*(x.transpose(0, 1)[None] for x in exact), AttentionMask(keep), 0.2)[0].transpose(
+        0, 1
+    )
     closeness = {"atol": 0.04, "rtol": 0.02} if dtype == torch.bfloat16 else {"atol": 0.01, "rtol": 0.01}
     torch.testing.assert_close(found.float().cpu(), expected, **closeness)
     grad = torch.randn_like(expected)
@@ -42,7 +47,7 @@ def test_the_kernels_give_attention_and_its_gradients(width, causal, dtype):
 def test_the_same_input_gives_the_same_bits_every_time():
     from regard.model.packed_attention import packed_attention
 
-    both = segments(LENGTHS).starts.cuda()
+    both = make_packed_sequences(LENGTHS).starts.cuda()
     query, key, value, grad = (
         torch.randn(sum(LENGTHS), 4, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
         for _ in range(4)

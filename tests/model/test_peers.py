@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from regard.model.config import ModelConfig
-from regard.model.masks import CAUSAL, padded
-from regard.model.transformer import Transformer, positions
+from regard.model.masks import CAUSAL_MASK, make_padding_mask
+from regard.model.transformer import Transformer, position_ids
 
 SHAPES = {
     "rows": st.integers(1, 4),
@@ -113,12 +113,12 @@ def test_the_model_equals_torch_nn_transformer(norm, rows, source, target, layer
     ids, target_in = torch.randint(0, 31, (rows, source)), torch.randint(0, 31, (rows, target))
     keep, target_keep = random_keep(rows, source), random_keep(rows, target)
     with torch.no_grad():
-        visible = padded(keep)
-        encoded = model.encode(ids, positions(ids), visible)
-        found = model.decode(target_in, positions(target_in), encoded, CAUSAL, visible)
+        visible = make_padding_mask(keep)
+        encoded = model.encode(ids, position_ids(ids), visible)
+        found = model.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, visible)
         expected = theirs(
-            model.source_embedding(ids, positions(ids)),
-            model.target_embedding(target_in, positions(target_in)),
+            model.source_embedding(ids, position_ids(ids)),
+            model.target_embedding(target_in, position_ids(target_in)),
             tgt_mask=torch.ones(target, target, dtype=torch.bool).triu(1),
             src_key_padding_mask=~keep,
             tgt_key_padding_mask=~target_keep,

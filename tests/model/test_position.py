@@ -3,7 +3,12 @@ import math
 import pytest
 import torch
 
-from regard.model.position import Positions, get_timing_signal_1d, halves, paper
+from regard.model.position import (
+    PositionalEncoding,
+    get_timing_signal_1d,
+    halves_position_table,
+    paper_position_table,
+)
 
 
 def rounded(table):
@@ -17,12 +22,12 @@ def test_the_table_of_the_notes_at_four_channels():
 
 def test_the_table_of_the_paper_at_four_channels():
     expected = [[0, 1, 0, 1], [0.8415, 0.5403, 0.01, 0.9999], [0.9093, -0.4161, 0.02, 0.9998]]
-    assert rounded(paper(3, 4)) == expected
+    assert rounded(paper_position_table(3, 4)) == expected
 
 
 @pytest.mark.parametrize("channels", [4, 6, 512])
 def test_the_papers_formula_holds_entry_by_entry(channels):
-    table = paper(20, channels)
+    table = paper_position_table(20, channels)
     for position in (0, 1, 7, 19):
         for i in range(channels // 2):
             angle = position / 10_000 ** (2 * i / channels)
@@ -31,18 +36,20 @@ def test_the_papers_formula_holds_entry_by_entry(channels):
 
 
 def test_halves_is_the_papers_table_in_another_order():
-    both = paper(20, 64)
-    torch.testing.assert_close(halves(20, 64), torch.cat([both[:, 0::2], both[:, 1::2]], dim=1))
+    both = paper_position_table(20, 64)
+    torch.testing.assert_close(
+        halves_position_table(20, 64), torch.cat([both[:, 0::2], both[:, 1::2]], dim=1)
+    )
 
 
 def test_tensor2tensors_table_is_no_reordering_of_the_papers():
-    difference = (get_timing_signal_1d(20, 512)[0] - halves(20, 512)).abs().max()
+    difference = (get_timing_signal_1d(20, 512)[0] - halves_position_table(20, 512)).abs().max()
     assert difference == pytest.approx(0.027, abs=0.001)
 
 
 def test_the_last_timescale_is_the_largest_in_one_table_and_just_short_of_it_in_the_other():
     assert 1 / math.asin(get_timing_signal_1d(2, 512)[0, 1, 255]) == pytest.approx(10_000, rel=1e-5)
-    assert 1 / math.asin(paper(2, 512)[1, -2]) == pytest.approx(9646.6, abs=0.1)
+    assert 1 / math.asin(paper_position_table(2, 512)[1, -2]) == pytest.approx(9646.6, abs=0.1)
 
 
 def test_the_timing_signal_runs_from_the_smallest_to_the_largest_timescale():
@@ -77,7 +84,7 @@ def test_odd_and_narrow_signals_are_finite_and_end_in_zeros(channels):
         assert (signal[..., -1] == 0).all()
 
 
-@pytest.mark.parametrize("table", [paper, halves])
+@pytest.mark.parametrize("table", [paper_position_table, halves_position_table])
 @pytest.mark.parametrize("channels", [1, 2, 3, 7])
 def test_every_table_takes_odd_widths(table, channels):
     assert table(4, channels).shape == (4, channels)
@@ -85,7 +92,7 @@ def test_every_table_takes_odd_widths(table, channels):
 
 def test_a_shift_of_position_is_a_linear_map():
     """sin(x + y) and cos(x + y) from sin x and cos x: one rotation per timescale, the same for all x."""
-    table = halves(30, 16).double()
+    table = halves_position_table(30, 16).double()
     sine, cosine = table[:, :8], table[:, 8:]
     for shift in (1, 5):
         turn_sine, turn_cosine = sine[shift], cosine[shift]
@@ -97,15 +104,15 @@ def test_a_shift_of_position_is_a_linear_map():
 
 @pytest.mark.parametrize("name", ["paper", "tensor2tensor", "halves", "learned", "none"])
 def test_positions_are_found_by_index(name):
-    positions = Positions(name, max_length=12, d_model=8)
+    positions = PositionalEncoding(name, max_length=12, d_model=8)
     at = torch.tensor([[3, 0, 11]])
     assert torch.equal(positions(at)[0], positions.table[at[0]])
 
 
 def test_only_learned_positions_are_weights():
-    assert list(Positions("paper", 12, 8).state_dict()) == []
-    assert [name for name, _ in Positions("learned", 12, 8).named_parameters()] == ["table"]
+    assert list(PositionalEncoding("paper", 12, 8).state_dict()) == []
+    assert [name for name, _ in PositionalEncoding("learned", 12, 8).named_parameters()] == ["table"]
 
 
 def test_none_adds_nothing():
-    assert (Positions("none", 12, 8).table == 0).all()
+    assert (PositionalEncoding("none", 12, 8).table == 0).all()

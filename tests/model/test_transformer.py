@@ -5,13 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import segments
+from oracles import make_packed_sequences
 from regard.model.attention import MultiHeadAttention
 from regard.model.config import TINY, ModelConfig
 from regard.model.embedding import Embedding
-from regard.model.layers import FeedForward, Residual
-from regard.model.masks import CAUSAL, EVERYTHING, padded
-from regard.model.transformer import Transformer, positions
+from regard.model.layers import FeedForward, ResidualConnection
+from regard.model.masks import CAUSAL_MASK, NO_MASK, make_padding_mask
+from regard.model.transformer import Transformer, position_ids
 
 
 def tokens(*shape: int, vocab: int = 23) -> torch.Tensor:
@@ -51,7 +51,7 @@ def test_step_by_step_equals_all_at_once(norm, rows, source, target, seed):
     model = Transformer(config).eval()
     ids, keep, target_in = tokens(rows, source), torch.rand(rows, source) > 0.3, tokens(rows, target)
     at_once = model(ids, keep, target_in)
-    decoding = model.start(ids, keep)
+    decoding = model.start_decoding(ids, keep)
     for i in range(target):
         logits, decoding = model.step(decoding, target_in[:, i])
         torch.testing.assert_close(logits, at_once[:, i], atol=1e-5, rtol=1e-5)
@@ -88,7 +88,7 @@ def test_packed_sentences_equal_padded_ones(micro_model, lengths):
     pairs = [(tokens(1, s), tokens(1, t)) for s, t in lengths]
     apart = torch.cat([model(source, all_kept(source), target)[0] for source, target in pairs])
     source, target = (torch.cat(side, dim=1) for side in zip(*pairs, strict=True))
-    sources, targets = (segments([pair[side] for pair in lengths]) for side in (0, 1))
+    sources, targets = (make_packed_sequences([pair[side] for pair in lengths]) for side in (0, 1))
     together = model.output(model.packed(source, sources, target, targets))[0]
     torch.testing.assert_close(together, apart, atol=1e-5, rtol=1e-5)
     weights = list(model.parameters())
@@ -110,7 +110,7 @@ def test_qian_kill_you_and_you_kill_qian_differ_only_by_position(micro, position
     model = Transformer(replace(micro, position=position)).eval()
     class_token, qian, kill, you = 3, 4, 5, 6
     both = torch.tensor([[class_token, qian, kill, you], [class_token, you, kill, qian]])
-    one, other = model.encode(both, positions(both), EVERYTHING)[:, 0]
+    one, other = model.encode(both, position_ids(both), NO_MASK)[:, 0]
     if position == "none":
         torch.testing.assert_close(one, other, atol=1e-6, rtol=0)
     else:
@@ -121,15 +121,15 @@ def test_without_positions_the_encoder_does_not_know_order(micro):
     torch.manual_seed(0)
     model = Transformer(replace(micro, position="none")).eval()
     source, order = tokens(1, 7), torch.randperm(7)
-    straight = model.encode(source, positions(source), EVERYTHING)
-    mixed = model.encode(source[:, order], positions(source), EVERYTHING)
+    straight = model.encode(source, position_ids(source), NO_MASK)
+    mixed = model.encode(source[:, order], position_ids(source), NO_MASK)
     torch.testing.assert_close(mixed, straight[:, order], atol=1e-5, rtol=1e-5)
 
 
 def test_one_token_has_one_embedding_and_as_many_meanings_as_contexts(micro_model):
     history, holiday = torch.tensor([[3, 9, 4]]), torch.tensor([[5, 9, 6]])
-    inside = [micro_model.encode(s, positions(s), EVERYTHING)[0, 1] for s in (history, holiday)]
-    assert torch.equal(*(micro_model.source_embedding(s, positions(s))[0, 1] for s in (history, holiday)))
+    inside = [micro_model.encode(s, position_ids(s), NO_MASK)[0, 1] for s in (history, holiday)]
+    assert torch.equal(*(micro_model.source_embedding(s, position_ids(s))[0, 1] for s in (history, holiday)))
     assert (inside[0] - inside[1]).abs().max() > 1e-3
 
 
@@ -201,7 +201,7 @@ def test_settings_reach_every_place_they_are_for(micro):
     attends = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     assert len(attends) == 2 + 2 * 2
     assert {(attend.scale, attend.dropout) for attend in attends} == {(0.3, 0.4)}
-    around = [module for module in model.modules() if isinstance(module, Residual | Embedding)]
+    around = [module for module in model.modules() if isinstance(module, ResidualConnection | Embedding)]
     assert len(around) == 2 * 2 + 2 * 3 + 2
     assert {module.dropout.p for module in around} == {0.25}
     assert {module.dropout.p for module in model.modules() if isinstance(module, FeedForward)} == {0.15}
@@ -210,9 +210,9 @@ def test_settings_reach_every_place_they_are_for(micro):
 def test_logits_are_the_last_layer_times_the_embeddings(micro_model):
     """Section 3.4: the output's matrix is the embeddings', so a token is likely when its vector is near."""
     source, target = tokens(1, 3), tokens(1, 2)
-    visible = padded(all_kept(source))
-    encoded = micro_model.encode(source, positions(source), visible)
-    decoded = micro_model.decode(target, positions(target), encoded, CAUSAL, visible)
+    visible = make_padding_mask(all_kept(source))
+    encoded = micro_model.encode(source, position_ids(source), visible)
+    decoded = micro_model.decode(target, position_ids(target), encoded, CAUSAL_MASK, visible)
     expected = decoded @ micro_model.source_embedding.tokens.weight.T
     torch.testing.assert_close(micro_model(source, all_kept(source), target), expected)
 
@@ -259,8 +259,8 @@ def test_left_padding_works_when_visibility_and_positions_say_so(micro_model):
     shifted = torch.cat([tokens(1, 2), source], dim=1)
     keep = torch.tensor([[False] * 2 + [True] * 4])
     at = torch.tensor([[0, 0, 0, 1, 2, 3]])
-    straight = micro_model.encode(source, positions(source), EVERYTHING)
-    padded_left = micro_model.encode(shifted, at, padded(keep))[:, 2:]
+    straight = micro_model.encode(source, position_ids(source), NO_MASK)
+    padded_left = micro_model.encode(shifted, at, make_padding_mask(keep))[:, 2:]
     torch.testing.assert_close(padded_left, straight, atol=1e-5, rtol=1e-5)
 
 

@@ -2,7 +2,13 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from regard.plots.attention_matrix import FEW, LARGE, SMALL, Matrix, draw
+from regard.plots.attention_matrix import (
+    LARGE_CELL,
+    MAX_TOKENS_FOR_LARGE_CELLS,
+    SMALL_CELL,
+    AttentionMatrix,
+    draw_attention_matrix,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -10,7 +16,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 def drawn(size, columns=None):
     weights = np.eye(size, dtype=np.float32)
     names = tuple(f"w{number}" for number in range(size))
-    return ET.fromstring(draw(Matrix("name", "cross", weights, weights >= 0, names, columns or names)))
+    return ET.fromstring(
+        draw_attention_matrix(
+            AttentionMatrix("name", "cross", weights, weights >= 0, names, columns or names)
+        )
+    )
 
 
 def cells(tree):
@@ -24,9 +34,9 @@ def test_each_weight_is_a_cell_as_dark_as_it_is_high():
 
 
 def test_many_tokens_make_small_cells_without_digits():
-    few, many = drawn(FEW), drawn(FEW + 1)
-    assert float(cells(few)[0].get("width")) == LARGE - 1
-    assert float(cells(many)[0].get("width")) == SMALL - 1
+    few, many = drawn(MAX_TOKENS_FOR_LARGE_CELLS), drawn(MAX_TOKENS_FOR_LARGE_CELLS + 1)
+    assert float(cells(few)[0].get("width")) == LARGE_CELL - 1
+    assert float(cells(many)[0].get("width")) == SMALL_CELL - 1
     assert "1.00" in [each.text for each in few.iter(f"{SVG}text")]
     assert "1.00" not in [each.text for each in many.iter(f"{SVG}text")]
 

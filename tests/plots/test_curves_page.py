@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from regard.errors import DataError
-from regard.plots.curves import Curves
-from regard.plots.curves_page import page, sheet, small
+from regard.plots.curves import TrainingCurves
+from regard.plots.curves_page import render_curves_html, render_curves_svg, render_model_card_svg
 from regard.plots.history import read_histories
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -54,7 +54,7 @@ def run(tmp_path):
 
 
 def drawn(*folders, axis="step"):
-    return ElementTree.fromstring(sheet(Curves(read_histories(list(folders)), axis)))
+    return ElementTree.fromstring(render_curves_svg(TrainingCurves(read_histories(list(folders)), axis)))
 
 
 def chart(picture, name):
@@ -165,9 +165,11 @@ def test_batches_without_padding_have_no_chart_of_it(run):
 
 def test_the_best_is_what_the_training_said_and_else_the_lowest(run):
     events = [train(1), valid(1, 1.5), valid(2, 1.2, best=True), valid(3, 1.1, best=False)]
-    assert read_histories([run(*events)])[0].best == 1
-    assert read_histories([run(train(1), valid(1, 1.5), valid(2, None), valid(3, 1.1))])[0].best == 2
-    assert read_histories([run(train(1), valid(1, None))])[0].best is None
+    assert read_histories([run(*events)])[0].best_validation == 1
+    assert (
+        read_histories([run(train(1), valid(1, 1.5), valid(2, None), valid(3, 1.1))])[0].best_validation == 2
+    )
+    assert read_histories([run(train(1), valid(1, None))])[0].best_validation is None
 
 
 def test_a_loss_that_is_no_number_is_a_gap_and_a_lone_point_a_dot(run):
@@ -195,7 +197,7 @@ def test_a_young_run_can_be_drawn(run, events, axis):
     picture = ElementTree.tostring(drawn(folder, axis=axis), "unicode")
     assert "nan" not in picture
     assert "inf" not in picture
-    assert page(Curves(read_histories([folder]), axis))
+    assert render_curves_html(TrainingCurves(read_histories([folder]), axis))
 
 
 def test_a_line_that_is_half_written_is_no_line_yet(run):
@@ -251,9 +253,9 @@ def test_more_runs_than_colours_are_drawn_all_the_same(run):
 def test_tokens_and_hours_are_axes_too(run):
     folder = run(train(10), train(20), valid(20), train(30))
     (history,) = read_histories([folder])
-    assert history.along("tokens", history.train).tolist() == [1000, 2000, 3000]
-    assert history.along("tokens", history.valid).tolist() == [2000]
-    assert history.along("hours", history.valid).tolist() == [pytest.approx((20 * 36 + 9) / 3600)]
+    assert history.x_values("tokens", history.train).tolist() == [1000, 2000, 3000]
+    assert history.x_values("tokens", history.valid).tolist() == [2000]
+    assert history.x_values("hours", history.valid).tolist() == [pytest.approx((20 * 36 + 9) / 3600)]
     assert "minutes" in texts(chart(drawn(folder, axis="hours"), "loss"))
     assert "target tokens seen" in texts(chart(drawn(folder, axis="tokens"), "loss"))
 
@@ -284,15 +286,17 @@ def test_what_a_run_or_a_model_says_is_text_and_nothing_else(run):
         return [(part.tag, sorted(part.keys())) for part in tree.iter()]
 
     assert elements(drawn(hostile)) == elements(drawn(harmless))
-    shown = page(Curves(read_histories([hostile]), "step"))
+    shown = render_curves_html(TrainingCurves(read_histories([hostile]), "step"))
     assert "<script" not in shown
     assert "\x00" not in shown
     assert shown.count("<b ") == 0
 
 
 def test_a_page_needs_nothing_from_outside(run):
-    shown = page(
-        Curves(read_histories([run(PLAN, train(1), valid(1), valid(2, hypothesis="le chien"))]), "step")
+    shown = render_curves_html(
+        TrainingCurves(
+            read_histories([run(PLAN, train(1), valid(1), valid(2, hypothesis="le chien"))]), "step"
+        )
     )
     assert not re.search(
         r"(?:src|href)=|url\((?!#)|@import|<script|https?://(?!www\.w3\.org/2000/svg)", shown
@@ -308,14 +312,14 @@ def test_a_page_needs_nothing_from_outside(run):
 
 
 def test_light_and_dark_are_both_there(run):
-    shown = sheet(Curves(read_histories([run(train(1))]), "step"))
+    shown = render_curves_svg(TrainingCurves(read_histories([run(train(1))]), "step"))
     assert "prefers-color-scheme: dark" in shown
     assert 'role="img"' in shown
 
 
 def test_the_picture_of_the_card_is_small_and_parses(run):
     folder = run(PLAN, *(train(step, 2 + 1 / step) for step in range(1, 2000)), valid(1000))
-    picture = small(folder)
+    picture = render_model_card_svg(folder)
     assert names(ElementTree.fromstring(picture)) == ["loss", "scores"]
     assert len(picture) < 40_000
 
@@ -323,7 +327,7 @@ def test_the_picture_of_the_card_is_small_and_parses(run):
 def test_a_hundred_thousand_lines_are_drawn_in_two_seconds(run):
     folder = run(PLAN, *(train(step, 2 + math.sin(step)) for step in range(1, 100_001)), valid(50_000))
     since = time.process_time()
-    picture = sheet(Curves(read_histories([folder]), "step"))
+    picture = render_curves_svg(TrainingCurves(read_histories([folder]), "step"))
     assert time.process_time() - since < 2
     assert len(picture) < 100_000
     longest = max(len(re.findall("[ML]", path)) for path in re.findall(r' d="([^"]*)"', picture))

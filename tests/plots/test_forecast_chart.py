@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from regard.plots.forecast_chart import ticks
+from regard.plots.forecast_chart import date_ticks
 
 
 def hours(first, count, step):
@@ -9,13 +9,13 @@ def hours(first, count, step):
 
 
 def test_midnights_have_their_date_and_other_hours_their_time():
-    found = ticks(hours("2024-01-01T05", 30, 1), 6)
+    found = date_ticks(hours("2024-01-01T05", 30, 1), 6)
     assert [said for _, said in found] == ["06:00", "12:00", "18:00", "2024-01-02", "06:00"]
     assert [place for place, _ in found] == [1, 7, 13, 19, 25]
 
 
 def test_weeks_begin_on_monday():
-    found = ticks(hours("2024-01-03", 40, 24), 6)
+    found = date_ticks(hours("2024-01-03", 40, 24), 6)
     assert [said for _, said in found] == [
         "2024-01-08",
         "2024-01-15",
@@ -28,6 +28,6 @@ def test_weeks_begin_on_monday():
 @pytest.mark.parametrize("step", [1, 5, 24, 24 * 7, 24 * 30, 24 * 365])
 @pytest.mark.parametrize("rows", [2, 50, 1000])
 def test_there_are_never_more_than_asked_for_and_all_lie_within(step, rows):
-    found = ticks(hours("1990-02-03T04", rows, step), 8)
+    found = date_ticks(hours("1990-02-03T04", rows, step), 8)
     assert len(found) <= 8
     assert all(0 <= place <= rows - 1 for place, _ in found)

@@ -4,32 +4,32 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from regard.plots.attention_matrix import Matrix
-from regard.plots.terminal import _matrix, shade
+from regard.plots.attention_matrix import AttentionMatrix
+from regard.plots.terminal import _matrix_lines, shade_block
 
 
 def matrix(columns, rows=("<s> → a", "a → 東京")):
     weights = np.zeros((len(rows), len(columns)), np.float32)
     weights[0, 0] = 1.0
     weights[1, -1] = 0.5
-    return Matrix("m", "cross", weights, weights >= 0, rows, columns)
+    return AttentionMatrix("m", "cross", weights, weights >= 0, rows, columns)
 
 
 @pytest.mark.parametrize(
     ("weight", "block"), [(1.0, "█"), (0.7, "█"), (0.69, "▓"), (0.39, "▒"), (0.1, "░"), (0.049, " ")]
 )
 def test_the_darker_the_more_weight(weight, block):
-    assert shade(weight) == block
+    assert shade_block(weight) == block
 
 
 def test_a_block_stands_under_the_word_it_belongs_to():
-    head, first, second = (line.plain for line in _matrix(matrix(("the", "cat", "京")), 80))
+    head, first, second = (line.plain for line in _matrix_lines(matrix(("the", "cat", "京")), 80))
     assert head.index("the") == first.index("█")
     assert head.index("京") == second.index("▓") + 2  # two letters that are wide as four before it
 
 
 def test_where_the_words_take_too_much_room_they_are_numbered():
-    named, head, first, _ = (line.plain for line in _matrix(matrix(("word",) * 20), 90))
+    named, head, first, _ = (line.plain for line in _matrix_lines(matrix(("word",) * 20), 90))
     assert named.startswith("1 word  2 word")
     assert head.split() == list(map(str, range(1, 21)))
     assert head.index("1") == first.index("█")
@@ -37,7 +37,7 @@ def test_where_the_words_take_too_much_room_they_are_numbered():
 
 def test_what_would_move_the_cursor_is_not_shown():
     out = io.StringIO()
-    for line in _matrix(matrix(("a\x1b[2J", "\n")), 80):
+    for line in _matrix_lines(matrix(("a\x1b[2J", "\n")), 80):
         Console(file=out, width=80).print(line)
     assert "\x1b" not in out.getvalue()
     assert "▁" in out.getvalue()

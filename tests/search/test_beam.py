@@ -3,17 +3,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fake_models import BOS, EOS, SLOTS, Table
+from fake_models import BOS, EOS, TABLE_ROWS, TableModel
 from oracles import beam_one_by_one, every_sequence, log_probabilities
-from regard.search.beam import beam
-from regard.search.beam_state import Bounds
-from regard.search.config import GREEDY, PAPER, SearchConfig
-from regard.search.greedy import greedy
+from regard.search.beam import beam_search
+from regard.search.beam_state import ConstraintState
+from regard.search.config import GREEDY_SEARCH, PAPER_SEARCH, SearchConfig
+from regard.search.greedy import greedy_search
 from regard.search.hypothesis import length_penalty
 
 
 def search(model, sources, limits, config):
-    return beam(model, model.start(sources), BOS, EOS, Bounds.of(limits), config)
+    return beam_search(model, model.start(sources), BOS, EOS, ConstraintState.from_lists(limits), config)
 
 
 def best(model, sources, limits, config):
@@ -21,7 +21,7 @@ def best(model, sources, limits, config):
 
 
 sentences = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=4)
-models = st.builds(Table, st.integers(0, 10**6), st.integers(2, 6), st.booleans())
+models = st.builds(TableModel, st.integers(0, 10**6), st.integers(2, 6), st.booleans())
 configs = st.builds(
     lambda beam, alpha, n_best: SearchConfig(beam, alpha, min(n_best, beam)),
     st.integers(1, 5),
@@ -34,7 +34,7 @@ configs = st.builds(
 def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, sentences, config):
     sources, limits = zip(*sentences, strict=True)
     expected = [
-        beam_one_by_one(model.after(source), EOS, limit, config.beam, config.alpha, config.n_best)
+        beam_one_by_one(model.logits_by_prefix(source), EOS, limit, config.beam, config.alpha, config.n_best)
         for source, limit in sentences
     ]
     assert search(model, sources, limits, config) == expected
@@ -44,11 +44,11 @@ def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, 
 def test_a_beam_with_room_for_everything_finds_the_best_there_is(model, limit, alpha):
     vocab = model.logits.shape[1]
     config = SearchConfig(sum((vocab - 1) ** n for n in range(limit + 2)), alpha, n_best=2)
-    expected = every_sequence(model.after(5), EOS, limit, alpha, n_best=2)
+    expected = every_sequence(model.logits_by_prefix(5), EOS, limit, alpha, n_best=2)
     (found,) = search(model, [5], [limit], config)
     assert [h.score for h in found] == [h.score for h in expected]  # equals may come in another order
     for hypothesis in found:
-        assert hypothesis.score == score(model.after(5), list(hypothesis.tokens), alpha)
+        assert hypothesis.score == score(model.logits_by_prefix(5), list(hypothesis.tokens), alpha)
 
 
 def score(logits, tokens, alpha):
@@ -61,9 +61,11 @@ def score(logits, tokens, alpha):
 @given(st.integers(0, 10**6), sentences)
 def test_a_beam_of_one_is_greedy_search(seed, sentences):
     sources, limits = zip(*sentences, strict=True)
-    model = Table(seed, 6)
-    expected = greedy(model, model.start(sources), BOS, EOS, Bounds.of(limits), GREEDY)
-    assert search(model, sources, limits, GREEDY) == expected
+    model = TableModel(seed, 6)
+    expected = greedy_search(
+        model, model.start(sources), BOS, EOS, ConstraintState.from_lists(limits), GREEDY_SEARCH
+    )
+    assert search(model, sources, limits, GREEDY_SEARCH) == expected
 
 
 @given(models, sentences, configs)
@@ -77,19 +79,19 @@ def test_neighbours_and_order_change_nothing(model, sentences, config):
 
 def chain(*probabilities):
     """A model that writes 2, 3, 4, ... with those probabilities, and otherwise ends."""
-    model = Table(0, len(probabilities) + 3)
+    model = TableModel(0, len(probabilities) + 3)
     model.logits.fill_(-1e4)
     read = 0
     for token, probability in enumerate((*probabilities, 0.0), start=2):
-        read = (read * 31 + (token - 1 if token > 2 else BOS) + 1) % SLOTS
+        read = (read * 31 + (token - 1 if token > 2 else BOS) + 1) % TABLE_ROWS
         model.logits[read, [token, EOS]] = torch.tensor([probability, 1 - probability]).log()
     return model
 
 
 def test_the_papers_penalty_lets_the_longer_win_where_plain_probability_would_not():
     model = chain(0.47, 1.0, 1.0, 1.0, 1.0, 1.0)
-    assert (PAPER.beam, PAPER.alpha) == (4, 0.6)  # section 6.1
-    assert best(model, [0], [50], PAPER) == [[2, 3, 4, 5, 6, 7]]
+    assert (PAPER_SEARCH.beam, PAPER_SEARCH.alpha) == (4, 0.6)  # section 6.1
+    assert best(model, [0], [50], PAPER_SEARCH) == [[2, 3, 4, 5, 6, 7]]
     assert best(model, [0], [50], SearchConfig(alpha=0.0)) == [[]]
     assert length_penalty(1, 0.6) == 1
     assert length_penalty(7, 0.6) == pytest.approx(2**0.6)
@@ -108,23 +110,23 @@ def test_a_sentence_stops_when_nothing_open_can_win():
 
 def test_finished_sentences_cost_nothing():
     model = chain(0.5, 0.5, 0.01)
-    alone = len([search(model, [0], [50], PAPER), *model.rows_seen]) - 1
+    alone = len([search(model, [0], [50], PAPER_SEARCH), *model.rows_seen]) - 1
     model.rows_seen.clear()
-    search(model, [0, 0, 0], [0, 50, 50], PAPER)
+    search(model, [0, 0, 0], [0, 50, 50], PAPER_SEARCH)
     assert model.rows_seen == [12, *[8] * (alone - 1)]
 
 
 def test_no_hypothesis_is_longer_than_its_limit():
-    model = Table(3, 5)
+    model = TableModel(3, 5)
     model.logits[:, EOS] = -9.0
-    assert [len(row) for row in best(model, [1, 2, 3], [2, 0, 4], PAPER)] == [2, 0, 4]
+    assert [len(row) for row in best(model, [1, 2, 3], [2, 0, 4], PAPER_SEARCH)] == [2, 0, 4]
 
 
 def test_a_model_that_has_lost_its_mind_still_comes_to_an_end():
-    model = Table(0, 5)
+    model = TableModel(0, 5)
     model.logits.fill_(torch.nan)
-    assert best(model, [0, 1], [50, 3], PAPER) == [[], []]
+    assert best(model, [0, 1], [50, 3], PAPER_SEARCH) == [[], []]
 
 
 def test_no_sentences_give_no_translations():
-    assert search(Table(0, 5), [], [], PAPER) == []
+    assert search(TableModel(0, 5), [], [], PAPER_SEARCH) == []

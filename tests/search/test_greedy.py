@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from regard.search.beam_state import Bounds
-from regard.search.config import GREEDY
-from regard.search.greedy import greedy
+from regard.search.beam_state import ConstraintState
+from regard.search.config import GREEDY_SEARCH
+from regard.search.greedy import greedy_search
 
 BOS, EOS = 0, 1
 
@@ -28,7 +28,14 @@ class Countdown:
 
 
 def search(model, state, limits):
-    found = greedy(model, torch.tensor(state, dtype=torch.long), BOS, EOS, Bounds.of(limits), GREEDY)
+    found = greedy_search(
+        model,
+        torch.tensor(state, dtype=torch.long),
+        BOS,
+        EOS,
+        ConstraintState.from_lists(limits),
+        GREEDY_SEARCH,
+    )
     return [list(only.tokens) for (only,) in found]
 
 

@@ -9,13 +9,13 @@ import torch
 from conftest import MICRO
 from regard.config import to_toml
 from regard.model.transformer import Transformer
-from regard.search.config import PAPER
-from regard.server.checkpoint_cache import Models, loaded
-from regard.server.explorer_api import routes
-from regard.server.trace_service import Desk, Offer
-from regard.server.training_runs import run_of
+from regard.search.config import PAPER_SEARCH
+from regard.server.checkpoint_cache import CheckpointCache, load_explorer_model
+from regard.server.explorer_api import explorer_routes
+from regard.server.trace_service import ExplorerSettings, TraceService
+from regard.server.training_runs import find_training_run
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.model_folder import save_model
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
 from server.http_client import serving
@@ -30,7 +30,7 @@ def save_random(folder, seed, **config):
     torch.manual_seed(seed)
     config = {"max_length": 14, **config}  # what has learnt nothing does not know when to stop
     model = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, **config)).eval()
-    save_model(folder, model, tokenizer, to_toml(TranslationRun(model.config)), {"step": seed})
+    save_translation_model(folder, model, tokenizer, to_toml(TranslationRun(model.config)), {"step": seed})
     return folder
 
 
@@ -39,8 +39,12 @@ def write_metrics(run, *rows):
 
 
 def desk_of(path, text="the cat", limit=LIMIT):
-    run = run_of(path)
-    return Desk(Models(path, run, lambda folder: loaded(folder, "cpu")), run, Offer(text, PAPER, limit))
+    run = find_training_run(path)
+    return TraceService(
+        CheckpointCache(path, run, lambda folder: load_explorer_model(folder, "cpu")),
+        run,
+        ExplorerSettings(text, PAPER_SEARCH, limit),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +67,7 @@ def run_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(run_folder):
     """How to ask about it."""
-    with serving(routes(desk_of(run_folder))) as ask:
+    with serving(explorer_routes(desk_of(run_folder))) as ask:
         yield ask
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
 
-from regard.server.http_server import Server
+from regard.server.http_server import ExplorerServer
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Answer:
 @contextmanager
 def serving(routes, host="127.0.0.1"):
     """A server in a thread, and how to ask it."""
-    with Server(host, 0, routes) as server:
+    with ExplorerServer(host, 0, routes) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

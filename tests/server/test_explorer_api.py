@@ -8,11 +8,11 @@ import torch
 
 import regard
 from regard.search.config import SearchConfig
-from regard.server.explorer_api import routes
-from regard.server.http_messages import Request
-from regard.server.training_runs import example, run_of
-from regard.trace.interventions import Head
-from regard.trace.packing import unpack
+from regard.server.explorer_api import explorer_routes
+from regard.server.http_messages import ApiRequest
+from regard.server.training_runs import find_example_text, find_training_run
+from regard.trace.interventions import DisableHead
+from regard.trace.packing import unpack_array
 from regard.trace.trace import Trace
 from regard.translation.translator import Translator
 from server.conftest import LIMIT, TEXTS, desk_of, save_random, write_metrics
@@ -46,7 +46,7 @@ def test_a_model_that_is_the_mean_of_checkpoints_is_none_of_them(run_folder, tmp
     for name in ("mean", "model"):
         shutil.rmtree(run / name, ignore_errors=True)
         save_random(run / name, 7)
-    with serving(routes(desk_of(run))) as ask:
+    with serving(explorer_routes(desk_of(run))) as ask:
         assert ask("/api/info").json["run"]["mean"]
         assert not any(each["model"] for each in ask("/api/info").json["run"]["checkpoints"])
         (run / "mean" / "manifest.json").write_text("{")
@@ -72,7 +72,7 @@ def test_blocks_are_in_the_order_of_figure_1(served):
 def test_every_parameter_of_every_kind_of_model_is_in_a_block(tmp_path, config):
     desk = desk_of(save_random(tmp_path / "model", 0, **config))
 
-    with serving(routes(desk)) as ask:
+    with serving(explorer_routes(desk)) as ask:
         info = ask("/api/info").json
     assert info["model"]["parameters"] == sum(block["parameters"] for block in info["blocks"])
     assert info["run"] is None
@@ -101,7 +101,7 @@ def test_a_request_comes_back_as_it_may_be_asked_again(served):
 def test_a_head_that_is_removed_changes_what_python_says_it_changes(served, translator):
     head = {"type": "head", "kind": "cross", "layer": 2, "head": 3, "mode": "zero"}
     said = served("/api/trace", {**REQUEST, "interventions": [head]}).json
-    mine = translator.trace(TEXT, interventions=[Head("cross", 2, 3)])
+    mine = translator.trace(TEXT, interventions=[DisableHead("cross", 2, 3)])
     assert said["target"]["logprob"] == pytest.approx(mine.target.logprob, abs=1e-5)
     assert said["target"]["logprob"] != pytest.approx(translator.trace(TEXT).target.logprob, abs=1e-5)
 
@@ -151,7 +151,7 @@ def test_what_is_too_long_to_trace_is_translated_all_the_same(served, translator
     ],
 )
 def test_every_page_has_the_limit_that_was_given(run_folder, path, body):
-    with serving(routes(desk_of(run_folder, limit=8))) as ask:
+    with serving(explorer_routes(desk_of(run_folder, limit=8))) as ask:
         refused = ask(f"/api/{path}", body)
     assert (refused.code, refused.json["error"]["limit"]) == ("too_long", 8)
     said = refused.json["error"]["message"]
@@ -268,12 +268,16 @@ def test_the_model_whose_heads_are_measured_is_loaded_once(run_folder, monkeypat
     load = models._load
     monkeypatch.setattr(models, "_load", lambda folder: loaded.append(folder.name) or load(folder))
     asked = {**REQUEST, "step": 100}
-    found = desk.works(
-        Request(), asked, lambda model: model.tracer.matters(desk.trace(model, desk.asked(model, asked)))
+    found = desk.stream_from_model(
+        ApiRequest(),
+        asked,
+        lambda model: model.tracer.measure_heads(
+            desk.cached_trace(model, desk.parse_trace_request(model, asked))
+        ),
     )
     next(found)
     for step in (200, 300):  # the other two push it out
-        desk.work(Request(), {"step": step}, lambda model: model.id)
+        desk.run_on_model(ApiRequest(), {"step": step}, lambda model: model.id)
     assert len(list(found)) == 23
     assert loaded == ["step-000100", "step-000200", "step-000300"]
 
@@ -299,25 +303,25 @@ def test_two_models_stay_loaded_and_a_deleted_checkpoint_is_said(run_folder, tmp
     shutil.copytree(run_folder, run)
     desk = desk_of(run)
     models = desk._models
-    first = models.model(None)
-    models.model(100)
-    assert models.model(None) is first
-    models.model(300)
+    first = models.get(None)
+    models.get(100)
+    assert models.get(None) is first
+    models.get(300)
     assert list(models._loaded) == [None, 300]
     shutil.rmtree(run / "step-000100")
     with pytest.raises(regard.RegardError, match="no checkpoint of step 100 any more"):
-        models.model(100)
-    assert [each["step"] for each in desk.run.stops(first.id)["checkpoints"]] == [200, 300]
+        models.get(100)
+    assert [each["step"] for each in desk.run.checkpoint_summary(first.id)["checkpoints"]] == [200, 300]
 
 
 def test_the_last_traces_are_kept_and_no_more(run_folder):
     desk = desk_of(run_folder)
-    model = desk._models.model(None)
-    asked = [model.tracer.request("the cat", target="a", top_k=1 + n) for n in range(20)]
-    made = [desk.trace(model, each) for each in asked]
-    assert desk.trace(model, asked[-1]) is made[-1]
-    assert desk.trace(model, asked[4]) is made[4]
-    assert desk.trace(model, asked[0]) is not made[0]
+    model = desk._models.get(None)
+    asked = [model.tracer.build_request("the cat", target="a", top_k=1 + n) for n in range(20)]
+    made = [desk.cached_trace(model, each) for each in asked]
+    assert desk.cached_trace(model, asked[-1]) is made[-1]
+    assert desk.cached_trace(model, asked[4]) is made[4]
+    assert desk.cached_trace(model, asked[0]) is not made[0]
     assert len(desk._traces) == 16
 
 
@@ -363,7 +367,7 @@ def test_attention_changes_with_the_sentence_and_the_others_do_not(served, trans
 def test_positions_are_the_tables_of_the_paper_and_of_others(served):
     found = served("/api/positions?length=20&width=512").json
     assert (found["own"], found["learned"]) == ("interleaved", None)
-    paper, halves = unpack(found["tables"]["interleaved"]), unpack(found["tables"]["halves"])
+    paper, halves = unpack_array(found["tables"]["interleaved"]), unpack_array(found["tables"]["halves"])
     assert paper.shape == (20, 512)
     assert paper[3, :2] == pytest.approx([np.sin(3), np.cos(3)], abs=1e-6)
     assert np.concatenate([paper[:, 0::2], paper[:, 1::2]], axis=1) == pytest.approx(halves, abs=1e-6)
@@ -399,26 +403,26 @@ def test_an_export_holds_the_trace_and_the_view(served, translator):
 
 def test_an_export_searches_for_nothing_again(run_folder, monkeypatch):
     expected = Translator.load(run_folder / "step-000100", "cpu", "torch").trace(TEXT).to_json()["qkv"]
-    with serving(routes(desk_of(run_folder))) as ask:
+    with serving(explorer_routes(desk_of(run_folder))) as ask:
         traced = ask("/api/trace", {**REQUEST, "step": 100}).json
-        monkeypatch.setattr("regard.translation.tracing.search", None)
+        monkeypatch.setattr("regard.translation.tracing.search_with_record", None)
         answer = ask("/api/export", {"request": {**traced["request"], "step": 100}})
     assert answer.status == 200
     said = json.loads(answer.body.decode().split('id="regard-trace">')[1].split("</script>")[0])
     assert {**said, "qkv": None} == {**traced, "qkv": None}
     for kind, every in expected.items():
         for name in "qkv":
-            assert unpack(said["qkv"][kind][name]) == pytest.approx(unpack(every[name]), abs=1e-3)
+            assert unpack_array(said["qkv"][kind][name]) == pytest.approx(unpack_array(every[name]), abs=1e-3)
 
 
 def test_the_first_sentence_is_one_that_the_model_knows(run_folder, tmp_path):
-    assert example(run_folder, run_of(run_folder)) == "a bird sings."
-    assert example(run_folder / "model", run_of(run_folder / "model")) == "a bird sings."
+    assert find_example_text(run_folder, find_training_run(run_folder)) == "a bird sings."
+    assert find_example_text(run_folder / "model", find_training_run(run_folder / "model")) == "a bird sings."
     alone = save_random(tmp_path / "alone", 1)
-    assert example(alone, run_of(alone)) == ""
+    assert find_example_text(alone, find_training_run(alone)) == ""
     head = "# x\n\n| source | reference | this model |\n| --- | --- | --- |\n"
     card = head + "| a \\| b &lt;c\\_d | e | f |\n| g | h | i |\n"
     (alone / "README.md").write_text(card)
-    assert example(alone, run_of(alone)) == "a | b <c_d"
+    assert find_example_text(alone, find_training_run(alone)) == "a | b <c_d"
     write_metrics(tmp_path, {"kind": "train", "step": 1})
-    assert example(alone, run_of(alone)) == "a | b <c_d"
+    assert find_example_text(alone, find_training_run(alone)) == "a | b <c_d"

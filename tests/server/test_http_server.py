@@ -8,10 +8,10 @@ from threading import Event, Thread
 import pytest
 
 from regard.errors import DataError, RegardError
-from regard.server.http_messages import LINES, Reply, RequestError, reply
-from regard.server.http_server import MOST_BYTES, Server
-from regard.server.request_queue import Turns
-from regard.server.static_files import file_routes
+from regard.server.http_messages import NDJSON_TYPE, ApiResponse, RequestError, json_response
+from regard.server.http_server import MAX_BODY_BYTES, ExplorerServer
+from regard.server.request_queue import RequestQueue
+from regard.server.static_files import static_file_routes
 from server.http_client import Asking, serving
 
 PAGE = """<!doctype html><script type="importmap">{"imports": {"regard/": "/static/js/"}}</script>"""
@@ -35,7 +35,7 @@ def broken(_):
         yield b'{"head":1}\n'
         raise ValueError("a secret")
 
-    return Reply(lines(), LINES)
+    return ApiResponse(lines(), NDJSON_TYPE)
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def static(tmp_path_factory):
 @pytest.fixture(scope="module")
 def ask(static):
     routes = {
-        **file_routes(static),
-        "/api/echo": {"POST": lambda request: reply({"body": request.body, "query": request.query})},
-        "/api/get": {"GET": lambda request: reply({"query": request.query})},
-        "/api/long": {"GET": lambda _: reply({"text": "x" * 50_000})},
+        **static_file_routes(static),
+        "/api/echo": {"POST": lambda request: json_response({"body": request.body, "query": request.query})},
+        "/api/get": {"GET": lambda request: json_response({"query": request.query})},
+        "/api/long": {"GET": lambda _: json_response({"text": "x" * 50_000})},
         "/api/fails": {"POST": fails},
         "/api/too-long": {"POST": too_long},
         "/api/fault": {"POST": model_fault},
-        "/api/lines": {"POST": lambda _: Reply((b'{"n":%d}\n' % n for n in range(3)), LINES)},
+        "/api/lines": {"POST": lambda _: ApiResponse((b'{"n":%d}\n' % n for n in range(3)), NDJSON_TYPE)},
         "/api/broken": {"POST": broken},
     }
     with serving(routes) as ask:
@@ -130,7 +130,7 @@ def test_a_request_without_a_host_or_with_two_is_refused(ask):
 
 
 def test_a_server_for_every_address_answers_to_addresses_and_to_no_stranger():
-    with serving({"/": {"GET": lambda _: reply({})}}, host="0.0.0.0") as ask:
+    with serving({"/": {"GET": lambda _: json_response({})}}, host="0.0.0.0") as ask:
         assert ask.server.url == f"http://127.0.0.1:{ask.port}/"
         assert ask("/", Host=f"192.168.1.7:{ask.port}").status == 200
         assert ask("/", Host=f"[fe80::1]:{ask.port}").status == 200
@@ -190,9 +190,9 @@ def test_a_form_of_another_site_is_not_read(ask, kind):
 
 
 def test_a_large_body_is_refused_and_the_limit_is_said(ask):
-    answer = ask("/api/echo", b'{"a":"' + b"x" * MOST_BYTES + b'"}')
-    assert (answer.status, answer.code, answer.json["error"]["limit"]) == (413, "too_large", MOST_BYTES)
-    assert ask("/api/echo", b'{"a":"' + b"x" * (MOST_BYTES - 8) + b'"}').status == 200
+    answer = ask("/api/echo", b'{"a":"' + b"x" * MAX_BODY_BYTES + b'"}')
+    assert (answer.status, answer.code, answer.json["error"]["limit"]) == (413, "too_large", MAX_BODY_BYTES)
+    assert ask("/api/echo", b'{"a":"' + b"x" * (MAX_BODY_BYTES - 8) + b'"}').status == 200
 
 
 def test_a_length_of_thousands_of_digits_is_too_large(ask, capfd):
@@ -285,7 +285,7 @@ def test_one_connection_carries_many_requests(ask):
 def test_lines_come_as_they_are_found(ask):
     answer = ask("/api/lines", {})
     assert answer.headers["Transfer-Encoding"] == "chunked"
-    assert answer.headers["Content-Type"] == LINES
+    assert answer.headers["Content-Type"] == NDJSON_TYPE
     assert [json.loads(line) for line in answer.body.splitlines()] == [{"n": 0}, {"n": 1}, {"n": 2}]
     old = ask.raw(
         f"POST /api/lines HTTP/1.0\r\nHost: 127.0.0.1:{ask.port}\r\n"
@@ -304,16 +304,16 @@ def test_lines_that_break_off_end_with_why(ask, capfd):
 
 def test_a_port_that_is_taken_is_one_line(ask):
     with pytest.raises(RegardError, match=f"127.0.0.1:{ask.port} cannot be served on: .*; another --port"):
-        Server("127.0.0.1", ask.port, {})
+        ExplorerServer("127.0.0.1", ask.port, {})
     with pytest.raises(RegardError, match="there is no such port"):
-        Server("127.0.0.1", 70_000, {})
+        ExplorerServer("127.0.0.1", 70_000, {})
 
 
 class Slow:
     """A route that computes one thing at a time, when it is let."""
 
     def __init__(self):
-        self.turns, self.let, self.busy, self.served = Turns(), Event(), 0, []
+        self.turns, self.let, self.busy, self.served = RequestQueue(), Event(), 0, []
         self.most = 0
 
     def __call__(self, request):
@@ -323,7 +323,7 @@ class Slow:
             assert self.let.wait(10)
             self.served.append(request.body["n"])
             self.busy -= 1
-        return reply({"n": request.body["n"]})
+        return json_response({"n": request.body["n"]})
 
     def until(self, waiting):
         end = time.monotonic() + 10
@@ -378,7 +378,7 @@ def test_a_browser_that_leaves_in_the_middle_leaves_no_trace(capfd, monkeypatch)
         for _ in range(200):
             yield b"x" * 65536
 
-    with serving({"/api/lines": {"POST": lambda _: Reply(pieces(), LINES)}}) as ask:
+    with serving({"/api/lines": {"POST": lambda _: ApiResponse(pieces(), NDJSON_TYPE)}}) as ask:
         close = ask.server.shutdown_request  # the last that happens to a connection, after all complaints
         monkeypatch.setattr(ask.server, "shutdown_request", lambda request: (close(request), over.set()))
         thread = Thread(target=leave, args=(ask, started, left))

@@ -4,9 +4,9 @@ import os
 import pytest
 
 from regard.errors import DataError
-from regard.server.http_messages import Request
-from regard.server.metrics_tail import Metrics, thinned
-from regard.server.training_runs import Run, compared, named, training_routes
+from regard.server.http_messages import ApiRequest
+from regard.server.metrics_tail import MetricsTail, downsample_rows
+from regard.server.training_runs import TrainingRun, list_run_names, load_comparison_runs, training_routes
 
 
 def train(step, **facts):
@@ -23,36 +23,36 @@ def path(tmp_path):
 
 
 def test_a_run_without_metrics_yet_has_no_rows(path):
-    assert Metrics(path).since(0) == {"rows": [], "next": 0, "from": 0}
+    assert MetricsTail(path).rows_since(0) == {"rows": [], "next": 0, "from": 0}
 
 
 def test_only_what_is_new_comes_and_half_a_line_waits(path):
     write(path, train(1), train(2), tail='{"kind": "tr')
-    metrics = Metrics(path)
-    first = metrics.since(0)
+    metrics = MetricsTail(path)
+    first = metrics.rows_since(0)
     assert [row["step"] for row in first["rows"]] == [1, 2]
     with path.open("a") as file:
         file.write('ain", "step": 3, "target_tokens": 5}\nno json\n[1]\n')
-    then = metrics.since(first["next"])
+    then = metrics.rows_since(first["next"])
     assert [(row["step"], row["tokens"]) for row in then["rows"]] == [(3, 25)]
     assert then["next"] == 3
-    assert metrics.since(3)["rows"] == []
+    assert metrics.rows_since(3)["rows"] == []
 
 
 @pytest.mark.parametrize("place", [-1, 99])
 def test_a_place_that_is_none_is_the_beginning(path, place):
     write(path, train(1), train(2))
-    assert [row["step"] for row in Metrics(path).since(place)["rows"]] == [1, 2]
+    assert [row["step"] for row in MetricsTail(path).rows_since(place)["rows"]] == [1, 2]
 
 
 def test_a_training_that_was_resumed_is_read_anew(path):
     write(path, train(1), train(2), train(3))
-    metrics = Metrics(path)
-    assert metrics.since(0)["next"] == 3
+    metrics = MetricsTail(path)
+    assert metrics.rows_since(0)["next"] == 3
     new = path.with_suffix(".new")
     write(new, train(1), train(2, loss=1.0))
     os.replace(new, path)
-    again = metrics.since(3)
+    again = metrics.rows_since(3)
     assert [(row["step"], row["tokens"]) for row in again["rows"]] == [(1, 10), (2, 20)]
     assert again["from"] == 0
 
@@ -61,7 +61,7 @@ def test_many_rows_are_thinned_series_by_series_and_keep_their_peaks():
     rows = [train(step, loss=2 + step % 7, grad_norm=1.0, lr=step / 1e6) for step in range(20_000)]
     rows[777]["loss"], rows[15_000]["grad_norm"], rows[9_999]["loss"] = 50.0, 99.0, None
     rows.insert(300, {"kind": "valid", "step": 299, "loss": 1.5})
-    found = thinned(rows)
+    found = downsample_rows(rows)
     for name in ("loss", "grad_norm", "lr"):
         series = [row[name] for row in found if row["kind"] == "train" and name in row]
         assert 0 < len(series) <= 600
@@ -74,7 +74,7 @@ def test_many_rows_are_thinned_series_by_series_and_keep_their_peaks():
 
 def test_few_rows_come_as_they_are():
     rows = [train(step) for step in range(600)]
-    assert thinned(rows) == rows
+    assert downsample_rows(rows) == rows
 
 
 def make_run(folder, **data):
@@ -82,12 +82,12 @@ def make_run(folder, **data):
     (folder / "metrics.jsonl").write_text(json.dumps({"kind": "train", "step": 1, "target_tokens": 7}) + "\n")
     if data:
         (folder / "data.json").write_text(json.dumps(data))
-    return Run(folder)
+    return TrainingRun(folder)
 
 
 def asked(run, since):
     route = training_routes([run])[f"/api/runs/{run.id}/metrics"]["GET"]
-    return json.loads(route(Request(query={"since": since})).body)
+    return json.loads(route(ApiRequest(query={"since": since})).body)
 
 
 def test_what_a_run_learns_from_comes_once(tmp_path):
@@ -108,12 +108,16 @@ def test_a_run_that_does_not_say_has_rows_all_the_same(tmp_path, data):
 
 def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path):
     runs = [make_run(tmp_path / name) for name in ("x/a", "y/a", "b")]
-    assert [each["name"] for each in named(runs)] == [str(tmp_path / "x/a"), str(tmp_path / "y/a"), "b"]
-    assert len({each["id"] for each in named(runs)}) == 3
+    assert [each["name"] for each in list_run_names(runs)] == [
+        str(tmp_path / "x/a"),
+        str(tmp_path / "y/a"),
+        "b",
+    ]
+    assert len({each["id"] for each in list_run_names(runs)}) == 3
 
 
 def test_what_is_no_run_cannot_be_compared_with(tmp_path):
     run = make_run(tmp_path / "a")
-    assert [each.folder for each in compared([run.folder])] == [run.folder]
+    assert [each.folder for each in load_comparison_runs([run.folder])] == [run.folder]
     with pytest.raises(DataError, match="none is no run to compare with"):
-        compared([run.folder, tmp_path / "none"])
+        load_comparison_runs([run.folder, tmp_path / "none"])

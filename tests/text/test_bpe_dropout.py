@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.bpe_dropout import Sampler
+from regard.text.bpe_dropout import BPEDropoutSampler
 from regard.text.tokenizer import learn_tokenizer
 
 TEXTS = [
@@ -32,17 +32,17 @@ TOKENIZER = learn_tokenizer(TEXTS, 600)
 
 def test_without_dropout_the_ids_are_the_tokenizers_own():
     texts = [*TEXTS, *HOSTILE]
-    assert Sampler(TOKENIZER, 0.0, seed=1).tokenize(texts, variant=3) == TOKENIZER.tokenize(texts)
+    assert BPEDropoutSampler(TOKENIZER, 0.0, seed=1).tokenize(texts, variant=3) == TOKENIZER.tokenize(texts)
 
 
 def test_with_nothing_but_dropout_every_piece_is_a_character_or_a_byte():
-    rows = Sampler(TOKENIZER, 1.0, seed=1).tokenize(["Männer 🎉"], variant=0)
-    pieces = [TOKENIZER.piece(id) for id in rows[0]]
+    rows = BPEDropoutSampler(TOKENIZER, 1.0, seed=1).tokenize(["Männer 🎉"], variant=0)
+    pieces = [TOKENIZER.id_to_token(id) for id in rows[0]]
     assert pieces == [" ", *"Männer", " ", "<0xF0>", "<0x9F>", "<0x8E>", "<0x89>"]
 
 
 def same_text(texts, dropout):
-    rows = Sampler(TOKENIZER, dropout, seed=1).tokenize(texts, variant=0)
+    rows = BPEDropoutSampler(TOKENIZER, dropout, seed=1).tokenize(texts, variant=0)
     return TOKENIZER.detokenize(rows) == [unicodedata.normalize("NFC", text) for text in texts]
 
 
@@ -59,10 +59,10 @@ def test_however_it_is_cut_odd_text_comes_back(dropout):
 def test_a_merge_is_dropped_as_often_as_asked():
     """Two letters and one merge between them: the word stays apart with probability p."""
     tokenizer = learn_tokenizer(["a b"] * 9, 300)  # the only merges are " a" and " b"
-    rows = Sampler(tokenizer, 0.3, seed=1).tokenize(["a"] * 200, variant=0)
+    rows = BPEDropoutSampler(tokenizer, 0.3, seed=1).tokenize(["a"] * 200, variant=0)
     assert {len(row) for row in rows} == {1, 2}
     apart = sum(
-        len(Sampler(tokenizer, 0.3, seed).tokenize(["a"], variant)[0]) == 2
+        len(BPEDropoutSampler(tokenizer, 0.3, seed).tokenize(["a"], variant)[0]) == 2
         for seed in range(10)
         for variant in range(40)
     )
@@ -71,7 +71,7 @@ def test_a_merge_is_dropped_as_often_as_asked():
 
 def test_occurrences_of_a_word_differ_and_so_do_variants_and_seeds():
     def sample(seed, variant):
-        return Sampler(TOKENIZER, 0.3, seed).tokenize(["Männer"] * 50, variant)
+        return BPEDropoutSampler(TOKENIZER, 0.3, seed).tokenize(["Männer"] * 50, variant)
 
     assert 2 < len(Counter(map(tuple, sample(1, 0)))) <= 8
     assert sample(1, 0) == sample(1, 0)
@@ -80,18 +80,18 @@ def test_occurrences_of_a_word_differ_and_so_do_variants_and_seeds():
 
 
 def test_a_corpus_done_in_parts_is_the_corpus():
-    sampler = Sampler(TOKENIZER, 0.2, seed=1)
+    sampler = BPEDropoutSampler(TOKENIZER, 0.2, seed=1)
     whole = sampler.tokenize(TEXTS, variant=2)
-    assert sampler.tokenize(TEXTS[:7], 2) + sampler.tokenize(TEXTS[7:], 2, first=7) == whole
+    assert sampler.tokenize(TEXTS[:7], 2) + sampler.tokenize(TEXTS[7:], 2, first_index=7) == whole
 
 
 def test_another_process_draws_the_same(tmp_path):
     TOKENIZER.save(tmp_path / "tokenizer.json")
     program = (
         "import sys; from pathlib import Path\n"
-        "from regard.text.bpe_dropout import Sampler; from regard.text.tokenizer import load_tokenizer\n"
+        "from regard.text.bpe_dropout import BPEDropoutSampler; from regard.text.tokenizer import load_tokenizer\n"
         "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"
-        "print(Sampler(tokenizer, 0.2, 1).tokenize(sys.argv[2:], 4))"
+        "print(BPEDropoutSampler(tokenizer, 0.2, 1).tokenize(sys.argv[2:], 4))"
     )
     found = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "tokenizer.json"), *TEXTS[:3]],
@@ -99,14 +99,14 @@ def test_another_process_draws_the_same(tmp_path):
         text=True,
         check=True,
     )
-    assert found.stdout.strip() == str(Sampler(TOKENIZER, 0.2, 1).tokenize(TEXTS[:3], 4))
+    assert found.stdout.strip() == str(BPEDropoutSampler(TOKENIZER, 0.2, 1).tokenize(TEXTS[:3], 4))
 
 
 def test_what_is_drawn_stays_the_same_from_version_to_version():
     """A run that goes on after an upgrade must see the ids it saw before."""
     tokenizer = learn_tokenizer(["banana ananas"] * 9, 300)
-    rows = Sampler(tokenizer, 0.5, seed=1).tokenize(["banana ananas"] * 3, variant=0)
-    assert ["|".join(tokenizer.piece(id) for id in row) for row in rows] == [
+    rows = BPEDropoutSampler(tokenizer, 0.5, seed=1).tokenize(["banana ananas"] * 3, variant=0)
+    assert ["|".join(tokenizer.id_to_token(id) for id in row) for row in rows] == [
         " |b|a|n|a|n|a| |an|an|a|s",
         " b|an|a|n|a| |a|n|a|n|a|s",
         " b|a|n|an|a| |ana|n|a|s",
@@ -115,4 +115,4 @@ def test_what_is_drawn_stays_the_same_from_version_to_version():
 
 @pytest.mark.parametrize("texts", [[], [""], ["", ""]])
 def test_nothing_gives_nothing(texts):
-    assert Sampler(TOKENIZER, 0.1, seed=1).tokenize(texts, 0) == [[] for _ in texts]
+    assert BPEDropoutSampler(TOKENIZER, 0.1, seed=1).tokenize(texts, 0) == [[] for _ in texts]

@@ -1,7 +1,7 @@
 import pytest
 
 from regard.errors import DataError
-from regard.text.corpus_files import clean, read_texts, split_lines
+from regard.text.corpus_files import normalize_text, read_texts, split_lines
 
 
 def written(path, content):
@@ -34,7 +34,7 @@ def test_invalid_utf8_is_named_by_file_line_and_byte():
 
 
 def test_two_spellings_of_one_sentence_are_one():
-    assert clean(" e\u0301t\u00e9") == clean("\u00e9te\u0301\t") == "été"
+    assert normalize_text(" e\u0301t\u00e9") == normalize_text("\u00e9te\u0301\t") == "été"
 
 
 def test_missing_empty_and_folder_are_told_apart(tmp_path):

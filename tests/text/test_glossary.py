@@ -1,7 +1,7 @@
 import pytest
 
 from regard.errors import DataError
-from regard.text.glossary import Glossary, split_words
+from regard.text.glossary import Glossary, split_phrase
 
 BOOK = Glossary(
     (
@@ -32,11 +32,11 @@ BOOK = Glossary(
     ],
 )
 def test_phrases_are_found_as_whole_words_the_longest_first(text, wanted):
-    assert BOOK.wanted(text) == wanted
+    assert BOOK.find_required_targets(text) == wanted
 
 
 def test_marks_belong_to_their_word():
-    assert split_words("का क, e\u0301te\u0301 x_1") == ("का", "क", ",", "été", "x_1")
+    assert split_phrase("का क, e\u0301te\u0301 x_1") == ("का", "क", ",", "été", "x_1")
 
 
 def test_a_glossary_is_a_file_with_a_tab_on_each_line(tmp_path):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peak_memory import peak
+from peak_memory import measure_peak_memory
 from regard.errors import DataError
 from regard.text import lines as lines_module
 from regard.text.corpus_files import split_lines
-from regard.text.lines import LONGEST, any_lines, count_lines, read_lines
+from regard.text.lines import MAX_CORPUS_LINE_BYTES, count_lines, read_lines, split_truncated_lines
 
 ODD = {
     "separators": "a\u2028b\u2029c\u0085d\n".encode(),
@@ -70,7 +70,7 @@ def test_there_are_as_many_lines_as_newline_bytes(tmp_path, content):
 
 @given(st.lists(st.binary(max_size=9)))
 def test_pieces_may_end_anywhere(pieces):
-    found = list(lines_module._cut(lines_module._without_mark(iter(pieces)), Path("x")))
+    found = list(lines_module._split_lines(lines_module._strip_bom(iter(pieces)), Path("x")))
     whole = b"".join(pieces).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     assert found == (whole if whole[-1] else whole[:-1])
 
@@ -136,9 +136,9 @@ def test_zst_without_its_package_says_what_to_install(tmp_path, monkeypatch):
 
 def test_a_line_may_be_as_long_as_the_cap_and_no_longer(tmp_path):
     path = tmp_path / "text"
-    path.write_bytes(b"a\n" + b"b" * LONGEST + b"\nc\n")
-    assert [len(line) for line in read_lines(path)] == [1, LONGEST, 1]
-    path.write_bytes(b"a\n" + b"b" * (LONGEST + 1) + b"\nc\n")
+    path.write_bytes(b"a\n" + b"b" * MAX_CORPUS_LINE_BYTES + b"\nc\n")
+    assert [len(line) for line in read_lines(path)] == [1, MAX_CORPUS_LINE_BYTES, 1]
+    path.write_bytes(b"a\n" + b"b" * (MAX_CORPUS_LINE_BYTES + 1) + b"\nc\n")
     assert "text line 2 is longer than 16 MiB" in refusal(path)
 
 
@@ -167,7 +167,7 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path, line):
         "try: print(sum(1 for _ in read_lines(Path(sys.argv[1]))))\n"
         "except Exception as error: print(error)\n"
     )
-    [said], megabytes = peak(code, tmp_path / "bomb.gz")
+    [said], megabytes = measure_peak_memory(code, tmp_path / "bomb.gz")
     assert "bomb.gz unpacks to more than 100 times its size" in said
     assert megabytes < 60
 
@@ -179,17 +179,20 @@ PIECES = st.lists(st.lists(st.sampled_from(b"a\r\n\xef\xbb\xbf"), max_size=9).ma
 def test_lines_of_any_length_are_the_lines_of_the_file(tmp_path_factory, pieces):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(b"".join(pieces))
-    groups = any_lines(iter(pieces), longest=99)
+    groups = split_truncated_lines(iter(pieces), max_line_bytes=99)
     assert [line.content for group in groups for line in group] == list(read_lines(path))
 
 
 @given(PIECES, st.integers(1, 5))
 def test_of_a_line_too_long_the_beginning_is_kept_and_the_rest_counted(pieces, longest):
-    whole = [line.content for group in any_lines(iter(pieces), 999) for line in group]
-    found = [line for group in any_lines(iter(pieces), longest) for line in group]
+    whole = [line.content for group in split_truncated_lines(iter(pieces), 999) for line in group]
+    found = [line for group in split_truncated_lines(iter(pieces), longest) for line in group]
     for line, content in zip(found, whole, strict=True):
         assert content.startswith(line.content.removesuffix(b"\r"))
-        assert len(line.content) + line.beyond - len(content) in (0, 1)  # a carriage return may be counted
+        assert len(line.content) + line.truncated_bytes - len(content) in (
+            0,
+            1,
+        )  # a carriage return may be counted
         assert len(line.content) <= longest
 
 
@@ -198,4 +201,4 @@ def test_a_short_line_is_given_at_once():
         yield b"a\n"
         raise AssertionError("it waits for more")
 
-    assert next(any_lines(pieces(), 99)) == [(b"a", 0)]
+    assert next(split_truncated_lines(pieces(), 99)) == [(b"a", 0)]

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.bpe import Merges
+from regard.text.bpe import BytePairEncoder
 from regard.text.tokenizer import learn_tokenizer
 
 TOKENIZER = learn_tokenizer(["banana bandana ananas", "cabana nana"] * 9, 300)
-MERGES = Merges(TOKENIZER)
+MERGES = BytePairEncoder(TOKENIZER)
 
 
 def join_one_by_one(merges, symbols, dropout, random):
@@ -31,9 +31,9 @@ def join_one_by_one(merges, symbols, dropout, random):
 
 @given(st.text("abcdns ", max_size=30), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.integers(0, 9))
 def test_joining_is_algorithm_1(word, dropout, seed):
-    symbols = MERGES.spell(word)
+    symbols = MERGES.split_characters(word)
     expected = join_one_by_one(MERGES, symbols, dropout, Random(seed).random)
-    assert MERGES.join(symbols, dropout, Random(seed).random) == expected
+    assert MERGES.apply_merges(symbols, dropout, Random(seed).random) == expected
 
 
 @given(st.text("bands", min_size=1, max_size=30))
@@ -42,14 +42,19 @@ def test_without_dropout_it_is_the_librarys(word):
 
 
 def test_a_character_without_a_piece_is_spelled_in_bytes():
-    assert [TOKENIZER.piece(id) for id in MERGES.spell("a€")] == ["a", "<0xE2>", "<0x82>", "<0xAC>"]
+    assert [TOKENIZER.id_to_token(id) for id in MERGES.split_characters("a€")] == [
+        "a",
+        "<0xE2>",
+        "<0x82>",
+        "<0xAC>",
+    ]
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_a_word_ten_times_as_long_takes_about_ten_times_as_long(dropout):
     def seconds(word):
-        symbols, started = MERGES.spell(word), time.process_time()
-        MERGES.join(symbols, dropout, Random(0).random)
+        symbols, started = MERGES.split_characters(word), time.process_time()
+        MERGES.apply_merges(symbols, dropout, Random(0).random)
         return time.process_time() - started
 
     short = min(seconds("banana" * 200) for _ in range(3))

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.sentences import divide, halves, join, rejoin, sentences
+from regard.text.sentences import (
+    join_sentences,
+    join_with_source_spacing,
+    split_in_half,
+    split_sentences,
+    split_to_length,
+)
 
 ODD = st.text(st.sampled_from("aB .!?…\"')。！」\n,;你é́"), max_size=200)
 
@@ -27,17 +33,17 @@ def letters(parts):
     ],
 )
 def test_sentences_end_where_people_end_them(expected):
-    assert sentences("".join(expected)) == expected
+    assert split_sentences("".join(expected)) == expected
 
 
 @given(ODD)
 def test_sentences_put_together_are_the_text(text):
-    assert "".join(sentences(text)) == text
+    assert "".join(split_sentences(text)) == text
 
 
 @given(ODD, st.integers(1, 30))
 def test_a_divided_text_loses_nothing_but_white_space_and_every_part_fits(text, most):
-    parts = divide(text, most, letters)
+    parts = split_to_length(text, most, letters)
     assert "".join("".join(parts).split()) == "".join(text.split())
     assert all(part == part.strip() and 0 < len(part) <= most for part in parts)
 
@@ -52,14 +58,14 @@ def test_a_divided_text_loses_nothing_but_white_space_and_every_part_fits(text, 
     ],
 )
 def test_a_long_sentence_is_cut_after_a_clause_or_between_words_or_letters(text, expected):
-    assert halves(text) == expected
+    assert split_in_half(text) == expected
 
 
 def test_parts_are_joined_as_their_script_is_written():
-    assert join(["Hello.", "", "How are you?"]) == "Hello. How are you?"
-    assert join(["你好。", "我很好。"]) == "你好。我很好。"
-    assert join(["안녕하세요.", "네."]) == "안녕하세요. 네."
-    assert join([]) == ""
+    assert join_sentences(["Hello.", "", "How are you?"]) == "Hello. How are you?"
+    assert join_sentences(["你好。", "我很好。"]) == "你好。我很好。"
+    assert join_sentences(["안녕하세요.", "네."]) == "안녕하세요. 네."
+    assert join_sentences([]) == ""
 
 
 @pytest.mark.parametrize("run", [".", "'", "a", "a ", ". ", "a. ", ".'", "。", "\n", "?! ", "a,"])
@@ -68,7 +74,7 @@ def test_time_is_linear_in_the_text(run):
         text, best = run * (size // len(run)), 9.0
         for _ in range(2):
             began = time.process_time()
-            divide(text, 500, letters)
+            split_to_length(text, 500, letters)
             best = min(best, time.process_time() - began)
         return best
 
@@ -78,17 +84,17 @@ def test_time_is_linear_in_the_text(run):
 @given(ODD)
 def test_sentences_that_are_copied_come_back_with_their_white_space(text):
     text = text.strip()
-    parts = sentences(text)
-    assert rejoin(parts, [part.strip() for part in parts]) == text
+    parts = split_sentences(text)
+    assert join_with_source_spacing(parts, [part.strip() for part in parts]) == text
 
 
 def test_paragraphs_stay_and_spaces_are_those_of_the_script():
     english = ["It is raining here.  ", "Take the umbrella!\n\n", "It is over there. ", "Good."]
     chinese = ["正在下雨。", "带上雨伞！", "在那边。", "好。"]
-    assert rejoin(english, chinese) == "正在下雨。带上雨伞！\n\n在那边。好。"
-    assert rejoin(chinese, [part.strip() for part in english]) == (
+    assert join_with_source_spacing(english, chinese) == "正在下雨。带上雨伞！\n\n在那边。好。"
+    assert join_with_source_spacing(chinese, [part.strip() for part in english]) == (
         "It is raining here. Take the umbrella! It is over there. Good."
     )
-    assert rejoin(english, ["Il pleut.", "Prends le parapluie !", "", "Bon."]) == (
+    assert join_with_source_spacing(english, ["Il pleut.", "Prends le parapluie !", "", "Bon."]) == (
         "Il pleut.  Prends le parapluie !\n\n Bon."
     )

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import CheckpointError, ConfigError
-from regard.text.tokenizer import BOS, EOS, MARKS, PAD, SMALLEST, learn_tokenizer, load_tokenizer
+from regard.text.tokenizer import (
+    BASE_VOCAB_SIZE,
+    BOS,
+    EOS,
+    PAD,
+    SPECIAL_TOKENS,
+    learn_tokenizer,
+    load_tokenizer,
+)
 
 TEXTS = ["Jane visits Africa in September.", "Jane visite l'Afrique en septembre.", "été <pad> </s> 12"] * 20
 TOKENIZER = learn_tokenizer(TEXTS, vocab_size=400)
@@ -36,9 +44,9 @@ def test_any_text_comes_back_as_it_was(text):
     assert TOKENIZER.detokenize(TOKENIZER.tokenize([text])) == [unicodedata.normalize("NFC", text)]
 
 
-@given(st.lists(st.sampled_from([*MARKS, "<0x0A>", " ", "a", "é", "<", "pad", ">"])))
+@given(st.lists(st.sampled_from([*SPECIAL_TOKENS, "<0x0A>", " ", "a", "é", "<", "pad", ">"])))
 def test_no_text_can_spell_a_mark(parts):
-    assert all(id >= len(MARKS) for id in TOKENIZER.tokenize(["".join(parts)])[0])
+    assert all(id >= len(SPECIAL_TOKENS) for id in TOKENIZER.tokenize(["".join(parts)])[0])
 
 
 def test_two_spellings_of_one_character_are_one():
@@ -65,9 +73,9 @@ def test_lower_case_text_stays_as_it_is(text):
 
 
 def test_a_lower_case_tokenizer_has_no_piece_with_a_capital():
-    pieces = [LOWER.piece(id) for id in range(SMALLEST, LOWER.vocab_size)]
+    pieces = [LOWER.id_to_token(id) for id in range(BASE_VOCAB_SIZE, LOWER.vocab_size)]
     assert [piece for piece in pieces if piece != piece.lower()] == []
-    assert LOWER.piece(LOWER.tokenize(["JANE"])[0][0]) == " jane"
+    assert LOWER.id_to_token(LOWER.tokenize(["JANE"])[0][0]) == " jane"
 
 
 def test_the_file_says_whether_capitals_are_lost(tmp_path):
@@ -82,11 +90,11 @@ def test_frequent_words_are_one_piece_wherever_they_stand():
     first, later = TOKENIZER.tokenize(["Jane", "visits Jane"])
     assert len(first) == 1
     assert later[-1] == first[0]
-    assert TOKENIZER.piece(first[0]) == " Jane"
+    assert TOKENIZER.id_to_token(first[0]) == " Jane"
 
 
 def test_marks_come_first_and_leave_no_text():
-    assert [TOKENIZER.piece(id) for id in (PAD, BOS, EOS)] == MARKS
+    assert [TOKENIZER.id_to_token(id) for id in (PAD, BOS, EOS)] == SPECIAL_TOKENS
     ids = TOKENIZER.tokenize(["Jane"])[0]
     assert TOKENIZER.detokenize([[BOS, *ids, EOS, PAD]]) == ["Jane"]
 
@@ -99,7 +107,7 @@ def test_the_vocabulary_is_as_large_as_asked_or_as_the_text_allows():
 
 
 def test_a_vocabulary_too_small_for_bytes_is_refused():
-    with pytest.raises(ConfigError, match=f"model.vocab_size = 100 cannot work; .* take {SMALLEST}"):
+    with pytest.raises(ConfigError, match=f"model.vocab_size = 100 cannot work; .* take {BASE_VOCAB_SIZE}"):
         learn_tokenizer(TEXTS, 100)
 
 
@@ -126,4 +134,4 @@ def test_a_file_that_is_no_tokenizer_is_refused(tmp_path, content):
 
 def test_an_id_that_is_none_is_refused():
     with pytest.raises(IndexError, match="there is no piece"):
-        TOKENIZER.piece(10_000)
+        TOKENIZER.id_to_token(10_000)

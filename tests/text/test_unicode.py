@@ -1,6 +1,6 @@
 import pytest
 
-from regard.text.unicode import changes, printable
+from regard.text.unicode import diff_words, sanitize_for_display
 
 
 @pytest.mark.parametrize(
@@ -15,19 +15,19 @@ from regard.text.unicode import changes, printable
     ],
 )
 def test_what_would_move_a_cursor_or_break_a_page_is_not_shown(text, shown):
-    assert printable(text) == shown
-    assert printable(text).encode("utf-8")
+    assert sanitize_for_display(text) == shown
+    assert sanitize_for_display(text).encode("utf-8")
 
 
 def test_the_words_that_are_new_are_told_from_those_that_were_there():
-    assert list(changes("the cat sat", "the dog sat down")) == [
+    assert list(diff_words("the cat sat", "the dog sat down")) == [
         ("the", False),
         ("dog", True),
         ("sat", False),
         ("down", True),
     ]
-    assert list(changes("", "all new")) == [("all", True), ("new", True)]
+    assert list(diff_words("", "all new")) == [("all", True), ("new", True)]
 
 
 def test_nothing_is_new_the_first_time():
-    assert list(changes(None, "the cat")) == [("the", False), ("cat", False)]
+    assert list(diff_words(None, "the cat")) == [("the", False), ("cat", False)]

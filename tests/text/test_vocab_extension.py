@@ -5,15 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.text.bpe import Merges, split_words
-from regard.text.tokenizer import SMALLEST, learn_tokenizer
-from regard.text.vocab_extension import extend_tokenizer, made_of
+from regard.text.bpe import BytePairEncoder, pretokenize
+from regard.text.tokenizer import BASE_VOCAB_SIZE, learn_tokenizer
+from regard.text.vocab_extension import decompose_new_tokens, extend_tokenizer
 
 OLD_TEXTS = ["the cat sees the dog.", "the dogs see a bird, a cat and a banana.", "naan bread"] * 5
 NEW_TEXTS = ["the catamaran sails", "a catalogue of dogmas; the catamarans", "снег и снежинка 42"] * 4
 OLD = learn_tokenizer(OLD_TEXTS, 320)
 NEW = extend_tokenizer(OLD, NEW_TEXTS, 60)
-MADE_OF = made_of(OLD, NEW)
+MADE_OF = decompose_new_tokens(OLD, NEW)
 CHARACTERS = st.sampled_from([*"abcdeghilmnorstu the cat", "с", "н", "€", " ", ".", "4"])
 
 
@@ -36,12 +36,14 @@ def test_any_text_comes_back_as_from_the_old_one(text):
 
 
 def test_old_pieces_keep_their_ids():
-    assert [NEW.piece(id) for id in range(OLD.vocab_size)] == [OLD.piece(id) for id in range(OLD.vocab_size)]
+    assert [NEW.id_to_token(id) for id in range(OLD.vocab_size)] == [
+        OLD.id_to_token(id) for id in range(OLD.vocab_size)
+    ]
 
 
 def test_new_pieces_spell_what_they_are_made_of():
     for place, parts in enumerate(MADE_OF):
-        assert len(parts) > 1 or parts[0] < SMALLEST  # a letter that was a byte
+        assert len(parts) > 1 or parts[0] < BASE_VOCAB_SIZE  # a letter that was a byte
         assert OLD.detokenize([parts]) == NEW.detokenize([[OLD.vocab_size + place]])
 
 
@@ -55,21 +57,26 @@ def test_the_new_corpus_gets_shorter_and_characters_get_pieces():
 def test_no_more_pieces_than_asked_and_no_fewer_than_there_are():
     assert extend_tokenizer(OLD, NEW_TEXTS, 7).vocab_size == OLD.vocab_size + 7
     everything = extend_tokenizer(OLD, NEW_TEXTS, 10_000)
-    words = split_words(everything, NEW_TEXTS)
-    merges = Merges(everything)
-    rows = [merges.segment(words.spelled[k]) for k in words.at]
+    words = pretokenize(everything, NEW_TEXTS)
+    merges = BytePairEncoder(everything)
+    rows = [merges.segment(words.words[k]) for k in words.word_ids]
     pairs = Counter(pair for row in rows for pair in pairwise(row))
-    known = Merges(everything).vocab
+    known = BytePairEncoder(everything).vocab
     assert not [
-        p for p in pairs if everything.piece(p[0]) + everything.piece(p[1]) not in known and min(p) > 258
+        p
+        for p in pairs
+        if everything.id_to_token(p[0]) + everything.id_to_token(p[1]) not in known and min(p) > 258
     ]
 
 
 def test_pieces_are_learnt_as_the_definition_says():
     """Count all pairs again after each merge, and take the most frequent that makes a new spelling."""
-    merges, words = Merges(OLD), split_words(OLD, ["bandana cabaret bandanas catenation bathrobe"] * 2)
+    merges, words = (
+        BytePairEncoder(OLD),
+        pretokenize(OLD, ["bandana cabaret bandanas catenation bathrobe"] * 2),
+    )
     spelled = {id: piece for piece, id in merges.vocab.items()}
-    rows = [merges.segment(words.spelled[k]) for k in words.at]
+    rows = [merges.segment(words.words[k]) for k in words.word_ids]
     expected = []
     for _ in range(8):
         seen = Counter(pair for row in rows for pair in pairwise(row))
@@ -83,12 +90,12 @@ def test_pieces_are_learnt_as_the_definition_says():
                 if tuple(row[at : at + 2]) == best:
                     row[at : at + 2] = [new]
     found = extend_tokenizer(OLD, ["bandana cabaret bandanas catenation bathrobe"] * 2, 8)
-    assert [found.piece(OLD.vocab_size + n) for n in range(8)] == expected
+    assert [found.id_to_token(OLD.vocab_size + n) for n in range(8)] == expected
 
 
 def test_a_corpus_with_nothing_new_adds_nothing():
     same = extend_tokenizer(OLD, ["the cat sees the dog."], 50)
-    assert made_of(OLD, same) == []
+    assert decompose_new_tokens(OLD, same) == []
     assert same.to_json() == OLD.to_json()
 
 
@@ -97,7 +104,7 @@ def test_extending_is_the_same_each_time():
 
 
 def test_a_corpus_is_counted_in_parts(monkeypatch):
-    monkeypatch.setattr("regard.text.vocab_extension.CHUNK", 2)
+    monkeypatch.setattr("regard.text.vocab_extension.COUNTING_CHUNK", 2)
     assert extend_tokenizer(OLD, iter(NEW_TEXTS), 60).to_json() == NEW.to_json()
 
 

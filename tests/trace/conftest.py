@@ -7,7 +7,7 @@ import torch
 
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.trace.model_facts import identity_in_memory
+from regard.trace.model_facts import identify_model_in_memory
 from regard.translation.tracing import Tracer
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
@@ -26,4 +26,4 @@ def model(micro, tokenizer):
 
 @pytest.fixture
 def tracer(model, tokenizer):
-    return Tracer(model, tokenizer, identity_in_memory(model))
+    return Tracer(model, tokenizer, identify_model_in_memory(model))

@@ -16,7 +16,7 @@ KINDS = ("encoder", "decoder", "cross")
 def traced(request, model, tokenizer, tracer):
     model = Transformer(replace(model.config, norm=request.param)).eval()
     tracer = Tracer(model, tokenizer, tracer._identity)
-    asked = tracer.request("the cat sees a dog", target="a dog sings", interventions=[HideSource((1,))])
+    asked = tracer.build_request("the cat sees a dog", target="a dog sings", interventions=[HideSource((1,))])
     return model, tracer, tracer.trace(asked)
 
 

@@ -3,21 +3,23 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numeric_tokens import Numbered
+from numeric_tokens import NumericTokenRenderer
 from regard.inference.eager import EagerEngine
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
-from regard.search.constraints import Wish
+from regard.search.constraints import Constraints
 from regard.search.hypothesis import length_penalty
 from regard.text.tokenizer import EOS
-from regard.trace.beam_record import leaves_at, search
+from regard.trace.beam_record import divergence_index, search_with_record
 
 from conftest import MICRO  # isort: skip
 
 
 def searched(model, source, limit=12, prefix=(), **how):
     rows = torch.tensor([[*source, EOS]])
-    return search(model, rows, rows > 0, limit, prefix, SearchConfig(**how), Numbered())
+    return search_with_record(
+        model, rows, rows > 0, limit, prefix, SearchConfig(**how), NumericTokenRenderer()
+    )
 
 
 def chain(beam, node):
@@ -42,7 +44,7 @@ def test_the_beam_adds_up_and_its_winner_is_the_translation(source, size, alpha,
     best, beam = searched(model, source, 9, prefix, beam=size, alpha=alpha)
     engine = EagerEngine(model)
     config = SearchConfig(size, alpha, max_length=9)
-    ((expected,),) = engine.translate([source], config, [Wish(tuple(prefix))] if prefix else None)
+    ((expected,),) = engine.translate([source], config, [Constraints(tuple(prefix))] if prefix else None)
     assert best.tokens == expected.tokens
     winner = beam.nodes[beam.finished[0].node]
     assert chain(beam, winner.id) == (*best.tokens, EOS)
@@ -92,4 +94,4 @@ def test_greedy_search_is_laid_over_it(micro_model):
     [((4, 5), (4, 5), None), ((4, 6), (4, 5), 1), ((4,), (4, 5), 1), ((), (4,), 0), ((4, 5, 6), (4, 5), 2)],
 )
 def test_greedy_leaves_the_winner_at_the_first_token_that_differs(other, winner, at):
-    assert leaves_at(other, winner) == at
+    assert divergence_index(other, winner) == at

@@ -3,10 +3,16 @@ from dataclasses import replace
 import pytest
 import torch
 
-from numeric_tokens import Numbered
+from numeric_tokens import NumericTokenRenderer
 from regard.model.transformer import Transformer
-from regard.trace.capture import capture
-from regard.trace.summary import attention, lens, residual, steps, value_norms
+from regard.trace.capture import capture_forward
+from regard.trace.summary import (
+    logit_lens,
+    prediction_steps,
+    residual_norms,
+    stack_attention_weights,
+    value_norms,
+)
 
 SOURCE = torch.tensor([[5, 6, 7, 9, 2]])
 TARGET_IN = torch.tensor([[1, 8, 9, 3]])
@@ -31,18 +37,18 @@ def model(micro, request):
 
 @pytest.mark.parametrize("keep", [KEEP, HIDDEN])
 def test_the_pass_is_the_models_own(model, keep):
-    captured = capture(model, SOURCE, keep, TARGET_IN)
+    captured = capture_forward(model, SOURCE, keep, TARGET_IN)
     with torch.no_grad():
         assert torch.allclose(captured.logits, model(SOURCE, keep, TARGET_IN)[0], atol=1e-5)
 
 
 def test_what_is_weighed_joined_and_projected_is_what_each_attention_says(model):
-    captured = capture(model, SOURCE, HIDDEN, TARGET_IN)
+    captured = capture_forward(model, SOURCE, HIDDEN, TARGET_IN)
     for kind, stack in (("encoder", "encoder"), ("decoder", "decoder"), ("cross", "decoder")):
         ending = "cross" if kind == "cross" else "self"
         passed = [each for each in getattr(captured, stack) if each.name.endswith(ending)]
         for layer, each, attended in zip(
-            getattr(model, stack).layers, passed, captured.attended(kind), strict=True
+            getattr(model, stack).layers, passed, captured.attention(kind), strict=True
         ):
             project = (layer.cross_attention if kind == "cross" else layer.self_attention).output
             joined = (attended.weights @ attended.value).transpose(0, 1).flatten(1)
@@ -50,7 +56,7 @@ def test_what_is_weighed_joined_and_projected_is_what_each_attention_says(model)
 
 
 def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):
-    weights = attention(capture(model, SOURCE, HIDDEN, TARGET_IN))
+    weights = stack_attention_weights(capture_forward(model, SOURCE, HIDDEN, TARGET_IN))
     shapes = {kind: array.shape for kind, array in weights.items()}
     assert shapes == {"encoder": (2, 4, 5, 5), "decoder": (2, 4, 4, 4), "cross": (2, 4, 4, 5)}
     for array in weights.values():
@@ -63,32 +69,32 @@ def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):
 
 
 def test_value_norms_are_those_of_a_head_that_looks_at_one_key_alone(model):
-    norms = value_norms(capture(model, SOURCE, KEEP, TARGET_IN))
-    captured = capture(model, SOURCE, KEEP, TARGET_IN)
+    norms = value_norms(capture_forward(model, SOURCE, KEEP, TARGET_IN))
+    captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
     output = model.decoder.layers[1].cross_attention.output
     for head in range(4):
         joined = torch.zeros(5, 16)
-        joined[:, 4 * head : 4 * head + 4] = captured.attended("cross")[1].value[head]
+        joined[:, 4 * head : 4 * head + 4] = captured.attention("cross")[1].value[head]
         expected = (joined @ output.weight.T).norm(dim=1)
         assert norms["cross"][1, head] == pytest.approx(expected.detach().numpy(), rel=1e-5)
 
 
 def test_the_stream_grows_by_its_updates(micro):
     for norm in ("pre", "literal"):  # in post-norm the norm stands between
-        captured = capture(made(micro, norm), SOURCE, KEEP, TARGET_IN)
-        total = captured.target_embedded + sum(each.added for each in captured.decoder)
+        captured = capture_forward(made(micro, norm), SOURCE, KEEP, TARGET_IN)
+        total = captured.target_embedded + sum(each.update for each in captured.decoder)
         assert torch.allclose(total, captured.decoder[-1].stream, atol=1e-4)
-    found = residual(captured)
+    found = residual_norms(captured)
     assert found["encoder"].points == ("embed", "1.self", "1.ffn", "2.self", "2.ffn")
     assert found["decoder"].points[:4] == ("embed", "1.self", "1.cross", "1.ffn")
     assert found["decoder"].stream[-1] == pytest.approx(captured.decoder[-1].stream.norm(dim=1).numpy())
-    assert found["decoder"].update[2] == pytest.approx(captured.decoder[1].added.norm(dim=1).numpy())
+    assert found["decoder"].update[2] == pytest.approx(captured.decoder[1].update.norm(dim=1).numpy())
 
 
 def test_the_last_layers_guess_is_the_models_own(model):
-    captured = capture(model, SOURCE, KEEP, TARGET_IN)
-    found, logprobs = steps(captured.logits, TARGET, 3, Numbered())
-    layers = lens(model, captured, TARGET, Numbered())
+    captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
+    found, logprobs = prediction_steps(captured.logits, TARGET, 3, NumericTokenRenderer())
+    layers = logit_lens(model, captured, TARGET, NumericTokenRenderer())
     assert len(layers) == 2
     for step, guess, log in zip(found, layers[-1], logprobs, strict=True):
         assert guess.id == step.top[0].id
@@ -97,8 +103,10 @@ def test_the_last_layers_guess_is_the_models_own(model):
 
 
 def test_steps_rank_what_was_taken_among_all(model):
-    captured = capture(model, SOURCE, KEEP, TARGET_IN)
-    found, logprobs = steps(captured.logits, TARGET, 30, Numbered())  # more than there are
+    captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
+    found, logprobs = prediction_steps(
+        captured.logits, TARGET, 30, NumericTokenRenderer()
+    )  # more than there are
     for t, (step, token, log) in enumerate(zip(found, TARGET, logprobs, strict=True)):
         assert step.t == t
         assert len(step.top) == 23
@@ -110,6 +118,6 @@ def test_steps_rank_what_was_taken_among_all(model):
 
 
 def test_equals_are_ranked_by_their_ids():
-    found, _ = steps(torch.zeros(2, 4), [0, 3], 4, Numbered())
+    found, _ = prediction_steps(torch.zeros(2, 4), [0, 3], 4, NumericTokenRenderer())
     assert [step.rank for step in found] == [1, 4]
     assert [each.id for each in found[0].top] == [0, 1, 2, 3]

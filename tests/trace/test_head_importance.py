@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from regard.model.transformer import Transformer
-from regard.trace.head_importance import Measured, measured_heads, with_matters
-from regard.trace.intervene import changed
-from regard.trace.interventions import Head
+from regard.trace.head_importance import HeadImportance, measure_head_importance, with_head_importance
+from regard.trace.intervene import apply_interventions
+from regard.trace.interventions import DisableHead
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[8, 9, 2]])
 TARGET_IN = torch.tensor([[1, 8, 9]])
@@ -25,20 +25,20 @@ def test_every_head_is_measured_as_if_it_were_removed_from_the_model(micro, norm
         return float(logs.gather(2, TARGET[:, :, None]).sum())
 
     whole = log_probability(model)
-    found = list(measured_heads(model, SOURCE, keep, TARGET_IN, TARGET))
+    found = list(measure_head_importance(model, SOURCE, keep, TARGET_IN, TARGET))
     places = [(each.kind, each.layer, each.head) for each in found]
     assert len(set(places)) == len(places) == 4 * (1 + 2 + 2)
     for kind, layer, head, matters in found:
-        without = log_probability(changed(model, [Head(kind, layer, head)]))
+        without = log_probability(apply_interventions(model, [DisableHead(kind, layer, head)]))
         assert matters == pytest.approx(without - whole, abs=1e-4)
     assert max(abs(each.matters) for each in found) > 1e-2
 
 
 def test_what_was_measured_is_written_where_it_belongs(tracer):
     trace = tracer.trace(tracer.request("the cat"))
-    filled = with_matters(trace, [Measured("cross", 2, 3, -1.5)])
+    filled = with_head_importance(trace, [HeadImportance("cross", 2, 3, -1.5)])
     assert filled.heads["cross"][1][2].matters == -1.5
     assert filled.heads["cross"][1][1].matters is None
     assert trace.heads["cross"][1][2].matters is None
-    whole = with_matters(trace, tracer.matters(trace))
+    whole = with_head_importance(trace, tracer.matters(trace))
     assert all(head.matters is not None for kind in whole.heads.values() for layer in kind for head in layer)

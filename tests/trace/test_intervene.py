@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from regard.model.transformer import Transformer
-from regard.trace.capture import capture
-from regard.trace.intervene import changed, visible_source
-from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+from regard.trace.capture import capture_forward
+from regard.trace.intervene import apply_interventions, build_source_keep
+from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
 
 SOURCE, TARGET_IN = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
 KEEP = torch.ones(1, 4, dtype=torch.bool)
@@ -29,7 +29,9 @@ def logits(model):
 
 def test_the_copy_shares_what_stays_and_the_model_is_left_as_it_was(model):
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    other = changed(model, [Head("cross", 2, 3), Head("encoder", 1, 2, "uniform"), Positions()])
+    other = apply_interventions(
+        model, [DisableHead("cross", 2, 3), DisableHead("encoder", 1, 2, "uniform"), RemovePositions()]
+    )
     assert model.training
     assert not other.training
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
@@ -45,24 +47,28 @@ def test_the_copy_shares_what_stays_and_the_model_is_left_as_it_was(model):
 
 
 def test_nothing_changed_answers_as_the_model_does(model):
-    assert torch.equal(logits(changed(model, [])), logits(model.eval()))
+    assert torch.equal(logits(apply_interventions(model, [])), logits(model.eval()))
 
 
 def test_a_removed_head_takes_its_part_out_and_no_other(model):
-    whole = capture(changed(model, []), SOURCE, KEEP, TARGET_IN)
-    without = capture(changed(model, [Head("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN)
-    attended = whole.attended("cross")[0]
+    whole = capture_forward(apply_interventions(model, []), SOURCE, KEEP, TARGET_IN)
+    without = capture_forward(
+        apply_interventions(model, [DisableHead("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN
+    )
+    attended = whole.attention("cross")[0]
     part = model.decoder.layers[0].cross_attention.output.weight[:, 8:12]
-    expected = whole.decoder[1].said - attended.weights[2] @ attended.value[2] @ part.T
-    assert torch.allclose(without.decoder[1].said, expected, atol=1e-5)
-    assert torch.equal(without.decoder[0].said, whole.decoder[0].said)
-    assert without.attended("cross")[0].value_norm[2].abs().max() == 0
+    expected = whole.decoder[1].output - attended.weights[2] @ attended.value[2] @ part.T
+    assert torch.allclose(without.decoder[1].output, expected, atol=1e-5)
+    assert torch.equal(without.decoder[0].output, whole.decoder[0].output)
+    assert without.attention("cross")[0].value_norm[2].abs().max() == 0
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_a_uniform_head_looks_at_all_it_may_see_alike(model, kind):
-    weights = capture(changed(model, [Head(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN)
-    alike = weights.attended(kind)[1].weights[3]
+    weights = capture_forward(
+        apply_interventions(model, [DisableHead(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN
+    )
+    alike = weights.attention(kind)[1].weights[3]
     if kind == "decoder":
         assert torch.allclose(alike, torch.ones(3, 3).tril() / torch.arange(1, 4)[:, None])
     else:
@@ -72,15 +78,15 @@ def test_a_uniform_head_looks_at_all_it_may_see_alike(model, kind):
 @pytest.mark.parametrize(
     ("sublayer", "place"),
     [
-        (Sublayer("encoder", 1, "self"), 0),
-        (Sublayer("encoder", 2, "ffn"), 3),
-        (Sublayer("decoder", 1, "self"), 0),
-        (Sublayer("decoder", 2, "cross"), 4),
-        (Sublayer("decoder", 2, "ffn"), 5),
+        (SkipSublayer("encoder", 1, "self"), 0),
+        (SkipSublayer("encoder", 2, "ffn"), 3),
+        (SkipSublayer("decoder", 1, "self"), 0),
+        (SkipSublayer("decoder", 2, "cross"), 4),
+        (SkipSublayer("decoder", 2, "ffn"), 5),
     ],
 )
 def test_a_skipped_sublayer_adds_nothing(model, sublayer, place):
-    captured = capture(changed(model, [sublayer]), SOURCE, KEEP, TARGET_IN)
+    captured = capture_forward(apply_interventions(model, [sublayer]), SOURCE, KEEP, TARGET_IN)
     passed = getattr(captured, sublayer.stack)[place]
     assert passed.name == f"{sublayer.layer}.{sublayer.which}"
     assert passed.added.abs().max() == 0
@@ -89,14 +95,14 @@ def test_a_skipped_sublayer_adds_nothing(model, sublayer, place):
 @pytest.mark.parametrize("position", ["paper", "learned"])
 def test_without_positions_the_order_of_the_source_does_not_matter(micro, position):
     torch.manual_seed(0)
-    model = changed(Transformer(replace(micro, position=position)), [Positions()])
+    model = apply_interventions(Transformer(replace(micro, position=position)), [RemovePositions()])
     one = model(SOURCE, KEEP, TARGET_IN)
     assert torch.allclose(one, model(SOURCE[:, [2, 0, 3, 1]], KEEP, TARGET_IN), atol=1e-5)
 
 
 def test_a_hidden_token_might_as_well_be_another(model):
-    keep = visible_source([HideSource((1,)), HideSource((3,))], 4)
+    keep = build_source_keep([HideSource((1,)), HideSource((3,))], 4)
     assert keep.tolist() == [[True, False, True, False]]
-    other = changed(model, [])
-    one = capture(other, SOURCE, keep, TARGET_IN).logits
-    assert torch.equal(one, capture(other, torch.tensor([[5, 20, 7, 21]]), keep, TARGET_IN).logits)
+    other = apply_interventions(model, [])
+    one = capture_forward(other, SOURCE, keep, TARGET_IN).logits
+    assert torch.equal(one, capture_forward(other, torch.tensor([[5, 20, 7, 21]]), keep, TARGET_IN).logits)

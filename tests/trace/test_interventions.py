@@ -4,13 +4,13 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError
 from regard.trace.interventions import (
-    Head,
+    DisableHead,
     HideSource,
-    Sublayer,
+    SkipSublayer,
     intervention_from_json,
     intervention_to_json,
 )
-from regard.trace.request import Request, trace_id
+from regard.trace.request import TraceRequest, trace_id
 
 counted = st.integers(1, 9)
 KINDS = st.sampled_from(["encoder", "decoder", "cross"])
@@ -44,23 +44,23 @@ def test_an_intervention_comes_back_from_json(said):
 
 @given(st.text(), st.lists(INTERVENTIONS, max_size=3), st.integers(1, 8))
 def test_a_request_comes_back_and_is_known_by_its_id(text, changes, beam):
-    request = Request(
+    request = TraceRequest(
         text, beam=beam, prefix=(5, 6), interventions=tuple(map(intervention_from_json, changes))
     )
-    assert Request.from_json(request.to_json()) == request
-    assert trace_id("m", request) == trace_id("m", Request.from_json(request.to_json()))
+    assert TraceRequest.from_json(request.to_json()) == request
+    assert trace_id("m", request) == trace_id("m", TraceRequest.from_json(request.to_json()))
     assert trace_id("n", request) != trace_id("m", request)
-    assert trace_id("m", Request(text, beam=beam + 1)) != trace_id("m", Request(text, beam=beam))
+    assert trace_id("m", TraceRequest(text, beam=beam + 1)) != trace_id("m", TraceRequest(text, beam=beam))
 
 
 @pytest.mark.parametrize(
     ("intervention", "said"),
     [
-        (Head("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
-        (Head("cross", 0, 1), "layer = 0 cannot work"),
-        (Head("encoder", 2, 5), "head = 5 cannot work; this model has heads 1 to 4"),
-        (Sublayer("encoder", 1, "cross"), "which = cross cannot work; the encoder has self and ffn"),
-        (Sublayer("decoder", 4, "ffn"), "layer = 4 cannot work"),
+        (DisableHead("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
+        (DisableHead("cross", 0, 1), "layer = 0 cannot work"),
+        (DisableHead("encoder", 2, 5), "head = 5 cannot work; this model has heads 1 to 4"),
+        (SkipSublayer("encoder", 1, "cross"), "which = cross cannot work; the encoder has self and ffn"),
+        (SkipSublayer("decoder", 4, "ffn"), "layer = 4 cannot work"),
         (HideSource((0, 5)), "source token 6 cannot be hidden; there are 5"),
         (HideSource((-1,)), "cannot be hidden"),
         (HideSource((0, 1, 2, 3, 4)), "not all of the source can be hidden"),
@@ -97,6 +97,6 @@ def test_json_that_is_no_intervention_is_refused(said, message):
 def test_a_request_that_cannot_work_is_refused():
     for wrong in ({"beam": 0}, {"alpha": -1.0}, {"top_k": 0}, {"max_extra": -1}):
         with pytest.raises(ConfigError, match="cannot work"):
-            Request("a", **wrong)
+            TraceRequest("a", **wrong)
     with pytest.raises(ConfigError, match="leave one out"):
-        Request("a", prefix=(5,), target=(5, 6))
+        TraceRequest("a", prefix=(5,), target=(5, 6))

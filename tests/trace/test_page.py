@@ -6,17 +6,23 @@ import pytest
 
 from regard.errors import ConfigError, RegardError
 from regard.model.transformer import Transformer
-from regard.trace.interventions import KINDS
-from regard.trace.model_facts import identity_in_memory
-from regard.trace.page import PAGES, document, fitted, front_end, opening
+from regard.trace.interventions import ATTENTION_KINDS
+from regard.trace.model_facts import identify_model_in_memory
+from regard.trace.page import (
+    VIEW_NAMES,
+    build_view_fragment,
+    fit_trace_to_size,
+    page_assets,
+    render_trace_html,
+)
 from regard.trace.trace import Trace
 from regard.translation.tracing import Tracer
 
 
 def test_what_is_too_large_keeps_the_layer_that_is_looked_at(tracer):
     trace = tracer.trace(tracer.request("the cat", target="a dog"), qkv=True)
-    assert fitted(trace, 2) is trace
-    small = fitted(trace, 2, most=1000)
+    assert fit_trace_to_size(trace, 2) is trace
+    small = fit_trace_to_size(trace, 2, max_bytes=1000)
     assert len(small.dumps()) < len(trace.dumps())
     for kind, kept in small.qkv.items():
         assert kept.layers == (2,)
@@ -24,7 +30,7 @@ def test_what_is_too_large_keeps_the_layer_that_is_looked_at(tracer):
         assert kept.q.shape[1:] == trace.qkv[kind].q.shape[1:]
     assert small.omitted == ("qkv.encoder", "qkv.decoder", "qkv.cross")
     without = tracer.trace(tracer.request("the cat", target="a dog"))
-    assert fitted(without, 2, most=1000) is without
+    assert fit_trace_to_size(without, 2, max_bytes=1000) is without
 
 
 HOSTILE = "</script><script>alert(1)</script><!-- <script> ]]> \u2028 &lt;"
@@ -40,13 +46,13 @@ def held(page, name):
 
 
 def test_a_page_holds_its_trace_and_where_it_opens(trace):
-    page = document(trace, "#/steps?layer=2")
+    page = render_trace_html(trace, "#/steps?layer=2")
     assert Trace.from_json(json.loads(held(page, "regard-trace"))).dumps() == trace.dumps()
     assert held(page, "regard-view") == "#/steps?layer=2"
 
 
 def test_a_page_needs_nothing_from_outside(trace):
-    page = document(trace)
+    page = render_trace_html(trace)
     assert not re.search(
         r"""(?:src|href)=["'](?!data:)|@import|url\((?!data:)|https?://(?!www\.w3\.org/)""", page
     )
@@ -61,19 +67,19 @@ def test_no_sentence_can_end_the_script_that_holds_it(trace):
     def tags(page):
         return re.findall(r"</?[a-z!-]+", page)
 
-    page = document(hostile, f"#/attention?{HOSTILE}")
-    assert tags(page)[:8] == tags(document(trace))[:8]
-    assert page.count("<script") == document(trace).count("<script")
+    page = render_trace_html(hostile, f"#/attention?{HOSTILE}")
+    assert tags(page)[:8] == tags(render_trace_html(trace))[:8]
+    assert page.count("<script") == render_trace_html(trace).count("<script")
     assert json.loads(held(page, "regard-trace"))["source"]["text"] == HOSTILE
 
 
 def test_what_does_not_fit_is_left_out_and_said(trace, tracer):
-    small = json.loads(held(document(trace, "#/steps?layer=1", most=1), "regard-trace"))
+    small = json.loads(held(render_trace_html(trace, "#/steps?layer=1", max_bytes=1), "regard-trace"))
     assert small["qkv"]["cross"]["layers"] == [1]
     assert "qkv.cross" in small["omitted"]
     without = tracer.trace(tracer.request("the cat", target="a dog"))
-    assert json.loads(held(document(without), "regard-trace"))["omitted"] == ["qkv"]
-    assert json.loads(held(document(trace), "regard-trace"))["omitted"] == []
+    assert json.loads(held(render_trace_html(without), "regard-trace"))["omitted"] == ["qkv"]
+    assert json.loads(held(render_trace_html(trace), "regard-trace"))["omitted"] == []
 
 
 @pytest.mark.parametrize(
@@ -89,10 +95,12 @@ def test_what_does_not_fit_is_left_out_and_said(trace, tracer):
 def test_the_layer_that_is_kept_is_the_one_that_the_page_opens_with(micro, tokenizer, view, layers):
     config = replace(micro, vocab_size=tokenizer.vocab_size, encoder_layers=3, decoder_layers=3)
     model = Transformer(config).eval()
-    tracer = Tracer(model, tokenizer, identity_in_memory(model))
-    trace = tracer.trace(tracer.request("the cat", target="a dog"), qkv=True)
-    small = json.loads(held(document(trace, f"#/steps{view}", most=1), "regard-trace"))
-    assert {kind: each["layers"] for kind, each in small["qkv"].items()} == {kind: [layers] for kind in KINDS}
+    tracer = Tracer(model, tokenizer, identify_model_in_memory(model))
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog"), qkv=True)
+    small = json.loads(held(render_trace_html(trace, f"#/steps{view}", max_bytes=1), "regard-trace"))
+    assert {kind: each["layers"] for kind, each in small["qkv"].items()} == {
+        kind: [layers] for kind in ATTENTION_KINDS
+    }
 
 
 def test_a_place_that_the_model_does_not_have_is_not_opened(trace):
@@ -101,7 +109,7 @@ def test_a_place_that_the_model_does_not_have_is_not_opened(trace):
     with pytest.raises(ConfigError, match="head = 0 cannot work; this model has heads 1 to 4"):
         trace.show(head=0)
     with pytest.raises(ConfigError, match="kind = across cannot work"):
-        opening(trace, "attention", "across", None, None)
+        build_view_fragment(trace, "attention", "across", None, None)
 
 
 def test_a_notebook_gets_a_frame_that_nothing_leaks_out_of(trace):
@@ -114,17 +122,17 @@ def test_a_notebook_gets_a_frame_that_nothing_leaks_out_of(trace):
 
 
 def test_a_page_that_is_none_is_refused(trace):
-    assert opening(trace, "attention", None, None, None) == "#/attention"
+    assert build_view_fragment(trace, "attention", None, None, None) == "#/attention"
     with pytest.raises(
         ConfigError, match="page = inside cannot work; it must be one of translate, attention"
     ):
-        opening(trace, "inside", None, None, None)
+        build_view_fragment(trace, "inside", None, None, None)
 
 
 def test_the_pages_are_those_of_the_front_end():
-    state = (front_end() / "js" / "state.js").read_text("utf-8")
+    state = (page_assets() / "js" / "state.js").read_text("utf-8")
     listed = re.search(r"export const PAGES = [^[]*\[(.*?)\]", state, re.DOTALL)[1]
-    assert tuple(re.findall(r'"(\w+)"', listed)) == PAGES
+    assert tuple(re.findall(r'"(\w+)"', listed)) == VIEW_NAMES
 
 
 def test_a_trace_is_saved_as_a_page_and_as_nothing_unknown(trace, tmp_path):

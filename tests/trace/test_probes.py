@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from regard.errors import DataError
-from regard.trace.interventions import Positions
-from regard.trace.probes import neighbours, reversed_words, tables
+from regard.trace.interventions import RemovePositions
+from regard.trace.probes import nearest_neighbours, reverse_word_order, sinusoid_tables
 
 
 def test_the_nearest_pieces_come_first_and_not_the_word_itself(tokenizer):
@@ -13,13 +13,13 @@ def test_the_nearest_pieces_come_first_and_not_the_word_itself(tokenizer):
     (the,), (dog,) = tokenizer.tokenize(["the", "dog"])
     table[dog] = 3 * table[the] + 0.01
     table[0] = table[300 - 260] = table[the]  # marks and bytes are no words
-    found = neighbours(table, tokenizer, " the ", 4)
+    found = nearest_neighbours(table, tokenizer, " the ", 4)
     assert found[0].id == dog
     assert found[0].piece == "▁dog"
     assert found[0].cosine == pytest.approx(1.0, abs=1e-2)
     assert [each.cosine for each in found] == sorted((each.cosine for each in found), reverse=True)
     assert all(each.id >= 259 and each.id != the for each in found)
-    everything = neighbours(table, tokenizer, "the", 10_000)
+    everything = nearest_neighbours(table, tokenizer, "the", 10_000)
     assert len(everything) == tokenizer.vocab_size - 260
 
 
@@ -27,11 +27,11 @@ def test_a_word_of_several_pieces_is_their_mean(tokenizer):
     table = torch.eye(tokenizer.vocab_size)
     pieces = tokenizer.tokenize(["thedog"])[0]
     assert len(pieces) > 1
-    near = {each.id: each.cosine for each in neighbours(table, tokenizer, "thedog", 10_000)}
+    near = {each.id: each.cosine for each in nearest_neighbours(table, tokenizer, "thedog", 10_000)}
     assert set(pieces).isdisjoint(near)
     assert set(near.values()) == {0.0}
     with pytest.raises(DataError, match="blank"):
-        neighbours(table, tokenizer, " ")
+        nearest_neighbours(table, tokenizer, " ")
 
 
 def test_one_word_has_one_row_and_as_many_vectors_as_contexts(tracer):
@@ -53,7 +53,7 @@ def test_neighbours_are_asked_of_either_side(tracer):
 
 
 def test_all_layouts_are_there_and_differ():
-    found = tables(20, 512)
+    found = sinusoid_tables(20, 512)
     assert set(found) == {"paper", "tensor2tensor", "halves"}
     assert {table.shape for table in found.values()} == {(20, 512)}
     assert np.allclose(found["paper"][:, 0::2], found["halves"][:, :256], atol=1e-6)
@@ -67,10 +67,12 @@ def test_how_much_is_left_is_told_point_by_point(tracer):
         assert left.points == trace.residual[stack].points
         assert left.cosine.shape == left.projection.shape == trace.residual[stack].stream.shape
         assert np.abs(left.cosine).max() <= 1 + 1e-5
-    off = tracer.trace(tracer.request("the cat sees the dog", target="a dog", interventions=[Positions()]))
+    off = tracer.trace(
+        tracer.request("the cat sees the dog", target="a dog", interventions=[RemovePositions()])
+    )
     without = tracer.survival(off)["encoder"]
     assert found["encoder"].projection[0] - without.projection[0] == pytest.approx(1.0, abs=1e-5)
-    assert tracer.positions(7) == pytest.approx(tables(7, 16)["paper"])
+    assert tracer.positions(7) == pytest.approx(sinusoid_tables(7, 16)["paper"])
 
 
 def test_without_words_all_that_is_embedded_is_position(tracer, model):
@@ -82,7 +84,7 @@ def test_without_words_all_that_is_embedded_is_position(tracer, model):
 
 
 def test_words_are_reversed_and_their_tokens_are_not():
-    assert reversed_words([0, 0, 1, 2, 2, None]) == [3, 4, 2, 0, 1, 5]
+    assert reverse_word_order([0, 0, 1, 2, 2, None]) == [3, 4, 2, 0, 1, 5]
 
 
 def test_without_positions_the_order_of_the_words_changes_nothing(tracer):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.trace.summary import facts
+from regard.trace.summary import summarize_head
 
 
 def looking_at(columns, keys=None):
@@ -36,23 +36,23 @@ def looking_at(columns, keys=None):
     ],
 )
 def test_a_head_is_named_after_where_it_looks(kind, weights, label):
-    assert facts(kind, weights).label == label
+    assert summarize_head(kind, weights).label == label
 
 
 def test_a_share_just_below_the_most_has_no_name():
     weights = np.full((5, 5), 0.41 / 4)
     np.fill_diagonal(weights, 0.59)
-    assert facts("encoder", weights).label is None
+    assert summarize_head("encoder", weights).label is None
     weights = np.full((5, 5), 0.1)
     np.fill_diagonal(weights, 0.6)
-    assert facts("encoder", weights).label == "self"
+    assert summarize_head("encoder", weights).label == "self"
 
 
 def test_entropy_is_nothing_for_one_key_and_one_for_all_alike():
-    assert facts("encoder", looking_at([1, 0, 2])).entropy == 0.0
-    assert facts("cross", np.full((3, 7), 1 / 7)).entropy == pytest.approx(1.0)
+    assert summarize_head("encoder", looking_at([1, 0, 2])).entropy == 0.0
+    assert summarize_head("cross", np.full((3, 7), 1 / 7)).entropy == pytest.approx(1.0)
     masked = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
-    found = facts("decoder", masked)
+    found = summarize_head("decoder", masked)
     assert found.entropy == pytest.approx(1.0)
     assert found.peak == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 3)
 
@@ -60,11 +60,11 @@ def test_entropy_is_nothing_for_one_key_and_one_for_all_alike():
 def test_entropy_is_measured_by_the_keys_that_can_be_seen():
     two_of_eleven = np.zeros((3, 11))
     two_of_eleven[:, [2, 5]] = 0.5
-    assert facts("cross", two_of_eleven, hidden=9).entropy == pytest.approx(1.0)
-    assert facts("encoder", two_of_eleven).entropy == pytest.approx(np.log(2) / np.log(11))
+    assert summarize_head("cross", two_of_eleven, hidden_tokens=9).entropy == pytest.approx(1.0)
+    assert summarize_head("encoder", two_of_eleven).entropy == pytest.approx(np.log(2) / np.log(11))
     masked = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
-    assert facts("decoder", masked, hidden=2) == facts("decoder", masked)
-    one_left = facts("cross", looking_at([4, 4, 4], keys=11), hidden=10)
+    assert summarize_head("decoder", masked, hidden_tokens=2) == summarize_head("decoder", masked)
+    one_left = summarize_head("cross", looking_at([4, 4, 4], keys=11), hidden_tokens=10)
     assert (one_left.entropy, one_left.peak, one_left.label) == (0.0, 1.0, None)
 
 
@@ -72,6 +72,6 @@ def test_entropy_is_measured_by_the_keys_that_can_be_seen():
 def test_facts_stay_between_0_and_1(kind, length, seed):
     raw = np.random.default_rng(seed).random((length, length)) ** 8
     raw = np.tril(raw) + 1e-9 * np.tril(np.ones_like(raw)) if kind == "decoder" else raw + 1e-9
-    found = facts(kind, raw / raw.sum(axis=1, keepdims=True))
+    found = summarize_head(kind, raw / raw.sum(axis=1, keepdims=True))
     assert 0 <= found.entropy <= 1
     assert 0 < found.peak <= 1

@@ -7,7 +7,7 @@ import pytest
 
 import regard
 from regard.errors import DataError, RegardError
-from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
 from regard.trace.trace import Trace
 
 SCHEMA = json.loads(files("regard.trace").joinpath("trace.v1.schema.json").read_text("utf-8"))
@@ -25,10 +25,10 @@ def test_the_schema_is_one():
 
 def test_every_kind_of_trace_keeps_to_the_schema(tracer):
     everything = (
-        Head("cross", 2, 3),
-        Head("encoder", 1, 1, "uniform"),
-        Sublayer("decoder", 1, "ffn"),
-        Positions(),
+        DisableHead("cross", 2, 3),
+        DisableHead("encoder", 1, 1, "uniform"),
+        SkipSublayer("decoder", 1, "ffn"),
+        RemovePositions(),
         HideSource((1,)),
     )
     valid(tracer.trace(tracer.request("the cat sees a dog")))
@@ -48,7 +48,9 @@ def test_a_trace_is_named_in_one_line(tracer):
 
 
 def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
-    trace = tracer.trace(tracer.request("the cat sees a dog", interventions=[Head("cross", 1, 2)]), qkv=True)
+    trace = tracer.trace(
+        tracer.request("the cat sees a dog", interventions=[DisableHead("cross", 1, 2)]), qkv=True
+    )
     trace.save(tmp_path / "t.json")
     loaded = regard.Trace.load(tmp_path / "t.json")
     assert loaded.dumps() == trace.dumps()
@@ -91,5 +93,5 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
 def test_long_traces_are_packed_in_fewer_bits(tracer):
     trace = tracer.trace(tracer.request("the cat"))
     assert trace.to_json()["attention"]["cross"]["dtype"] == "u16"
-    long = Trace(**{**vars(trace), "source": regard.trace.schema.Side("", trace.source.tokens * 50)})
+    long = Trace(**{**vars(trace), "source": regard.trace.schema.TraceSource("", trace.source.tokens * 50)})
     assert long.to_json()["attention"]["cross"]["dtype"] == "u8"

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.train.cuda_graph_step import CapturedStep
+from regard.train.cuda_graph_step import CudaGraphStep
 from regard.train.optimizer import Ema
-from regard.train.step import EagerStep, Learner, Stepped
-from regard.train.task import Counts
+from regard.train.step import EagerStep, Learner, StepResult
+from regard.train.task import BatchCounts
 
 pytestmark = pytest.mark.cuda
 
@@ -32,8 +32,8 @@ class Task:
     def loss(self, batch: Numbers) -> Tensor:
         return self.model(batch.x).square().sum()
 
-    def counts(self, batch: Numbers) -> Counts:
-        return Counts(len(batch.x), len(batch.x))
+    def counts(self, batch: Numbers) -> BatchCounts:
+        return BatchCounts(len(batch.x), len(batch.x))
 
 
 def batch(seed: int) -> Numbers:
@@ -47,7 +47,7 @@ def learnt(road: str, dropout: float, accumulate: int, steps: int = 6, spoilt: i
     step = (
         EagerStep(task, learner, 1, 0.5)
         if road == "eager"
-        else CapturedStep(task, learner, 1, 0.5, batch(99), accumulate, [task.model])
+        else CudaGraphStep(task, learner, 1, 0.5, batch(99), accumulate, [task.model])
     )
     done = []
     for number in range(1, steps + 1):
@@ -56,11 +56,11 @@ def learnt(road: str, dropout: float, accumulate: int, steps: int = 6, spoilt: i
             batches[-1] = Numbers(torch.full((16, 8), torch.nan, device="cuda"))
         done.append(step(number, batches, 0.01 * number))
     weights = [weight.detach().clone() for weight in task.model.parameters()]
-    return done, weights, list(learner.ema.mean.values())
+    return done, weights, list(learner.ema.averages.values())
 
 
-def numbers(found: Stepped | Tensor) -> list[Tensor]:
-    return [found.loss, found.norm, found.skipped] if isinstance(found, Stepped) else [found]
+def numbers(found: StepResult | Tensor) -> list[Tensor]:
+    return [found.loss, found.grad_norm, found.is_skipped] if isinstance(found, StepResult) else [found]
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])

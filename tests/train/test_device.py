@@ -4,11 +4,11 @@ import torch
 from regard.errors import ConfigError
 from regard.train.device import (
     ComputeConfig,
-    can_capture,
+    autocast_to,
+    can_capture_cuda_graphs,
     choose_device,
     choose_precision,
-    computing_in,
-    device_name,
+    describe_device,
 )
 
 CPU = torch.device("cpu")
@@ -29,14 +29,14 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
 
 def test_products_are_computed_in_the_precision_asked():
     x = torch.randn(2, 2)
-    with computing_in(torch.bfloat16, CPU):
+    with autocast_to(torch.bfloat16, CPU):
         assert (x @ x).dtype == torch.bfloat16
-    with computing_in(torch.float32, CPU):
+    with autocast_to(torch.float32, CPU):
         assert (x @ x).dtype == torch.float32
 
 
 def test_a_device_has_a_name_for_people():
-    assert device_name(CPU).startswith("cpu (")
+    assert describe_device(CPU).startswith("cpu (")
 
 
 @pytest.mark.parametrize("has_it", [True, False])
@@ -55,11 +55,11 @@ def test_memory_is_a_number_above_nothing(memory):
 def test_only_a_gpu_in_half_precision_plays_steps_back(monkeypatch):
     monkeypatch.setattr("regard.train.device.find_spec", lambda name: name)
     gpu = torch.device("cuda")
-    assert can_capture("auto", gpu, torch.bfloat16)
-    assert not can_capture("no", gpu, torch.bfloat16)
-    assert not can_capture("auto", gpu, torch.float32)
-    assert not can_capture("auto", CPU, torch.bfloat16)
+    assert can_capture_cuda_graphs("auto", gpu, torch.bfloat16)
+    assert not can_capture_cuda_graphs("no", gpu, torch.bfloat16)
+    assert not can_capture_cuda_graphs("auto", gpu, torch.float32)
+    assert not can_capture_cuda_graphs("auto", CPU, torch.bfloat16)
     monkeypatch.setattr("regard.train.device.find_spec", lambda _: None)
-    assert not can_capture("auto", gpu, torch.bfloat16)
+    assert not can_capture_cuda_graphs("auto", gpu, torch.bfloat16)
     with pytest.raises(ConfigError, match="it takes a GPU, bf16 and triton"):
-        can_capture("yes", gpu, torch.bfloat16)
+        can_capture_cuda_graphs("yes", gpu, torch.bfloat16)

@@ -9,16 +9,16 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.checkpoint import checkpoints
+from regard.checkpoint import list_checkpoints
 from regard.errors import ConfigError, RegardError
-from regard.train.interrupt import Interrupt
-from regard.train.logs.step_stats import Gathered
-from regard.train.logs.training_log import Log
-from regard.train.loop import TrainConfig, train
+from regard.train.interrupt import InterruptHandler
+from regard.train.logs.step_stats import StepStats
+from regard.train.logs.training_log import TrainingLog
+from regard.train.loop import TrainConfig, run_training_loop
 from regard.train.optimizer import Ema
-from regard.train.state import State, read_state
+from regard.train.state import TrainingState, read_training_state
 from regard.train.step import EagerStep, Learner
-from regard.train.task import Counts, Lines, Validation
+from regard.train.task import BatchCounts, FileLines, ValidationResult
 from regard.train.weights import load_tensors, save_weights
 
 
@@ -35,14 +35,14 @@ class OneParameter:
             yield torch.ones(4, 1), {"batch": number + 1}
 
     def counts(self, batch):
-        return Counts(len(batch), len(batch))
+        return BatchCounts(len(batch), len(batch))
 
     def loss(self, batch):
         self.on_loss()
         return (self.model(batch) - 3).square().sum()
 
     def where(self, batch):
-        return [Lines(("ones",), tuple(range(1, len(batch) + 1)))]
+        return [FileLines(("ones",), tuple(range(1, len(batch) + 1)))]
 
     def fingerprint(self):
         return {"ones": "1" * 64}
@@ -51,14 +51,14 @@ class OneParameter:
         self.model.eval()
         value = next(self.validations) if self.validations else (self.model.weight.item() - 3) ** 2
         metrics = value if isinstance(value, dict) else {"loss": value}
-        return Validation(metrics, {"signature": "squares"})
+        return ValidationResult(metrics, {"signature": "squares"})
 
     def save(self, folder):
         save_weights(folder, self.model)
         return {"task": "three"}
 
 
-BEGIN = State()
+BEGIN = TrainingState()
 
 
 def run(task, folder, rate=lambda _: 0.1, state=BEGIN, **settings):
@@ -66,22 +66,24 @@ def run(task, folder, rate=lambda _: 0.1, state=BEGIN, **settings):
     sgd = torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True)
     learner = Learner(task.model, sgd, None if config.ema is None else Ema(task.model, config.ema))
     with (
-        Log(folder / "metrics.jsonl", Console(quiet=True), config.steps, state.step, state.seconds) as log,
-        Interrupt() as interrupt,
+        TrainingLog(
+            folder / "metrics.jsonl", Console(quiet=True), config.steps, state.step, state.seconds
+        ) as log,
+        InterruptHandler() as interrupt,
     ):
         step = EagerStep(task, learner, config.seed, config.clip)
-        return train(task, folder, config, learner, step, rate, log, interrupt, state)
+        return run_training_loop(task, folder, config, learner, step, rate, log, interrupt, state)
 
 
 def steps_kept(folder):
-    return [path.name for path in checkpoints(folder)]
+    return [path.name for path in list_checkpoints(folder)]
 
 
 def test_the_loss_goes_down_to_where_it_should(tmp_path):
     task = OneParameter()
     outcome = run(task, tmp_path, steps=60)
     assert task.model.weight.item() == pytest.approx(3, abs=0.01)
-    assert (outcome.step, outcome.ending) == (60, "steps")
+    assert (outcome.step, outcome.stop_reason) == (60, "steps")
 
 
 def test_the_rate_of_each_step_is_the_schedules(tmp_path):
@@ -100,11 +102,11 @@ def test_the_rate_of_each_step_is_the_schedules(tmp_path):
 def test_the_last_step_is_always_saved_and_the_best_is_kept(tmp_path):
     outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2)
     assert steps_kept(tmp_path) == ["step-000004", "step-000008", "step-000009"]
-    assert (outcome.best.name, outcome.step, outcome.metrics["loss"]) == ("step-000004", 4, 1.0)
+    assert (outcome.best_folder.name, outcome.step, outcome.metrics["loss"]) == ("step-000004", 4, 1.0)
 
 
 def test_minutes_end_a_training(tmp_path):
-    assert run(OneParameter(), tmp_path, steps=10**6, minutes=0.001).ending == "minutes"
+    assert run(OneParameter(), tmp_path, steps=10**6, minutes=0.001).stop_reason == "minutes"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
@@ -113,7 +115,7 @@ def test_ctrl_c_saves_and_leaves(tmp_path, number):
     task.on_loss = lambda: os.kill(os.getpid(), number)
     before = signal.getsignal(signal.SIGINT)
     outcome = run(task, tmp_path, steps=1000)
-    assert (outcome.ending, outcome.step) == ("interrupt", 1)
+    assert (outcome.stop_reason, outcome.step) == ("interrupt", 1)
     assert steps_kept(tmp_path) == ["step-000001"]
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -127,7 +129,7 @@ def test_ctrl_c_during_a_validation_abandons_it_and_saves(tmp_path):
 
     task.validate = interrupted
     outcome = run(task, tmp_path, steps=1000, save_every=3)
-    assert (outcome.ending, outcome.step, steps_kept(tmp_path)) == ("interrupt", 3, ["step-000003"])
+    assert (outcome.stop_reason, outcome.step, steps_kept(tmp_path)) == ("interrupt", 3, ["step-000003"])
     assert task.model.training
 
 
@@ -135,22 +137,22 @@ def test_a_validation_that_was_abandoned_is_done_after_the_resume(tmp_path):
     task = OneParameter()
     task.on_loss = lambda: os.kill(os.getpid(), signal.SIGINT)
     run(task, tmp_path, steps=3, save_every=1)
-    state = read_state(tmp_path / "step-000001")
+    state = read_training_state(tmp_path / "step-000001")
     assert (state.step, state.validated, state.best) == (1, 0, None)
     outcome = run(OneParameter([1.0, 2.0, 3.0]), tmp_path, steps=3, save_every=1, state=state)
     assert (outcome.step, outcome.metrics) == (1, {"loss": 1.0, "signature": "squares"})
 
 
 def test_the_person_is_told_at_once_that_it_will_stop(capfd):
-    with Interrupt() as interrupt:
+    with InterruptHandler() as interrupt:
         os.kill(os.getpid(), signal.SIGINT)
-        assert interrupt.asked
+        assert interrupt.requested
     assert "the model is saved first" in capfd.readouterr().err
 
 
 def test_a_thread_can_train_though_it_cannot_listen_for_signals(tmp_path):
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(run, OneParameter(), tmp_path, steps=2).result().ending == "steps"
+        assert pool.submit(run, OneParameter(), tmp_path, steps=2).result().stop_reason == "steps"
 
 
 def test_a_second_ctrl_c_leaves_at_once(tmp_path):
@@ -185,7 +187,7 @@ NAN = float("nan")
 def test_a_validation_of_no_number_is_never_the_best(tmp_path, losses, best):
     outcome = run(OneParameter(losses), tmp_path, steps=3, save_every=1)
     assert outcome.step == best
-    assert outcome.best.is_dir()
+    assert outcome.best_folder.is_dir()
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=pytest.fail)
 
@@ -203,13 +205,18 @@ def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path):
         def flush(self):
             pass
 
-    with Log(tmp_path / "metrics.jsonl", Console(file=Gone()), steps=3) as log, Interrupt() as interrupt:
+    with (
+        TrainingLog(tmp_path / "metrics.jsonl", Console(file=Gone()), steps=3) as log,
+        InterruptHandler() as interrupt,
+    ):
         task = OneParameter()
         learner = Learner(task.model, torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True))
         step = EagerStep(task, learner, 1, None)
         config = TrainConfig(steps=3)
-        outcome = train(task, tmp_path, config, learner, step, lambda _: 0.1, log, interrupt, BEGIN)
-    assert outcome.ending == "steps"
+        outcome = run_training_loop(
+            task, tmp_path, config, learner, step, lambda _: 0.1, log, interrupt, BEGIN
+        )
+    assert outcome.stop_reason == "steps"
 
 
 def test_checkpoints_are_in_order_of_their_steps_and_not_of_their_names(tmp_path):
@@ -243,8 +250,8 @@ def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
 
 def test_the_speed_counts_the_wait_for_the_device(tmp_path, monkeypatch):
     """A GPU is told of many steps before it has done the first: their figures come when they are done."""
-    flags = Gathered.flags
-    monkeypatch.setattr(Gathered, "flags", lambda self: time.sleep(0.05) or flags(self))
+    flags = StepStats.skipped_flags
+    monkeypatch.setattr(StepStats, "skipped_flags", lambda self: time.sleep(0.05) or flags(self))
     run(OneParameter(), tmp_path, steps=4, log_every=2)
     events = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert all(event["tokens_per_s"] <= 16 / 0.05 for event in events if event["kind"] == "train")
@@ -272,15 +279,15 @@ def test_batches_make_one_step_as_one_batch_would(tmp_path):
     torch.nn.init.zeros_(task.model.weight)
     run(task, tmp_path, lambda _: 0.05, steps=1, accumulate=2)
     assert task.model.weight.item() == pytest.approx(0.05 * 6)
-    assert read_state(tmp_path / "step-000001").position == {"batch": 2}
+    assert read_training_state(tmp_path / "step-000001").position == {"batch": 2}
     (event, _) = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert (event["target_tokens"], event["loss"]) == (8, 9.0)
 
 
 def test_patience_ends_a_training_that_gets_no_better(tmp_path):
     outcome = run(OneParameter([5.0, 4.0, 4.0, 4.5, 1.0]), tmp_path, steps=10, save_every=1, patience=2)
-    assert (outcome.ending, outcome.step, outcome.metrics["loss"]) == ("patience", 2, 4.0)
-    assert read_state(tmp_path / "step-000004").waited == 2
+    assert (outcome.stop_reason, outcome.step, outcome.metrics["loss"]) == ("patience", 2, 4.0)
+    assert read_training_state(tmp_path / "step-000004").waited == 2
 
 
 def test_bleu_can_be_the_judge_and_more_of_it_is_better(tmp_path):
@@ -297,9 +304,11 @@ def test_the_mean_of_the_last_checkpoints_is_taken_if_it_is_better(tmp_path):
     """The last validation is the mean's: what it is worth decides."""
     outcome = run(OneParameter([3.0, 2.0, 1.5, 1.0]), tmp_path, steps=3, save_every=1, average=2)
     last = [load_tensors(tmp_path / f"step-00000{n}" / "model.safetensors")["weight"] for n in (2, 3)]
-    assert outcome.best.name == "mean"
+    assert outcome.best_folder.name == "mean"
     assert outcome.metrics["loss"] == 1.0
-    assert torch.equal(load_tensors(outcome.best / "model.safetensors")["weight"], (last[0] + last[1]) / 2)
+    assert torch.equal(
+        load_tensors(outcome.best_folder / "model.safetensors")["weight"], (last[0] + last[1]) / 2
+    )
     worse = tmp_path / "worse"
     worse.mkdir()
     assert run(OneParameter([3.0, 2.0, 1.5, 9.0]), worse, steps=3, save_every=1, average=2).step == 3

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from regard.errors import ConfigError
 from regard.train import loss as module
-from regard.train.loss import LossConfig, smoothed_cross_entropy, smoothing_floor
+from regard.train.loss import LossConfig, label_smoothing_floor, smoothed_cross_entropy
 
 
 def drawn(tokens: int = 6, width: int = 5, vocab: int = 7) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -36,7 +36,7 @@ def test_the_loss_is_the_cross_entropy_with_the_smoothed_distribution(smoothing)
 @pytest.mark.parametrize("rows", [1, 4, 6, 100])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_loss_and_gradients_are_torchs_however_the_tokens_are_cut(monkeypatch, rows, smoothing):
-    monkeypatch.setitem(module.CHUNK, "cpu", rows * 7)
+    monkeypatch.setitem(module.SCORES_PER_CHUNK, "cpu", rows * 7)
     hidden, output, target = drawn()
     found = smoothed_cross_entropy(hidden, output, target, smoothing, 0)
     expected = functional.cross_entropy(
@@ -63,13 +63,16 @@ def test_the_fused_way_of_the_gpu_is_the_same():
     hidden, output, target = drawn()
     scores = (hidden @ output.t()).detach()
     assert (target == 0).any()  # padding
-    ways = (module._fused(scores, target, 0.1, 0), module._in_place(scores, target, 0.1, 0))
+    ways = (
+        module._loss_and_grad_fused(scores, target, 0.1, 0),
+        module._loss_and_grad_in_place(scores, target, 0.1, 0),
+    )
     for one, other in zip(*ways, strict=True):
         torch.testing.assert_close(one, other)
 
 
 def test_in_bf16_the_gradient_of_the_matrix_is_summed_in_fp32(monkeypatch):
-    monkeypatch.setitem(module.CHUNK, "cpu", 7)
+    monkeypatch.setitem(module.SCORES_PER_CHUNK, "cpu", 7)
     hidden, output, target = drawn(tokens=400)
     with torch.autocast("cpu", torch.bfloat16):
         found = smoothed_cross_entropy(hidden, output, target, 0.1, 0)
@@ -122,7 +125,7 @@ def test_a_perfect_model_reaches_the_floor_and_a_surer_one_does_not(smoothing):
     wanted = torch.full((50,), smoothing / 50)
     wanted[7] += 1 - smoothing
     target, one = torch.tensor([7]), torch.ones(1, 1)
-    perfect = smoothed_cross_entropy(one, wanted.clamp(min=1e-30).log()[:, None], target, smoothing, pad=0)
-    assert float(perfect) == pytest.approx(smoothing_floor(smoothing, 50), abs=1e-5)
+    perfect = smoothed_cross_entropy(one, wanted.clamp(min=1e-30).log()[:, None], target, smoothing, pad_id=0)
+    assert float(perfect) == pytest.approx(label_smoothing_floor(smoothing, 50), abs=1e-5)
     surer = torch.full((50, 1), -30.0).index_fill(0, target, 0.0)
-    assert float(smoothed_cross_entropy(one, surer, target, smoothing, pad=0)) > perfect or smoothing == 0
+    assert float(smoothed_cross_entropy(one, surer, target, smoothing, pad_id=0)) > perfect or smoothing == 0

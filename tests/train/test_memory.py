@@ -3,10 +3,19 @@ import torch
 
 from regard.errors import ConfigError
 from regard.train import memory
-from regard.train.memory import GIB, SHARE, Need, as_begun, available, fitted, free_memory, groups_free
+from regard.train.memory import (
+    GIB,
+    USABLE_SHARE,
+    StepMemory,
+    available_memory,
+    cgroup_free_memory,
+    describe_resumed_memory,
+    fit_batches_to_memory,
+    free_memory,
+)
 
 CPU = torch.device("cpu")
-NEED = Need(fixed=1 * GIB, per_token=GIB / 1000)
+NEED = StepMemory(fixed_bytes=1 * GIB, bytes_per_token=GIB / 1000)
 
 
 @pytest.fixture
@@ -21,19 +30,23 @@ def free(monkeypatch):
 
 def test_what_fits_is_left_as_it_was_and_said(free):
     free(10)
-    plan = fitted(NEED, 4000, 500, "auto", CPU)
-    assert (plan.tokens, plan.parts) == (4000, 1)
-    assert plan.said == "about 5.0 GiB of 10.0 free"
+    plan = fit_batches_to_memory(NEED, 4000, 500, "auto", CPU)
+    assert (plan.tokens_per_batch, plan.count) == (4000, 1)
+    assert plan.description == "about 5.0 GiB of 10.0 free"
 
 
 @pytest.mark.parametrize("room", [2.0, 3.3, 5.0, 6.2])
 def test_a_step_that_does_not_fit_is_cut_into_as_few_batches_as_do(free, room):
     free(room)
-    plan = fitted(NEED, 4000, 500, "auto", CPU)
-    assert plan.parts > 1
-    assert 4000 <= plan.parts * plan.tokens < 4000 + plan.parts
-    assert NEED.of(plan.tokens) <= SHARE * room * GIB < NEED.of(-(-4000 // (plan.parts - 1)))
-    assert f"{plan.parts} batches of {plan.tokens:,} tokens make one step" in plan.said
+    plan = fit_batches_to_memory(NEED, 4000, 500, "auto", CPU)
+    assert plan.count > 1
+    assert 4000 <= plan.count * plan.tokens_per_batch < 4000 + plan.count
+    assert (
+        NEED.total_bytes(plan.tokens_per_batch)
+        <= USABLE_SHARE * room * GIB
+        < NEED.total_bytes(-(-4000 // (plan.count - 1)))
+    )
+    assert f"{plan.count} batches of {plan.tokens_per_batch:,} tokens make one step" in plan.description
 
 
 def test_a_model_that_does_not_fit_at_all_is_refused_in_one_line(free):
@@ -41,33 +54,35 @@ def test_a_model_that_does_not_fit_at_all_is_refused_in_one_line(free):
     with pytest.raises(
         ConfigError, match="does not fit: training takes about 1.5 GiB, and 80% of 1.5 "
     ) as error:
-        fitted(NEED, 4000, 500, "auto", CPU)
+        fit_batches_to_memory(NEED, 4000, 500, "auto", CPU)
     assert "\n" not in str(error.value)
 
 
 def test_a_number_takes_the_place_of_what_is_free(free):
     free(100)
-    assert fitted(NEED, 4000, 500, 3.0, CPU).parts == 3
+    assert fit_batches_to_memory(NEED, 4000, 500, 3.0, CPU).count == 3
     free(1)
-    assert fitted(NEED, 4000, 500, 10.0, CPU).parts == 1
+    assert fit_batches_to_memory(NEED, 4000, 500, 10.0, CPU).count == 1
 
 
 def test_any_cuts_nothing(free):
     free(0.1)
-    assert fitted(NEED, 4000, 500, "any", CPU).parts == 1
+    assert fit_batches_to_memory(NEED, 4000, 500, "any", CPU).count == 1
 
 
 def test_where_nobody_knows_what_is_free_nothing_is_cut(free):
     free(None)
-    plan = fitted(NEED, 4000, 500, "auto", CPU)
-    assert (plan.parts, plan.said) == (1, "about 5.0 GiB")
+    plan = fit_batches_to_memory(NEED, 4000, 500, "auto", CPU)
+    assert (plan.count, plan.description) == (1, "about 5.0 GiB")
 
 
 def test_a_run_that_goes_on_hears_that_there_may_be_too_little(free):
     free(10)
-    assert as_begun(NEED, 4000, CPU) == "about 5.0 GiB of 10.0 free"
+    assert describe_resumed_memory(NEED, 4000, CPU) == "about 5.0 GiB of 10.0 free"
     free(2)
-    assert as_begun(NEED, 4000, CPU).endswith("too little perhaps; a run goes on as it was begun")
+    assert describe_resumed_memory(NEED, 4000, CPU).endswith(
+        "too little perhaps; a run goes on as it was begun"
+    )
 
 
 def test_this_machine_has_some_memory_free():
@@ -77,7 +92,7 @@ def test_this_machine_has_some_memory_free():
 
 def test_what_linux_can_give_is_read(tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal:  24684100 kB\nMemAvailable:   1000 kB\nHugePages_Total: 0\n")
-    assert available(tmp_path / "meminfo") == 1000 * 1024
+    assert available_memory(tmp_path / "meminfo") == 1000 * 1024
 
 
 def group(folder, limit, usage, cached, names=("memory.max", "memory.current", "")):
@@ -91,16 +106,16 @@ def test_every_group_above_us_may_have_a_limit(tmp_path):
     (tmp_path / "own").write_text("0::/user/job\n")
     group(tmp_path / "root/user/job", "max", 500, 0)
     group(tmp_path / "root/user", 1000, 700, 99)
-    assert groups_free(tmp_path / "own", tmp_path / "root") == [400]
+    assert cgroup_free_memory(tmp_path / "own", tmp_path / "root") == [400]
 
 
 def test_groups_of_the_first_version_are_read_too(tmp_path):
     (tmp_path / "own").write_text("5:devices:/x\n4:cpu,memory:/job\n0::/\n")
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
     group(tmp_path / "root/memory/job", 1000, 1200, 9, names)
-    assert groups_free(tmp_path / "own", tmp_path / "root") == [0]
+    assert cgroup_free_memory(tmp_path / "own", tmp_path / "root") == [0]
 
 
 def test_a_group_that_is_not_there_limits_nothing(tmp_path):
     (tmp_path / "own").write_text("0::/elsewhere\n")
-    assert groups_free(tmp_path / "own", tmp_path / "root") == []
+    assert cgroup_free_memory(tmp_path / "own", tmp_path / "root") == []

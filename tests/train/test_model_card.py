@@ -3,20 +3,26 @@ from dataclasses import replace
 import pytest
 
 from regard.errors import DataError
-from regard.train.logs.metrics_file import Record
+from regard.train.logs.metrics_file import MetricsWriter
 from regard.train.loop import TrainConfig
-from regard.train.model_card import Spent, Words, card, differences, papers
-from regard.train.task import Sample
+from regard.train.model_card import (
+    CardText,
+    TrainingCost,
+    build_card_files,
+    find_changed_settings,
+    render_model_card,
+)
+from regard.train.task import ValidationSample
 from regard.translation.run import TranslationRun
 
-WORDS = Words(
-    learnt="translate",
+WORDS = CardText(
+    task_verb="translate",
     unit="pairs",
-    command="regard translate THIS_FOLDER",
-    judged="BLEU and chrF of greedy translations of the first 500",
-    scores={"bleu": "BLEU", "chrf": "chrF"},
+    usage_command="regard translate THIS_FOLDER",
+    evaluation="BLEU and chrF of greedy translations of the first 500",
+    score_names={"bleu": "BLEU", "chrf": "chrF"},
 )
-SPENT = Spent(steps=12_000, seconds=754.0, device="NVIDIA H200", precision="bfloat16")
+SPENT = TrainingCost(steps=12_000, seconds=754.0, device="NVIDIA H200", precision="bfloat16")
 MANIFEST = {
     "regard": "0.1.0",
     "step": 11_000,
@@ -32,7 +38,7 @@ MANIFEST = {
 
 
 def test_the_card_says_what_the_model_is_and_where_it_comes_from():
-    said = card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], SPENT, WORDS, curves=True)
+    said = render_model_card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], SPENT, WORDS, has_curves=True)
     for fact in (
         "# train.en → train.de",
         "| BLEU | 41.25 |",
@@ -53,7 +59,7 @@ def test_a_held_out_part_is_not_said_to_be_the_files_it_was_taken_from():
     trained = {**MANIFEST["trained_on"], "left_out": {"over 99 pieces": 3}}
     held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 pieces": 2}}
     manifest = {**MANIFEST, "trained_on": trained, "validated_on": held_out}
-    said = card(manifest, [], [], SPENT, WORDS, curves=False)
+    said = render_model_card(manifest, [], [], SPENT, WORDS, has_curves=False)
     assert said.count("`ab12`") == 1
     assert "| validation | 100 | held out of the files above | |" in said
     assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in said
@@ -61,39 +67,43 @@ def test_a_held_out_part_is_not_said_to_be_the_files_it_was_taken_from():
 
 def test_a_model_that_was_fine_tuned_says_from_what():
     manifest = {**MANIFEST, "from": {"weights": "beef", "step": 3}}
-    assert "from the weights with the SHA-256 `beef`" in card(manifest, [], [], SPENT, WORDS, curves=False)
+    assert "from the weights with the SHA-256 `beef`" in render_model_card(
+        manifest, [], [], SPENT, WORDS, has_curves=False
+    )
 
 
 def test_without_curves_the_card_shows_none():
-    assert "curves.svg" not in card(MANIFEST, [], [], SPENT, WORDS, curves=False)
+    assert "curves.svg" not in render_model_card(MANIFEST, [], [], SPENT, WORDS, has_curves=False)
 
 
 def test_a_sentence_stays_in_its_cell_and_is_no_markup():
     text = "a|b\n<img src=x> `c` [d](e)"
-    said = card(MANIFEST, [Sample(text, text, text)], [], SPENT, WORDS, curves=False)
+    said = render_model_card(
+        MANIFEST, [ValidationSample(text, text, text)], [], SPENT, WORDS, has_curves=False
+    )
     (row,) = [line for line in said.splitlines() if "img" in line]
     assert row == "| " + " | ".join([r"a\|b &lt;img src=x> \`c\` \[d\](e)"] * 3) + " |"
 
 
 def test_an_older_manifest_still_gives_a_card():
-    assert card({}, [], [], SPENT, WORDS, curves=False)
+    assert render_model_card({}, [], [], SPENT, WORDS, has_curves=False)
 
 
 def test_the_settings_that_differ_are_found_and_files_are_not_settings():
     run = TranslationRun(train=TrainConfig(minutes=5.0, tensorboard=True))
     run = replace(run, data=replace(run.data, source=("a",), target=("b",), held_out=5, long="cut"))
-    assert differences(run, TranslationRun()) == [
+    assert find_changed_settings(run, TranslationRun()) == [
         ("data.held_out", "5", "1000"),
         ("data.long", "cut", "drop"),
         ("train.minutes", "5.0", "none"),
         ("train.tensorboard", "true", "false"),
     ]
-    assert differences(TranslationRun(), TranslationRun()) == []
+    assert find_changed_settings(TranslationRun(), TranslationRun()) == []
 
 
 @pytest.fixture
 def run(tmp_path):
-    record = Record(tmp_path / "metrics.jsonl", pytest.fail)
+    record = MetricsWriter(tmp_path / "metrics.jsonl", pytest.fail)
     samples = [{"source": "A dog.", "reference": "Ein Hund.", "hypothesis": "Ein Hund!"}]
     record.write({"kind": "valid", "step": 10_000, "loss": 1.6, "samples": []})
     record.write({"kind": "valid", "step": 11_000, "loss": 1.51, "samples": samples})
@@ -102,25 +112,29 @@ def run(tmp_path):
 
 
 def test_the_papers_of_a_model_are_its_card_and_its_curves(run):
-    found = papers(run, MANIFEST, [], SPENT, WORDS, draw=lambda folder: f"curves of {folder.name}")
+    found = build_card_files(
+        run, MANIFEST, [], SPENT, WORDS, render_curves=lambda folder: f"curves of {folder.name}"
+    )
     assert found.keys() == {"README.md", "curves.svg"}
     assert found["curves.svg"] == f"curves of {run.name}"
     assert "| A dog. | Ein Hund. | Ein Hund! |" in found["README.md"]
-    assert papers(run, MANIFEST, [], SPENT, WORDS, draw=None).keys() == {"README.md"}
+    assert build_card_files(run, MANIFEST, [], SPENT, WORDS, render_curves=None).keys() == {"README.md"}
 
 
 def test_the_card_shows_no_translation_of_another_model(run):
     """The mean of some checkpoints is judged at the step of the last, and is not that one."""
     mean = {**MANIFEST, "metrics": {"loss": 1.4}}
-    assert "Ein Hund!" not in papers(run, mean, [], SPENT, WORDS, draw=None)["README.md"]
+    assert "Ein Hund!" not in build_card_files(run, mean, [], SPENT, WORDS, render_curves=None)["README.md"]
 
 
 def test_curves_that_cannot_be_drawn_cost_only_the_curves(run):
     def draw(folder):
         raise DataError(f"{folder} has no metrics.jsonl")
 
-    assert "curves.svg" not in papers(run, MANIFEST, [], SPENT, WORDS, draw)["README.md"]
+    assert "curves.svg" not in build_card_files(run, MANIFEST, [], SPENT, WORDS, draw)["README.md"]
 
 
 def test_a_full_disk_that_left_no_record_still_gives_a_card(tmp_path):
-    assert papers(tmp_path, MANIFEST, [], SPENT, WORDS, draw=None)["README.md"].startswith("# train.en")
+    assert build_card_files(tmp_path, MANIFEST, [], SPENT, WORDS, render_curves=None)["README.md"].startswith(
+        "# train.en"
+    )

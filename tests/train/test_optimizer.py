@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.train.optimizer import OptimizerConfig, adam, learning_rate
+from regard.train.optimizer import OptimizerConfig, build_optimizer, learning_rate
 
 
 @pytest.mark.parametrize("step", [1, 100, 3999, 4000, 4001, 100_000])
@@ -35,13 +35,13 @@ def test_a_cooldown_ends_in_a_straight_line_to_zero():
 
 
 def test_adam_is_the_papers():
-    group = adam(torch.nn.Linear(2, 2), OptimizerConfig()).param_groups[0]
+    group = build_optimizer(torch.nn.Linear(2, 2), OptimizerConfig()).param_groups[0]
     assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0)
 
 
 def test_weights_decay_but_biases_and_norms_do_not():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LayerNorm(2))
-    optimizer = adam(model, OptimizerConfig(weight_decay=0.1))
+    optimizer = build_optimizer(model, OptimizerConfig(weight_decay=0.1))
     assert isinstance(optimizer, torch.optim.AdamW)
     decayed = {id(p) for group in optimizer.param_groups if group["weight_decay"] for p in group["params"]}
     assert decayed == {id(model[0].weight)}

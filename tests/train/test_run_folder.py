@@ -1,13 +1,13 @@
 import pytest
 
 from regard.errors import ConfigError, RegardError
-from regard.train.run_folder import open_run
+from regard.train.run_folder import open_run_folder
 
 SETTINGS = "[train]\nsteps = 3\nseed = 1\n[model]\nheads = 2\n"
 
 
 def begin(out, settings=SETTINGS, free=()):
-    with open_run(out, settings, free):
+    with open_run_folder(out, settings, free):
         (out / "step-000001").mkdir(exist_ok=True)
 
 
@@ -56,7 +56,7 @@ def test_a_folder_that_is_no_run_is_not_touched(tmp_path):
 
 def test_a_new_run_that_fails_leaves_nothing_and_an_old_one_stays(tmp_path):
     def fail(out):
-        with pytest.raises(KeyboardInterrupt), open_run(out, SETTINGS, ()):
+        with pytest.raises(KeyboardInterrupt), open_run_folder(out, SETTINGS, ()):
             raise KeyboardInterrupt
 
     fail(tmp_path / "run")

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from regard.checkpoint import sha256
+from regard.checkpoint import file_sha256
 from regard.corpus import prepare as prepared_module
-from regard.corpus.prepare import write_report
+from regard.corpus.prepare import write_data_report
 from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError
-from regard.text.tokenizer import SMALLEST
-from regard.train.task import Lines
+from regard.text.tokenizer import BASE_VOCAB_SIZE
+from regard.train.task import FileLines
 from regard.translation import corpus as corpora_module
-from regard.translation.corpus import prepare
+from regard.translation.corpus import prepare_pair_corpora
 
 QUIET = Console(quiet=True)
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -37,7 +37,7 @@ def files(tmp_path) -> DataConfig:
 
 
 def ready(data, vocab_size=300, max_length=50, seed=5, console=QUIET):
-    return prepare(data, vocab_size, max_length, seed, console)
+    return prepare_pair_corpora(data, vocab_size, max_length, seed, console)
 
 
 def texts(corpora, side="source"):
@@ -59,9 +59,9 @@ def test_the_second_time_nothing_is_made_again(files, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    for made in ("corpus.prepare.learn_tokenizer", "translation.corpus.write_pairs"):
+    for made in ("corpus.prepare.learn_tokenizer", "translation.corpus.write_tokenized_pairs"):
         monkeypatch.setattr(f"regard.{made}", refuse)
-    monkeypatch.setattr("regard.corpus.pair_checks.examine", refuse)
+    monkeypatch.setattr("regard.corpus.pair_checks.check_pair_corpus", refuse)
     again = ready(files)
     assert (texts(again), again.valid_texts, again.report) == (texts(first), first.valid_texts, first.report)
     assert isinstance(again.train.source.flat.base, np.memmap)
@@ -90,8 +90,8 @@ def test_files_that_change_while_they_are_read_are_refused_and_nothing_is_kept(f
         write(tmp_path / "t", ["other text"] * 60)
         return real(*arguments)
 
-    real = corpora_module.write_pairs
-    monkeypatch.setattr(corpora_module, "write_pairs", changing)
+    real = corpora_module.write_tokenized_pairs
+    monkeypatch.setattr(corpora_module, "write_tokenized_pairs", changing)
     data = replace(files, cache=str(tmp_path / "cache"))
     with pytest.raises(DataError, match="t has changed while it was read; start again"):
         ready(data)
@@ -100,7 +100,7 @@ def test_files_that_change_while_they_are_read_are_refused_and_nothing_is_kept(f
 
 def test_a_tokenizer_that_is_given_is_used(files):
     tokenizer = ready(files, vocab_size=280).tokenizer
-    corpora = prepare(files, 999, 50, 5, QUIET, tokenizer)
+    corpora = prepare_pair_corpora(files, 999, 50, 5, QUIET, tokenizer)
     assert corpora.tokenizer is tokenizer
     assert corpora.train.source.flat.max() < 280
 
@@ -117,12 +117,13 @@ def test_several_corpora_and_shapes_of_files_are_one(tmp_path):
     )
     corpora = ready(data)
     assert list(zip(texts(corpora), texts(corpora, "target"), strict=True)) == PAIRS
-    assert corpora.train.turns == 20 + 50 + 10
+    assert corpora.train.epoch_size == 20 + 50 + 10
     assert any(
-        "an epoch shows 80 pairs: the corpora have the weights 1, 2.5, 0.5" in line for line in corpora.plan()
+        "an epoch shows 80 pairs: the corpora have the weights 1, 2.5, 0.5" in line
+        for line in corpora.describe()
     )
-    assert corpora.fingerprint == {path: sha256(Path(path)) for path in (*two, str(tsv), jsonl)}
-    assert corpora.valid_fingerprint == {valid: sha256(Path(valid))}
+    assert corpora.fingerprint == {path: file_sha256(Path(path)) for path in (*two, str(tsv), jsonl)}
+    assert corpora.valid_fingerprint == {valid: file_sha256(Path(valid))}
 
 
 def test_validation_files_are_used_as_they_are(files, tmp_path):
@@ -133,14 +134,14 @@ def test_validation_files_are_used_as_they_are(files, tmp_path):
     corpora = ready(replace(files, valid_source=source, valid_target=target))
     assert corpora.valid_texts == (valid[0], valid[2])
     assert (len(corpora.train), corpora.held_out) == (60, False)
-    assert "        left out of validation: blank side (1)" in list(corpora.plan())
+    assert "        left out of validation: blank side (1)" in list(corpora.describe())
 
 
 def test_pairs_shared_with_the_validation_files_are_left_out(files, tmp_path):
     valid = write(tmp_path / "v.tsv", ["1 and 1\tuno", "never seen\ttwo two"])
     corpora = ready(replace(files, valid_pairs=valid))
     assert len(corpora.train) == 58
-    assert "        left out of training: shared (2)" in list(corpora.plan())
+    assert "        left out of training: shared (2)" in list(corpora.describe())
     with pytest.raises(
         DataError, match=r"s and .*t line 8: shared; in all shared \(2\), and --strict refuses"
     ):
@@ -159,8 +160,8 @@ def test_bad_pairs_are_left_out_counted_and_listed(files, tmp_path):
     spoil(files, 9, "one\0two")
     corpora = ready(files)
     assert len(corpora.train) + len(corpora.valid) == 58
-    assert "        left out of training: blank side (1), NUL (1)" in list(corpora.plan())
-    write_report(tmp_path, corpora)
+    assert "        left out of training: blank side (1), NUL (1)" in list(corpora.describe())
+    write_data_report(tmp_path, corpora)
     document = json.loads((tmp_path / "data.json").read_text(encoding="utf-8"))
     [report] = document["train"]["corpora"]
     assert [(f["kind"], f["lines"]) for f in report["findings"]] == [("blank side", [7]), ("NUL", [9])]
@@ -195,12 +196,14 @@ def test_lines_of_several_corpora_are_named_with_their_files(files, tmp_path):
         files, pairs=(tsv,), weights=(1.0, 3.0), valid_pairs=valid, bpe_dropout=0.2, bpe_variants=3
     )
     corpora = ready(data)
-    shown = corpora.train.at(1, np.arange(corpora.train.turns))  # each pair of the second corpus three times
-    two, one = corpora.lines_of(shown)
-    assert two == Lines((*files.source, *files.target), (1, *range(3, 61)))
-    assert one == Lines((tsv,), (*range(2, 11), 12))
+    shown = corpora.train.epoch_indexes(
+        1, np.arange(corpora.train.epoch_size)
+    )  # each pair of the second corpus three times
+    two, one = corpora.training_lines(shown)
+    assert two == FileLines((*files.source, *files.target), (1, *range(3, 61)))
+    assert one == FileLines((tsv,), (*range(2, 11), 12))
     last = np.array([3 * 59 + 3 * 9 + 2])
-    assert corpora.lines_of(last) == [Lines((tsv,), (12,))]
+    assert corpora.training_lines(last) == [FileLines((tsv,), (12,))]
 
 
 def test_parts_of_a_long_pair_have_its_line(files, tmp_path):
@@ -209,7 +212,7 @@ def test_parts_of_a_long_pair_have_its_line(files, tmp_path):
     write(tmp_path / "t", ["", f"{half}! {half}!", *[b for _, b in PAIRS]])
     valid = write(tmp_path / "v.tsv", ["x\ty"])
     corpora = ready(replace(files, long="split", valid_pairs=valid))
-    numbers = [corpora.lines_of(np.array([index]))[0].numbers for index in range(62)]
+    numbers = [corpora.training_lines(np.array([index]))[0].numbers for index in range(62)]
     assert numbers == [*[(line,) for line in range(3, 63)], (2,), (2,)]  # what was split comes last
 
 
@@ -238,7 +241,7 @@ def test_long_pairs_are_said(files, tmp_path, policy, pairs, said):
     valid = write(tmp_path / "v.tsv", ["x\ty"])
     corpora = ready(replace(files, long=policy, valid_pairs=valid))
     assert len(corpora.train) == pairs
-    assert any(said in line for line in corpora.plan())
+    assert any(said in line for line in corpora.describe())
     assert max(corpora.train.source.lengths.max(), corpora.train.target.lengths.max()) <= 49
 
 
@@ -260,7 +263,7 @@ def test_pieces_are_learnt_from_the_training_part_alone(files, tmp_path):
 
 
 def test_pieces_of_a_large_corpus_are_learnt_from_a_part_and_said(files, monkeypatch):
-    monkeypatch.setattr(prepared_module, "SAMPLE", 10)
+    monkeypatch.setattr(prepared_module, "TOKENIZER_SAMPLE_SIZE", 10)
     seen = []
 
     def learn(sample, *how):
@@ -270,7 +273,7 @@ def test_pieces_of_a_large_corpus_are_learnt_from_a_part_and_said(files, monkeyp
     real = prepared_module.learn_tokenizer
     monkeypatch.setattr(prepared_module, "learn_tokenizer", learn)
     corpora = ready(files)
-    assert "        the pieces are learnt from 10 of them, evenly spaced" in list(corpora.plan())
+    assert "        the pieces are learnt from 10 of them, evenly spaced" in list(corpora.describe())
     places = [texts(corpora).index(text) for text in seen[::2]]
     assert len(places) == 10
     assert set(np.diff(places)) <= {5, 6}
@@ -295,6 +298,6 @@ def test_the_report_says_how_lengths_compare_and_which_pieces_occur(files):
     source, target = corpora.train.source.flat, corpora.train.target.flat
     assert corpora.report["ratio"] == pytest.approx(len(target) / len(source), abs=1e-4)
     ids, pieces = np.concatenate([source, target]), corpora.report["pieces"]
-    assert pieces["all"] == corpora.tokenizer.vocab_size - SMALLEST
-    assert pieces["occur"] == len({id for id in ids.tolist() if id >= SMALLEST})
-    assert pieces["bytes"] == pytest.approx((ids < SMALLEST).mean(), abs=1e-6)
+    assert pieces["all"] == corpora.tokenizer.vocab_size - BASE_VOCAB_SIZE
+    assert pieces["occur"] == len({id for id in ids.tolist() if id >= BASE_VOCAB_SIZE})
+    assert pieces["bytes"] == pytest.approx((ids < BASE_VOCAB_SIZE).mean(), abs=1e-6)

@@ -4,22 +4,27 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.config import apply, read_settings, to_toml
+from regard.config import apply_settings, read_settings, to_toml
 from regard.data.config import DataConfig
 from regard.errors import CheckpointError, ConfigError
 from regard.model.config import TINY
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.text.vocab_extension import extend_tokenizer, made_of
+from regard.text.vocab_extension import decompose_new_tokens, extend_tokenizer
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig
-from regard.translation.finetune import StartConfig, extended, inherited, start_from
-from regard.translation.model_folder import load_model, save_model
+from regard.translation.finetune import (
+    StartConfig,
+    extend_transformer,
+    inherit_finetune_settings,
+    read_start_model,
+)
+from regard.translation.model_folder import load_translation_model, save_translation_model
 from regard.translation.run import (
     TranslationRun,
     TranslationTask,
-    find_start,
-    prepare_corpora,
+    load_start_model,
+    prepare_run_corpora,
     train_translation,
 )
 from regard.translation.translator import Translator
@@ -63,14 +68,14 @@ def first_run(home):
 
 
 def second_run(home, extend=None, steps=20):
-    run = apply(TranslationRun(), inherited(home / "parent"))
+    run = apply_settings(TranslationRun(), inherit_finetune_settings(home / "parent"))
     start = StartConfig(str(home / "parent"), extend)
     return replace(run, data=data(home, "second"), start=start, train=TrainConfig(steps=steps, save_every=20))
 
 
 def task_for(run):
-    start = find_start(run)
-    return TranslationTask(run, prepare_corpora(run, start, None, QUIET), start)
+    start = load_start_model(run)
+    return TranslationTask(run, prepare_run_corpora(run, start, None, QUIET), start)
 
 
 @pytest.mark.parametrize("extend", [None, 20])
@@ -93,41 +98,44 @@ def test_a_kept_vocabulary_is_kept_byte_by_byte(home, tmp_path):
 def test_the_run_begins_with_the_parents_weights_and_says_whose(home, tmp_path):
     run = second_run(home, steps=1)
     task = task_for(run)
-    parent = load_model(home / "parent")
+    parent = load_translation_model(home / "parent")
     for name, weight in parent.transformer.named_parameters():
         assert torch.equal(weight, dict(task.model.named_parameters())[name])
-    assert f"start   from {home / 'parent'} (step 80), vocabulary kept" in list(task.plan())
+    assert f"start   from {home / 'parent'} (step 80), vocabulary kept" in list(task.describe())
     train_translation(run, tmp_path / "child", QUIET)
-    said = load_model(tmp_path / "child").manifest["from"]
+    said = load_translation_model(tmp_path / "child").manifest["from"]
     assert said == {"weights": parent.manifest["files"]["model.safetensors"]["sha256"], "step": 80}
 
 
 def test_an_extended_vocabulary_is_said_and_saved(home, tmp_path):
     run = second_run(home, extend=9, steps=1)
-    assert "vocabulary extended by 9" in " ".join(task_for(run).plan())
+    assert "vocabulary extended by 9" in " ".join(task_for(run).describe())
     train_translation(run, tmp_path / "child", QUIET)
-    sizes = [load_model(folder).tokenizer.vocab_size for folder in (home / "parent", tmp_path / "child")]
+    sizes = [
+        load_translation_model(folder).tokenizer.vocab_size
+        for folder in (home / "parent", tmp_path / "child")
+    ]
     assert sizes[1] == sizes[0] + 9
 
 
 def test_before_training_an_extended_model_says_what_the_old_one_said(home):
-    old = load_model(home / "parent")
+    old = load_translation_model(home / "parent")
     texts = [line for part in ("first", "second") for line in (home / f"{part}.en").read_text().split("\n")]
     tokenizer = extend_tokenizer(old.tokenizer, texts, 20)
-    new = extended(old.transformer, made_of(old.tokenizer, tokenizer))
+    new = extend_transformer(old.transformer, decompose_new_tokens(old.tokenizer, tokenizer))
     rows = tokenizer.tokenize(texts)
     size = old.tokenizer.vocab_size
     unchanged = [text for text, row in zip(texts, rows, strict=True) if row and max(row) < size]
     assert 5 < len(unchanged) < len(texts) - 20
-    found = Translator.of(new, tokenizer).translate(unchanged, beam=1)
-    assert found == Translator.of(old.transformer, old.tokenizer).translate(unchanged, beam=1)
+    found = Translator.from_model(new, tokenizer).translate(unchanged, beam=1)
+    assert found == Translator.from_model(old.transformer, old.tokenizer).translate(unchanged, beam=1)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
 def test_new_rows_are_the_mean_of_their_parts_and_old_ones_stay(micro, tied):
     torch.manual_seed(0)
     model = Transformer(replace(micro, tied=tied)).eval()
-    new = extended(model, [[3, 4], [5, 5, 6]])
+    new = extend_transformer(model, [[3, 4], [5, 5, 6]])
     assert new.config == replace(model.config, vocab_size=micro.vocab_size + 2)
     for old_rows, rows in (
         (model.source_embedding.tokens.weight, new.source_embedding.tokens.weight),
@@ -142,50 +150,50 @@ def test_new_rows_are_the_mean_of_their_parts_and_old_ones_stay(micro, tied):
 
 def test_no_new_piece_ever_scores_above_all_its_parts(micro_model):
     made_of = [[a, b, (a * b) % 23] for a in range(3, 23) for b in range(3, 23) if a != b]
-    new = extended(micro_model, made_of)
+    new = extend_transformer(micro_model, made_of)
     source = torch.randint(3, 23, (16, 9))
     scores = new(source, torch.ones_like(source, dtype=torch.bool), torch.randint(3, 23, (16, 12)))
     assert int(scores.argmax(-1).max()) < 23
 
 
 def test_settings_that_contradict_the_model_are_refused_by_name(home):
-    model = inherited(home / "parent")["model"]
-    config = apply(TranslationRun(), {"model": model}).model
+    model = inherit_finetune_settings(home / "parent")["model"]
+    config = apply_settings(TranslationRun(), {"model": model}).model
     for change, said in (
         ({"d_model": 64}, "model.d_model = 64 contradicts .*parent, where it is 32; leave it out"),
         ({"norm": "pre"}, "model.norm = pre contradicts"),
         ({"vocab_size": 600}, "model.vocab_size = 600 contradicts"),
     ):
         with pytest.raises(ConfigError, match=said):
-            start_from(home / "parent", replace(config, **change), False)
+            read_start_model(home / "parent", replace(config, **change), False)
     with pytest.raises(ConfigError, match="data.lowercase = True contradicts"):
-        start_from(home / "parent", config, True)
-    assert start_from(home / "parent", replace(config, dropout=0.3), False).model.tokenizer
+        read_start_model(home / "parent", config, True)
+    assert read_start_model(home / "parent", replace(config, dropout=0.3), False).model.tokenizer
 
 
 def test_a_lower_case_model_stays_one(tmp_path, micro):
     tokenizer = learn_tokenizer(["Jane"] * 3, 300, lowercase=True)
     model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
     run = TranslationRun(model.config, data=DataConfig(lowercase=True))
-    save_model(tmp_path / "model", model, tokenizer, to_toml(run), {})
-    assert apply(TranslationRun(), inherited(tmp_path / "model")).data.lowercase
+    save_translation_model(tmp_path / "model", model, tokenizer, to_toml(run), {})
+    assert apply_settings(TranslationRun(), inherit_finetune_settings(tmp_path / "model")).data.lowercase
 
 
 def test_a_damaged_model_is_named(home, tmp_path):
     folder = tmp_path / "model"
-    model = load_model(home / "parent")
-    save_model(folder, model.transformer, model.tokenizer, to_toml(TranslationRun()), {})
+    model = load_translation_model(home / "parent")
+    save_translation_model(folder, model.transformer, model.tokenizer, to_toml(TranslationRun()), {})
     weights = folder / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
     with pytest.raises(CheckpointError, match="is damaged: model.safetensors is not what was written"):
-        inherited(folder)
+        inherit_finetune_settings(folder)
 
 
 def test_what_cannot_be_started_from_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="nowhere does not exist"):
-        inherited(tmp_path / "nowhere")
+        inherit_finetune_settings(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="there is no vocabulary to extend without start.model"):
         StartConfig(extend_vocabulary=5)
     with pytest.raises(ConfigError, match="start.extend_vocabulary = 0 cannot work"):
@@ -195,4 +203,4 @@ def test_what_cannot_be_started_from_is_refused(tmp_path):
 def test_a_settings_file_of_the_child_starts_the_same_run_again(home, tmp_path):
     run = second_run(home, extend=9, steps=1)
     train_translation(run, tmp_path / "child", QUIET)
-    assert apply(TranslationRun(), read_settings(tmp_path / "child" / "config.toml")) == run
+    assert apply_settings(TranslationRun(), read_settings(tmp_path / "child" / "config.toml")) == run

@@ -3,14 +3,19 @@
 import pytest
 import torch
 
-from regard.inference.engine import NO_ROOM
+from regard.inference.engine import UNSATISFIABLE
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
-from regard.search.constraints import Wish
+from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
-from regard.text.tokenizer import MARKS, learn_tokenizer
-from regard.translation.constraint_compiler import SEARCHES, Forbidden, Wishes, cases
-from regard.translation.options import Asked
+from regard.text.tokenizer import SPECIAL_TOKENS, learn_tokenizer
+from regard.translation.constraint_compiler import (
+    MAX_SEARCHES,
+    ConstraintCompiler,
+    ForbiddenPhraseSearch,
+    sentence_case_variants,
+)
+from regard.translation.options import TranslateOptions
 from regard.translation.translator import Translator
 
 TEXTS = ["the cat sees the dogs.", "a doghouse is near the dog.", "cats sing, category by category."] * 3
@@ -40,13 +45,13 @@ class Row:
 
 
 def byte_by_byte(text):
-    return tuple(len(MARKS) + byte for byte in text.encode())
+    return tuple(len(SPECIAL_TOKENS) + byte for byte in text.encode())
 
 
 def kept_out(tokenizer, phrases, offers, prefix=()):
     row = Row(offers)
-    forbidden = Wishes(tokenizer, Asked(forbidden=tuple(phrases))).forbidden
-    found = forbidden.kept_out([Wish(prefix)] * len(offers), row)
+    forbidden = ConstraintCompiler(tokenizer, TranslateOptions(forbidden=tuple(phrases))).forbidden_search
+    found = forbidden.search([Constraints(prefix)] * len(offers), row)
     return [tokenizer.detokenize([each[0].tokens])[0] for each in found], row
 
 
@@ -90,9 +95,9 @@ def test_what_cannot_be_kept_out_is_not_given(tokenizer):
         calls.append(numbers)
         return [[dog, cat], [dog]][: len(numbers)] if len(numbers) > 1 else [[dog]]
 
-    forbidden = Forbidden(tokenizer, ["dog"], [])
-    assert forbidden.kept_out([Wish(), Wish()], deaf) == [[cat], [NO_ROOM]]
-    assert len(calls) == SEARCHES + 1
+    forbidden = ForbiddenPhraseSearch(tokenizer, ["dog"], [])
+    assert forbidden.search([Constraints(), Constraints()], deaf) == [[cat], [UNSATISFIABLE]]
+    assert len(calls) == MAX_SEARCHES + 1
 
 
 def test_a_script_without_spaces_has_no_longer_words(tokenizer):
@@ -112,13 +117,13 @@ def test_a_script_without_spaces_has_no_longer_words(tokenizer):
 def test_no_translation_of_a_model_has_what_is_forbidden(micro, tokenizer, search):
     torch.manual_seed(0)
     model = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size})).eval()
-    translator = Translator.of(model, tokenizer)
-    free = translator.detailed(TEXTS[:3], search)
+    translator = Translator.from_model(model, tokenizer)
+    free = translator.translate_detailed(TEXTS[:3], search)
     checked = 0
     for text, found in zip(TEXTS, free, strict=False):
         for word in set(found.text.split()):
-            (other,) = translator.detailed([text], search, Asked(forbidden=(word,)))
+            (other,) = translator.translate_detailed([text], search, TranslateOptions(forbidden=(word,)))
             said = {part for each in (other, *other.alternatives) for part in each.text.split()}
-            assert not said & set(cases(word))
+            assert not said & set(sentence_case_variants(word))
             checked += 1
     assert checked

@@ -1,7 +1,7 @@
 import pytest
 
 from regard.text.tokenizer import Tokenizer, learn_tokenizer
-from regard.translation.long_text import portions
+from regard.translation.long_text import split_long_texts
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
 
@@ -12,16 +12,16 @@ def tokenizer():
 
 
 def test_a_text_that_fits_is_its_own_portion(tokenizer):
-    whole, blank = portions(["  the cat ", " \t"], tokenizer, 9, "split")
-    assert (whole.parts, whole.fate, whole.note) == (["the cat"], "whole", "")
+    whole, blank = split_long_texts(["  the cat ", " \t"], tokenizer, 9, "split")
+    assert (whole.parts, whole.status, whole.message) == (["the cat"], "whole", "")
     assert whole.ids == tokenizer.tokenize(["the cat"])
-    assert (blank.parts, blank.ids, blank.fate) == ([], [], "whole")
+    assert (blank.parts, blank.ids, blank.status) == ([], [], "whole")
 
 
 def test_every_part_of_a_long_text_fits_and_none_is_lost(tokenizer):
     text = "The cat sees the dog, the dog sees a bird and a bird sings. A bird sees. " * 9 + "x" * 50
-    (found,) = portions([text], tokenizer, 7, "split")
-    assert found.fate == "split"
+    (found,) = split_long_texts([text], tokenizer, 7, "split")
+    assert found.status == "split"
     assert "".join(found.parts).replace(" ", "") == text.replace(" ", "")
     assert all(0 < len(row) <= 7 for row in found.ids)
     assert list(found.ids) == tokenizer.tokenize(found.parts)
@@ -36,5 +36,5 @@ def test_no_more_of_a_huge_text_is_tokenized_than_could_fit(tokenizer, monkeypat
         return tokenize(self, texts)
 
     monkeypatch.setattr(Tokenizer, "tokenize", watched)
-    portions(["the cat " * 20_000], tokenizer, 10, long)
+    split_long_texts(["the cat " * 20_000], tokenizer, 10, long)
     assert max(sizes) <= 640

@@ -4,11 +4,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from peak_memory import peak
+from peak_memory import measure_peak_memory
 from regard.model.config import BASE, BIG, SMALL, TINY
 from regard.model.transformer import Transformer
 from regard.train.loss import LossConfig
-from regard.translation.memory_estimate import step_need, weights
+from regard.translation.memory_estimate import count_transformer_weights, estimate_translation_step_memory
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -52,15 +52,15 @@ print(held)
 
 def measured(name, tokens, precision, length, rdrop) -> float:
     """The most that three steps took beyond what the libraries hold, in bytes."""
-    [held], most = peak(STEPS, name, precision, tokens, length, rdrop)
+    [held], most = measure_peak_memory(STEPS, name, precision, tokens, length, rdrop)
     return most * 2**20 - int(held) * 2**10
 
 
 def estimated(name, tokens, precision, length, rdrop) -> float:
     loss = LossConfig(rdrop=5.0 * rdrop)
-    return step_need(SIZES[name], loss, False, CPU, PRECISIONS[precision], False, float(length), tokens).of(
-        tokens
-    )
+    return estimate_translation_step_memory(
+        SIZES[name], loss, False, CPU, PRECISIONS[precision], False, float(length), tokens
+    ).total_bytes(tokens)
 
 
 def slow(*case):
@@ -92,15 +92,17 @@ def test_the_estimate_is_near_what_real_steps_take(name, tokens, precision, leng
     [(replace(BASE, vocab_size=32_768), 25_600, 8.26), (replace(TINY, vocab_size=10_000), 8192, 0.70)],
 )
 def test_the_estimate_is_near_what_an_h200_was_seen_to_take(model, tokens, gib):
-    need = step_need(model, LossConfig(), False, CUDA, torch.bfloat16, True, 27.0, tokens)
-    assert 0.9 < need.of(tokens) / gib / 2**30 < 1.1
+    need = estimate_translation_step_memory(
+        model, LossConfig(), False, CUDA, torch.bfloat16, True, 27.0, tokens
+    )
+    assert 0.9 < need.total_bytes(tokens) / gib / 2**30 < 1.1
 
 
 @pytest.mark.parametrize("model", [TINY, BASE, BIG, replace(SMALL, tied="none", d_k=32)])
 def test_weights_are_counted_but_for_biases_and_norms(model):
     model = replace(model, vocab_size=1000, encoder_layers=2, decoder_layers=1)
     matrices = [parameter for parameter in Transformer(model).parameters() if parameter.ndim > 1]
-    assert weights(model) == sum(matrix.numel() for matrix in matrices)
+    assert count_transformer_weights(model) == sum(matrix.numel() for matrix in matrices)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +111,17 @@ def test_weights_are_counted_but_for_biases_and_norms(model):
 )
 def test_what_keeps_more_needs_more(more):
     plain, other = (
-        step_need(model, LossConfig(), False, CPU, torch.float32, False, 20.0, 4096)
+        estimate_translation_step_memory(model, LossConfig(), False, CPU, torch.float32, False, 20.0, 4096)
         for model in (SMALL, replace(SMALL, **more))
     )
-    assert other.per_token > plain.per_token
+    assert other.bytes_per_token > plain.bytes_per_token
 
 
 def test_two_passes_take_twice_the_room_of_one():
     one, two = (
-        step_need(SMALL, LossConfig(rdrop=alpha), False, CPU, torch.float32, False, 20.0, 4096)
+        estimate_translation_step_memory(
+            SMALL, LossConfig(rdrop=alpha), False, CPU, torch.float32, False, 20.0, 4096
+        )
         for alpha in (0.0, 5.0)
     )
-    assert two.per_token == 2 * one.per_token
+    assert two.bytes_per_token == 2 * one.bytes_per_token

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from regard.checkpoint import WEIGHTS
+from regard.checkpoint import WEIGHTS_FILE
 from regard.config import to_toml
 from regard.errors import CheckpointError
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.model_folder import load_model, read_folder, save_model
+from regard.translation.model_folder import (
+    load_translation_model,
+    read_translation_folder,
+    save_translation_model,
+)
 from regard.translation.run import TranslationRun
 
 
@@ -17,7 +21,9 @@ from regard.translation.run import TranslationRun
 def folder(micro, tmp_path):
     tokenizer = learn_tokenizer(["the cat sees the dog.", "a bird sings."] * 3, 280)
     model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
-    save_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {"step": 7})
+    save_translation_model(
+        tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {"step": 7}
+    )
     return tmp_path / "model"
 
 
@@ -34,7 +40,7 @@ sys.exit("torch" in sys.modules)
 
 
 def test_it_is_what_the_whole_model_has(folder):
-    found, whole = read_folder(folder), load_model(folder)
+    found, whole = read_translation_folder(folder), load_translation_model(folder)
     assert found.path == folder
     assert found.config == whole.transformer.config
     assert found.manifest == whole.manifest
@@ -42,14 +48,14 @@ def test_it_is_what_the_whole_model_has(folder):
 
 
 def test_weights_that_stay_unread_are_not_hashed_but_must_be_whole(folder):
-    content = (folder / WEIGHTS).read_bytes()
-    (folder / WEIGHTS).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert read_folder(folder, unread=[WEIGHTS]).path == folder
+    content = (folder / WEIGHTS_FILE).read_bytes()
+    (folder / WEIGHTS_FILE).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert read_translation_folder(folder, size_only=[WEIGHTS_FILE]).path == folder
     with pytest.raises(CheckpointError, match="model.safetensors is not what was written"):
-        read_folder(folder)
-    (folder / WEIGHTS).write_bytes(content[:-1])
+        read_translation_folder(folder)
+    (folder / WEIGHTS_FILE).write_bytes(content[:-1])
     with pytest.raises(CheckpointError, match="model.safetensors is not what was written"):
-        read_folder(folder, unread=[WEIGHTS])
+        read_translation_folder(folder, size_only=[WEIGHTS_FILE])
 
 
 @pytest.mark.parametrize("engine", ["ctranslate2", "auto"])

@@ -2,11 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from regard.config import apply
+from regard.config import apply_settings
 from regard.model.config import BASE, BIG
 from regard.train.optimizer import learning_rate
 from regard.translation import paper_recipe
-from regard.translation.paper_recipe import BASE_CLAIMS, BIG_CLAIMS, SECTIONS, conformance, paper
+from regard.translation.paper_recipe import (
+    PAPER_BASE_SETTINGS,
+    PAPER_BIG_SETTINGS,
+    PAPER_SECTIONS,
+    build_paper_run,
+    compare_with_paper,
+)
 from regard.translation.run import TranslationRun
 
 CHANGES = {
@@ -30,57 +36,59 @@ CHANGES = {
 
 @pytest.mark.parametrize("size", ["base", "big"])
 def test_the_papers_recipe_departs_in_nothing(size):
-    found = conformance(paper(size))
+    found = compare_with_paper(build_paper_run(size))
     assert found.size == size
     assert found.deviations == []
 
 
 def test_the_recipes_are_the_presets_of_table_3():
-    assert paper("base").model == replace(BASE, d_k=64)
-    assert paper("big").model == replace(BIG, d_k=64)
-    run = paper("base")
+    assert build_paper_run("base").model == replace(BASE, d_k=64)
+    assert build_paper_run("big").model == replace(BIG, d_k=64)
+    run = build_paper_run("base")
     assert learning_rate(4000, 100_000, 512, run.optimizer) == pytest.approx((512 * 4000) ** -0.5)
-    assert (run.train.steps, paper("big").train.steps) == (100_000, 300_000)
+    assert (run.train.steps, build_paper_run("big").train.steps) == (100_000, 300_000)
 
 
 @pytest.mark.parametrize(("setting", "value"), CHANGES.items())
 def test_one_changed_setting_is_one_row(setting, value):
     section, _, key = setting.partition(".")
-    (row,) = conformance(apply(paper("base"), {section: {key: value}})).deviations
-    (claim,) = (claim for claim in BASE_CLAIMS if claim.setting == setting)
-    assert (row.setting, row.section, row.here) == (setting, claim.section, str(value))
-    assert row.paper == claim.words or row.paper == str(claim.value)
+    (row,) = compare_with_paper(apply_settings(build_paper_run("base"), {section: {key: value}})).deviations
+    (claim,) = (claim for claim in PAPER_BASE_SETTINGS if claim.setting == setting)
+    assert (row.setting, row.section, row.run_value) == (setting, claim.section, str(value))
+    assert row.paper_value == claim.wording or row.paper_value == str(claim.value)
 
 
 def test_every_row_has_a_section_of_the_paper():
-    assert {claim.section for claim in (*BASE_CLAIMS, *BIG_CLAIMS)} <= SECTIONS.keys()
+    assert {claim.section for claim in (*PAPER_BASE_SETTINGS, *PAPER_BIG_SETTINGS)} <= PAPER_SECTIONS.keys()
 
 
 def test_what_the_big_model_changes_is_claimed_of_the_base_too():
-    named = [claim.setting for claim in BASE_CLAIMS]
+    named = [claim.setting for claim in PAPER_BASE_SETTINGS]
     assert len(named) == len(set(named))
-    assert {claim.setting for claim in BIG_CLAIMS} <= set(named)
+    assert {claim.setting for claim in PAPER_BIG_SETTINGS} <= set(named)
 
 
 def test_every_setting_is_in_one_list_or_the_other():
     """So that a new setting shows up as open before anyone thinks of the paper."""
-    run = paper("base")
-    found = conformance(run)
-    listed = {claim.setting for claim in BASE_CLAIMS} | {what for what, _ in found.left_open}
-    missing = [name for name in paper_recipe._settings(run) if name not in listed]
-    assert all(name.partition(".")[2] in paper_recipe.NOT_OF_THE_RECIPE for name in missing)
+    run = build_paper_run("base")
+    found = compare_with_paper(run)
+    listed = {claim.setting for claim in PAPER_BASE_SETTINGS} | {what for what, _ in found.unspecified}
+    missing = [name for name in paper_recipe._effective_settings(run) if name not in listed]
+    assert all(name.partition(".")[2] in paper_recipe.SETTINGS_OUTSIDE_PAPER for name in missing)
     assert "model.max_length" in listed
     assert "train.seed" in listed
 
 
 def test_what_is_no_setting_of_a_run_is_said_to_be_undecided():
-    undecided = {claim.setting: claim.value for claim in conformance(TranslationRun()).undecided}
+    undecided = {
+        claim.setting: claim.value for claim in compare_with_paper(TranslationRun()).not_run_settings
+    }
     assert undecided["search.beam"] == 4
     assert undecided["search.alpha"] == 0.6
 
 
 def test_a_batch_in_parts_counts_as_one(monkeypatch):
-    run = apply(paper("base"), {"data": {"batch_tokens": 5000}})
-    named = dict(paper_recipe._named(run)) | {"train.accumulate": 5}
-    monkeypatch.setattr(paper_recipe, "_named", lambda _: named.items())
-    assert conformance(run).deviations == []
+    run = apply_settings(build_paper_run("base"), {"data": {"batch_tokens": 5000}})
+    named = dict(paper_recipe._flatten_settings(run)) | {"train.accumulate": 5}
+    monkeypatch.setattr(paper_recipe, "_flatten_settings", lambda _: named.items())
+    assert compare_with_paper(run).deviations == []

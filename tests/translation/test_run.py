@@ -8,19 +8,19 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.checkpoint import read_manifest, sha256
-from regard.config import apply, read_settings
+from regard.checkpoint import file_sha256, read_manifest
+from regard.config import apply_settings, read_settings
 from regard.data.config import DataConfig
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.model.config import TINY
 from regard.train import memory
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
-from regard.train.loss import LossConfig, smoothing_floor
+from regard.train.loss import LossConfig, label_smoothing_floor
 from regard.train.optimizer import OptimizerConfig, learning_rate
-from regard.translation.corpus import prepare
-from regard.translation.memory_estimate import step_need
-from regard.translation.model_folder import load_model
+from regard.translation.corpus import prepare_pair_corpora
+from regard.translation.memory_estimate import estimate_translation_step_memory
+from regard.translation.model_folder import load_translation_model
 from regard.translation.run import TranslationRun, TranslationTask, train_translation
 from regard.translation.translator import Translator
 
@@ -47,7 +47,7 @@ def small_run(files):
 
 
 def corpora_of(run):
-    return prepare(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, QUIET)
+    return prepare_pair_corpora(run.data, run.model.vocab_size, run.model.max_length, run.train.seed, QUIET)
 
 
 def task_for(run):
@@ -55,7 +55,7 @@ def task_for(run):
 
 
 def test_without_validation_files_a_part_is_held_out_and_said_so(small_run):
-    assert "held out of the training files" in " ".join(task_for(small_run).plan())
+    assert "held out of the training files" in " ".join(task_for(small_run).describe())
 
 
 def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp_path):
@@ -74,25 +74,27 @@ def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp
     files = sorted(path.name for path in (out / "model").iterdir())
     assert files == ["README.md", "config.toml", "manifest.json", "model.safetensors", "tokenizer.json"]
     assert (out / "model" / "model.safetensors").read_bytes() == (
-        outcome.best / "model.safetensors"
+        outcome.best_folder / "model.safetensors"
     ).read_bytes()
-    effective = apply(TranslationRun(), read_settings(out / "config.toml"))
+    effective = apply_settings(TranslationRun(), read_settings(out / "config.toml"))
     assert effective == small_run  # as asked for, so that the file starts the same run again
     reached = read_settings(out / "model" / "config.toml")["model"]["vocab_size"]
-    assert reached == load_model(out).tokenizer.vocab_size
+    assert reached == load_translation_model(out).tokenizer.vocab_size
 
 
 def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     train_translation(small_run, tmp_path / "run", QUIET)
-    manifest = load_model(tmp_path / "run").manifest
-    files = {name: sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
+    manifest = load_translation_model(tmp_path / "run").manifest
+    files = {name: file_sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
     assert manifest["trained_on"] == {"pairs": 54, "files": files, "left_out": {}}
     assert manifest["validated_on"] == {"pairs": 6, "files": files, "left_out": {}, "translated": 3}
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
 
 
 def test_the_card_and_the_curves_are_sealed_with_the_model(small_run, tmp_path):
-    train_translation(small_run, tmp_path / "run", QUIET, draw=lambda folder: f"<svg>{folder.name}</svg>")
+    train_translation(
+        small_run, tmp_path / "run", QUIET, render_curves=lambda folder: f"<svg>{folder.name}</svg>"
+    )
     model = tmp_path / "run" / "model"
     assert {"README.md", "curves.svg"} <= read_manifest(model)["files"].keys()
     assert (model / "curves.svg").read_text() == "<svg>run</svg>"
@@ -102,16 +104,16 @@ def test_the_card_and_the_curves_are_sealed_with_the_model(small_run, tmp_path):
         assert f"| {source} | {target} | " in card
     (model / "README.md").write_text("better")
     with pytest.raises(CheckpointError, match="README.md is not what was written"):
-        load_model(tmp_path / "run")
+        load_translation_model(tmp_path / "run")
 
 
 def test_the_first_line_of_the_metrics_says_what_to_compare_with(small_run, tmp_path):
     run = replace(small_run, optimizer=OptimizerConfig(warmup=2, cooldown=1))
     train_translation(run, tmp_path / "run", QUIET)
     facts = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[0])
-    vocab = load_model(tmp_path / "run").tokenizer.vocab_size
+    vocab = load_translation_model(tmp_path / "run").tokenizer.vocab_size
     assert facts["kind"] == "run"
-    assert facts["loss_floor"] == pytest.approx(smoothing_floor(0.1, vocab))
+    assert facts["loss_floor"] == pytest.approx(label_smoothing_floor(0.1, vocab))
     rates = [[step, learning_rate(step, 4, 16, run.optimizer)] for step in (1, 2, 3, 4)]
     assert facts["planned"] == [[step, pytest.approx(rate, rel=1e-5)] for step, rate in rates]
     assert facts["peak"] == pytest.approx((16 * 2) ** -0.5)
@@ -120,7 +122,7 @@ def test_the_first_line_of_the_metrics_says_what_to_compare_with(small_run, tmp_
 def test_each_validation_records_bleu_by_the_length_of_the_source(small_run, tmp_path):
     train_translation(small_run, tmp_path / "run", QUIET)
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()]
-    tokenizer = load_model(tmp_path / "run").tokenizer
+    tokenizer = load_translation_model(tmp_path / "run").tokenizer
     texts = task_for(small_run).corpora.valid_texts[: small_run.data.bleu_pairs]
     lengths = [len(row) for row in tokenizer.tokenize([source for source, _ in texts])]
     found = [row["bleu_by_length"] for row in rows if row["kind"] == "valid"]
@@ -144,7 +146,7 @@ def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_r
         (out / "notes.txt").write_text("mine")
         raise RegardError("the loss is nan")
 
-    monkeypatch.setattr("regard.train.harness.train", fail)
+    monkeypatch.setattr("regard.train.harness.run_training_loop", fail)
     with pytest.raises(RegardError, match="the loss is nan"):
         train_translation(small_run, out, QUIET)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
@@ -170,7 +172,7 @@ def test_training_smooths_as_asked(small_run):
 def test_epochs_take_the_tokenizations_in_turn(small_run):
     data = replace(small_run.data, bpe_dropout=0.3, bpe_variants=2)
     task = task_for(replace(small_run, data=data))
-    assert "        cut into pieces 2 ways, with dropout 0.3" in list(task.plan())
+    assert "        cut into pieces 2 ways, with dropout 0.3" in list(task.describe())
     batches = task.batches({})
 
     def epoch():
@@ -214,7 +216,7 @@ def test_a_lower_case_model_lower_cases_by_itself_and_is_judged_so(small_run, tm
     train_translation(run, tmp_path / "run", QUIET)
     translator = Translator.load(tmp_path / "run")
     assert translator.translate(["1 AND 2", "3 and 4"]) == translator.translate(["1 and 2", "3 And 4"])
-    assert "case:lc" in load_model(tmp_path / "run").manifest["metrics"]["bleu_signature"]
+    assert "case:lc" in load_translation_model(tmp_path / "run").manifest["metrics"]["bleu_signature"]
 
 
 def test_validation_drops_nothing(small_run):
@@ -251,13 +253,13 @@ def test_any_position_in_the_data_is_reached_at_once(small_run):
     assert first[-1][1]["epoch"] >= 1
     for (_, position), (batch, after) in pairwise(first):
         (again, then), *_ = islice(task.batches(position), 1)
-        assert (again.pairs.tolist() == batch.pairs.tolist(), then) == (True, after)
+        assert (again.pair_indexes.tolist() == batch.pair_indexes.tolist(), then) == (True, after)
 
 
 def test_a_bad_batch_can_be_found_again(small_run):
     task = task_for(small_run)
     batch, _ = next(task.batches({}))
-    [lines] = task.where(batch)
+    [lines] = task.locate_lines(batch)
     assert lines.files == (*small_run.data.source, *small_run.data.target)
     source = Path(lines.files[0]).read_text().split("\n")
     rows = batch.source.tokens[0].split(batch.source.starts.diff().tolist())
@@ -270,7 +272,7 @@ def test_a_bad_batch_can_be_found_again(small_run):
 def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path, monkeypatch, change):
     """One byte changed, or lines appended, between a run that was cut short and the next start."""
     out = tmp_path / "run"
-    monkeypatch.setattr("regard.train.harness.publish", _killed)
+    monkeypatch.setattr("regard.train.harness.publish_model", _killed)
     with pytest.raises(KeyboardInterrupt):
         train_translation(small_run, out, QUIET)
     for name in ("source", "target"):
@@ -288,11 +290,11 @@ def _killed(*_, **__):
 
 def test_a_run_killed_before_it_was_published_ends_without_another_step(small_run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("regard.train.harness.publish", _killed)
+        patch.setattr("regard.train.harness.publish_model", _killed)
         with pytest.raises(KeyboardInterrupt):
             train_translation(small_run, tmp_path / "run", QUIET)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
-    assert train_translation(small_run, tmp_path / "run", QUIET).ending == "steps"
+    assert train_translation(small_run, tmp_path / "run", QUIET).stop_reason == "steps"
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
     assert (tmp_path / "run" / "model").is_dir()
 
@@ -330,7 +332,7 @@ def test_validation_leaves_smoothing_out(small_run):
 def test_pieces_are_learnt_from_both_sides(small_run, tmp_path):
     run = replace(small_run, model=replace(small_run.model, vocab_size=500))
     train_translation(replace(run, train=replace(run.train, steps=1)), tmp_path / "run", QUIET)
-    source_word, target_word = load_model(tmp_path / "run").tokenizer.tokenize(["and", "seven"])
+    source_word, target_word = load_translation_model(tmp_path / "run").tokenizer.tokenize(["and", "seven"])
     assert len(source_word) == len(target_word) == 1
 
 
@@ -341,7 +343,7 @@ def test_a_step_that_does_not_fit_is_taken_in_parts_and_goes_on_in_the_same(smal
         for steps, room in zip((2, 4), rooms, strict=True):
             monkeypatch.setattr(memory, "free_memory", lambda _, room=room: room)
             train_translation(replace(run, train=replace(run.train, steps=steps)), tmp_path / out, QUIET)
-        return sha256(tmp_path / out / "step-000004" / "model.safetensors")
+        return file_sha256(tmp_path / out / "step-000004" / "model.safetensors")
 
     compute = ComputeConfig(precision="fp32")
     run = replace(small_run, model=replace(small_run.model, max_length=64), compute=compute)
@@ -358,7 +360,7 @@ def test_a_run_goes_on_in_the_precision_it_was_begun_in(small_run, tmp_path, mon
     """Another machine, or another regard, might choose another."""
     out = tmp_path / "run"
     for steps, has_it in ((2, True), (4, False)):
-        monkeypatch.setattr("regard.train.device._multiplies_bf16", lambda _, has_it=has_it: has_it)
+        monkeypatch.setattr("regard.train.device._has_native_bf16", lambda _, has_it=has_it: has_it)
         train_translation(replace(small_run, train=replace(small_run.train, steps=steps)), out, QUIET)
     assert read_settings(out / "config.toml")["compute"]["precision"] == "auto"
     for step in (2, 4):
@@ -378,6 +380,6 @@ def room_for(run, tokens):
     corpora = corpora_of(run)
     model = replace(run.model, vocab_size=corpora.tokenizer.vocab_size)
     mean = corpora.train.mean_length
-    return step_need(model, run.loss, False, CPU, torch.float32, False, mean, run.data.batch_tokens).of(
-        tokens
-    )
+    return estimate_translation_step_memory(
+        model, run.loss, False, CPU, torch.float32, False, mean, run.data.batch_tokens
+    ).total_bytes(tokens)

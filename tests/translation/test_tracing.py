@@ -11,11 +11,11 @@ from regard.config import to_toml
 from regard.errors import ConfigError, DataError
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, learn_tokenizer
-from regard.trace.interventions import Head, HideSource, Positions
-from regard.trace.model_facts import identity_in_memory, language
-from regard.trace.request import LengthError
-from regard.translation.engines import Ready
-from regard.translation.model_folder import save_model
+from regard.trace.interventions import DisableHead, HideSource, RemovePositions
+from regard.trace.model_facts import identify_model_in_memory, language_of_file_name
+from regard.trace.request import TraceLengthError
+from regard.translation.engines import LoadedModel
+from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
 
@@ -35,15 +35,15 @@ def folder(parts, tmp_path):
     model, tokenizer = parts
     run = TranslationRun(model.config)
     run = replace(run, data=replace(run.data, source=("train.en.gz",), target=("train.fr",)))
-    save_model(tmp_path / "mine" / "model", model, tokenizer, to_toml(run), {"step": 7})
+    save_translation_model(tmp_path / "mine" / "model", model, tokenizer, to_toml(run), {"step": 7})
     return tmp_path / "mine"
 
 
 @pytest.mark.parametrize("how", [{}, {"beam": 1}, {"beam": 3, "alpha": 0.0}])
 def test_a_trace_is_of_the_translation_that_the_translator_gives(parts, how):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     for text in ("  the cat sings. ", "a é"):
-        (expected,) = translator.detailed([text], regard.SearchConfig(**how))
+        (expected,) = translator.translate_detailed([text], regard.SearchConfig(**how))
         trace = translator.trace(text, **how)
         assert trace.target.text == expected.text
         assert trace.target.score == pytest.approx(expected.score, abs=1e-4)
@@ -53,7 +53,7 @@ def test_a_trace_is_of_the_translation_that_the_translator_gives(parts, how):
 
 def test_row_t_predicts_target_token_t(parts):
     model, tokenizer = parts
-    trace = Translator.of(*parts).trace("the cat sings.", target="a bird sees")
+    trace = Translator.from_model(*parts).trace("the cat sings.", target="a bird sees")
     source, target = ([token.id for token in side.tokens] for side in (trace.source, trace.target))
     row = torch.tensor([source])
     with torch.no_grad():
@@ -69,19 +69,19 @@ def test_row_t_predicts_target_token_t(parts):
 
 
 def test_text_and_ids_ask_for_the_same(parts):
-    translator, (ids,) = Translator.of(*parts), parts[1].tokenize(["a bird"])
+    translator, (ids,) = Translator.from_model(*parts), parts[1].tokenize(["a bird"])
     assert translator.trace("the cat", target="a bird").id == translator.trace("the cat", target=ids).id
     one, other = (translator.trace("the cat", prefix=prefix) for prefix in ("a bird", ids))
     assert one.id == other.id
     assert one.target.text.startswith("a bird")
-    (expected,) = translator.detailed(["the cat"], asked=regard.Asked(prefix="a bird"))
+    (expected,) = translator.translate_detailed(["the cat"], options=regard.TranslateOptions(prefix="a bird"))
     assert one.target.text == expected.text
     assert translator.trace("the cat").id != one.id
 
 
 def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
-    translator = Translator.of(*parts)
-    changes = (Head("cross", 2, 1, "uniform"), Positions(), HideSource((1,)))
+    translator = Translator.from_model(*parts)
+    changes = (DisableHead("cross", 2, 1, "uniform"), RemovePositions(), HideSource((1,)))
     trace = translator.trace("the cat sees a dog", interventions=changes)
     length = len(trace.source.tokens)
     uniform = trace.attention["cross"][1, 0]
@@ -95,16 +95,16 @@ def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
 
 
 def test_what_cannot_be_traced_is_said_in_one_line(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     said = "the text has 5 tokens, and at most 4 can be traced; shorten it, or raise max_tokens$"
-    with pytest.raises(LengthError, match=said) as caught:
+    with pytest.raises(TraceLengthError, match=said) as caught:
         translator.trace("the cat sees the", max_tokens=4)
     assert caught.value.limit == 4
-    with pytest.raises(LengthError, match="tokens, and this model reads at most 20; shorten it$"):
+    with pytest.raises(TraceLengthError, match="tokens, and this model reads at most 20; shorten it$"):
         translator.trace("the cat sees the dog " * 9)
-    with pytest.raises(LengthError, match="the translation has 11 tokens"):
+    with pytest.raises(TraceLengthError, match="the translation has 11 tokens"):
         translator.trace("the", target="the " * 10, max_tokens=10)
-    with pytest.raises(LengthError, match="the beginning has 11 tokens"):
+    with pytest.raises(TraceLengthError, match="the beginning has 11 tokens"):
         translator.trace("the", prefix="the " * 10, max_tokens=10)
     with pytest.raises(DataError, match="blank"):
         translator.trace("  ")
@@ -117,21 +117,21 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
     with pytest.raises(DataError, match="the target has half a character"):
         translator.trace("a", target="\udcff")
     with pytest.raises(DataError, match="the text has half a character"):
-        translator.tracer.trace(translator.tracer.request("\udcff"))
+        translator.tracer.trace(translator.tracer.build_request("\udcff"))
 
 
 def test_a_translation_that_is_longer_than_may_be_traced_is_refused_and_not_cut(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     length = len(translator.trace("the cat").target.tokens)
     assert length > 5
     assert len(translator.trace("the cat", max_tokens=length).target.tokens) == length
-    with pytest.raises(LengthError, match="the translation has 6 tokens, and at most 5 can be traced"):
+    with pytest.raises(TraceLengthError, match="the translation has 6 tokens, and at most 5 can be traced"):
         translator.trace("the cat", max_tokens=5)
 
 
 def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):
-    translator = Translator.of(*parts)
-    expected = translator.trace("the cat", interventions=[Head("cross", 2, 3), Positions()])
+    translator = Translator.from_model(*parts)
+    expected = translator.trace("the cat", interventions=[DisableHead("cross", 2, 3), RemovePositions()])
     given = expected.to_json()["request"]["interventions"]
     found = translator.trace("the cat", interventions=given)
     assert (found.request, found.target) == (expected.request, expected.target)
@@ -140,9 +140,9 @@ def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):
 
 
 def test_steps_are_named_by_the_characters_that_bytes_spell(parts):
-    tracer = Translator.of(*parts).tracer
-    trace = tracer.trace(tracer.request("東", target="京"))
-    named = tracer.steps(trace, "cross", 1, 1, 1)["tokens"]
+    tracer = Translator.from_model(*parts).tracer
+    trace = tracer.trace(tracer.build_request("東", target="京"))
+    named = tracer.attention_steps(trace, "cross", 1, 1, 1)["tokens"]
     assert named == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicts": "京"}
 
 
@@ -163,12 +163,12 @@ def test_a_folder_says_which_model_it_is(parts, folder):
 
 def test_a_model_that_learns_is_another(parts):
     model, tokenizer = parts
-    translator = Translator.of(model, tokenizer)
+    translator = Translator.from_model(model, tokenizer)
     before = translator.trace("the cat", target="a")
     with torch.no_grad():
         model.output.weight.add_(0.1)
     after = translator.trace("the cat", target="a")
-    assert before.model.id != after.model.id == identity_in_memory(model).id
+    assert before.model.id != after.model.id == identify_model_in_memory(model).id
     assert before.target.logprob != after.target.logprob
 
 
@@ -185,7 +185,7 @@ def test_a_model_that_learns_is_another(parts):
     ],
 )
 def test_languages_are_told_by_the_names_of_files(files, said):
-    assert language(files) == said
+    assert language_of_file_name(files) == said
 
 
 def test_on_ctranslate2_the_torch_model_is_loaded_when_a_trace_is_wanted(folder):
@@ -201,7 +201,7 @@ def test_on_ctranslate2_the_torch_model_is_loaded_when_a_trace_is_wanted(folder)
 
 
 def test_several_models_together_cannot_be_looked_into(parts, folder):
-    several = Translator.load(folder, asked=regard.Asked(also=(folder / "model",)))
+    several = Translator.load(folder, options=regard.TranslateOptions(ensemble=(folder / "model",)))
     with pytest.raises(ConfigError, match="several models that write together cannot be looked into"):
         several.trace("the cat")
-    assert Ready(None, parts[1], 1).tracer is None
+    assert LoadedModel(None, parts[1], 1).make_tracer is None

@@ -9,18 +9,18 @@ import pytest
 import torch
 
 import regard
-from fake_engines import Echo, Mirror
+from fake_engines import DiagonalForcedDecoder, EchoEngine
 from regard.config import to_toml
 from regard.errors import CheckpointError, ConfigError, DataError
-from regard.inference.engine import NO_ROOM
+from regard.inference.engine import UNSATISFIABLE
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
-from regard.search.constraints import NO_WISH
+from regard.search.constraints import NO_CONSTRAINTS
 from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation import engines
-from regard.translation.model_folder import load_model, save_model
-from regard.translation.options import Asked
+from regard.translation.model_folder import load_translation_model, save_translation_model
+from regard.translation.options import TranslateOptions
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
 
@@ -47,27 +47,29 @@ def parts(micro):
 @pytest.fixture
 def folder(parts, tmp_path):
     model, tokenizer = parts
-    save_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {"step": 7})
+    save_translation_model(
+        tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {"step": 7}
+    )
     return tmp_path / "model"
 
 
 def test_translations_come_in_the_order_of_their_texts(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     together = translator.translate(SENTENCES)
     assert together == [translator.translate([sentence])[0] for sentence in SENTENCES]
     assert translator.translate(SENTENCES[::-1]) == together[::-1]
 
 
 def test_many_batches_give_what_one_does(parts, monkeypatch):
-    expected = Translator.of(*parts).translate(SENTENCES)
-    monkeypatch.setattr("regard.translation.engines.BATCH_TOKENS", 9)
+    expected = Translator.from_model(*parts).translate(SENTENCES)
+    monkeypatch.setattr("regard.translation.engines.DEFAULT_BATCH_TOKENS", 9)
     done = []
-    assert Translator.of(*parts).translate(SENTENCES, on_done=done.append) == expected
+    assert Translator.from_model(*parts).translate(SENTENCES, on_done=done.append) == expected
     assert len(done) > 3
 
 
 def test_the_papers_beam_is_the_default_and_others_can_be_had(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     assert translator.translate(SENTENCES) == translator.translate(SENTENCES, beam=4, alpha=0.6)
     assert translator.translate(SENTENCES) != translator.translate(SENTENCES, beam=1)
     for wrong in ({"beam": 0}, {"alpha": -0.1}, {"alpha": math.nan}):
@@ -81,49 +83,49 @@ def test_a_translation_is_always_one_line(parts):
     with torch.no_grad():
         model.output.weight[newline] = 10.0
         model.decoder.layers[-1].around_feed_forward.norm.bias.fill_(10.0)
-    (found,) = Translator.of(model, tokenizer).translate(["cat"])
+    (found,) = Translator.from_model(model, tokenizer).translate(["cat"])
     assert tokenizer.piece(newline) == "<0x0A>"
     assert set(found) == {" "}
 
 
 def test_a_blank_text_stays_blank(parts):
-    assert Translator.of(*parts).translate(["", "  ", "\t"]) == ["", "", ""]
-    assert Translator.of(*parts).translate([]) == []
+    assert Translator.from_model(*parts).translate(["", "  ", "\t"]) == ["", "", ""]
+    assert Translator.from_model(*parts).translate([]) == []
 
 
 def test_spaces_around_a_text_change_nothing(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     assert translator.translate(["  the cat \n"]) == translator.translate(["the cat"])
 
 
 def test_a_text_too_long_is_translated_sentence_by_sentence(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     texts = ["The cat sees the dog. ", "The dog sees a bird. ", "A bird sings there. "] * 3
-    (found,) = translator.detailed(["".join(texts)])
+    (found,) = translator.translate_detailed(["".join(texts)])
     assert found.text == " ".join(translator.translate(texts))
-    assert (found.fate, found.note) == (
+    assert (found.status, found.message) == (
         "split",
         "split into 9 parts, because this model takes at most 23 pieces",
     )
     assert found.log_probability == pytest.approx(
-        sum(each.log_probability for each in translator.detailed(texts)), rel=1e-5
+        sum(each.log_probability for each in translator.translate_detailed(texts)), rel=1e-5
     )
 
 
 def test_a_text_too_long_is_cut_or_skipped_if_asked(parts):
-    translator, text = Translator.of(*parts), "the cat sees the dog " * 20
-    short, (cut,) = ["cat"], translator.detailed([text], asked=Asked(long="cut"))
-    assert cut.fate == "cut"
-    assert "only its first 23 pieces" in cut.note
+    translator, text = Translator.from_model(*parts), "the cat sees the dog " * 20
+    short, (cut,) = ["cat"], translator.translate_detailed([text], options=TranslateOptions(long_text="cut"))
+    assert cut.status == "cut"
+    assert "only its first 23 pieces" in cut.message
     kept = parts[1].detokenize([parts[1].tokenize([text.strip()])[0][:23]])
     assert [cut.text] == translator.translate(kept)
-    skipped, other = translator.detailed([text, *short], asked=Asked(long="skip"))
-    assert (skipped.text, skipped.fate) == ("", "skipped")
+    skipped, other = translator.translate_detailed([text, *short], options=TranslateOptions(long_text="skip"))
+    assert (skipped.text, skipped.status) == ("", "skipped")
     assert [other.text] == translator.translate(short)
 
 
 def test_the_next_best_come_with_their_scores(parts):
-    (found,) = Translator.of(*parts).detailed(["the cat sings."], SearchConfig(n_best=3))
+    (found,) = Translator.from_model(*parts).translate_detailed(["the cat sings."], SearchConfig(n_best=3))
     ranked = [found, *found.alternatives]
     assert len({each.tokens for each in ranked}) == 3
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
@@ -133,68 +135,72 @@ def test_the_next_best_come_with_their_scores(parts):
 
 
 def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
-    engine, tokenizer = Echo(), learn_tokenizer(TEXTS, 300)
+    engine, tokenizer = EchoEngine(), learn_tokenizer(TEXTS, 300)
     translator = Translator(engine, tokenizer)
-    assert translator.translate(SENTENCES, asked=Asked(deterministic=True)) == [s.strip() for s in SENTENCES]
+    assert translator.translate(SENTENCES, options=TranslateOptions(deterministic=True)) == [
+        s.strip() for s in SENTENCES
+    ]
     assert engine.batches == [1] * 5
     translator.translate(SENTENCES)
     assert engine.batches[5:] == [5]
 
 
 def test_what_is_wished_for_is_asked_of_each_sentence():
-    engine, tokenizer = Echo(longest=9), learn_tokenizer(TEXTS, 300)
-    asked = Asked(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
+    engine, tokenizer = EchoEngine(longest=9), learn_tokenizer(TEXTS, 300)
+    asked = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
     Translator(engine, tokenizer).translate(
-        ["the dog", "cat", "the cat sees the dog. The cat sings, too."], asked=asked
+        ["the dog", "cat", "the cat sees the dog. The cat sings, too."], options=asked
     )
     (prefix,) = tokenizer.tokenize(["a"])
-    by_text = {tokenizer.detokenize([source])[0]: wish for source, wish in engine.wishes}
+    by_text = {tokenizer.detokenize([source])[0]: wish for source, wish in engine.constraints}
     assert by_text["the dog"].prefix == by_text["cat"].prefix == tuple(prefix)
     assert [wish for text, wish in by_text.items() if text.startswith("The cat")] == [
-        NO_WISH
+        NO_CONSTRAINTS
     ]  # no first part
     assert [len(wish.required) for wish in (by_text["the dog"], by_text["cat"])] == [2, 1]
 
 
 def test_a_text_has_no_translation_where_one_of_its_parts_has_none():
-    class Mute(Echo):
+    class Mute(EchoEngine):
         def translate(self, sources, config, wishes=None):
             found = super().translate(sources, config, wishes)
-            return [[NO_ROOM] if wish.required else each for each, wish in zip(found, wishes, strict=True)]
+            return [
+                [UNSATISFIABLE] if wish.required else each for each, wish in zip(found, wishes, strict=True)
+            ]
 
     translator = Translator(Mute(longest=9), learn_tokenizer(TEXTS, 300))
-    asked = Asked(glossary=Glossary((("bird", "dog"),)))
+    asked = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
     texts = ["the cat sees the dog. The cat sees the bird, too.", "the bird", "the cat"]
-    split, whole, other = translator.detailed(texts, asked=asked)
+    split, whole, other = translator.translate_detailed(texts, options=asked)
     assert split == whole
-    assert (split.text, split.fate, split.log_probability) == ("", "impossible", -math.inf)
-    assert "keeps to all that is asked" in split.note
-    assert (other.text, other.fate) == ("the cat", "whole")
+    assert (split.text, split.status, split.log_probability) == ("", "impossible", -math.inf)
+    assert "keeps to all that is asked" in split.message
+    assert (other.text, other.status) == ("the cat", "whole")
 
 
 def test_words_are_counted_through_all_parts_even_where_a_word_is_cut():
     tokenizer = learn_tokenizer(TEXTS, 300)
-    translator = Translator(Echo(longest=9), tokenizer, reader=Mirror())
+    translator = Translator(EchoEngine(longest=9), tokenizer, forced_decoder=DiagonalForcedDecoder())
     text = f"the cat {'qx' * 20} sees the dog."
-    (found,) = translator.detailed([text], asked=Asked(alignments=True))
-    assert found.fate == "split"
+    (found,) = translator.translate_detailed([text], options=TranslateOptions(alignments=True))
+    assert found.status == "split"
     assert {i for i, _ in found.alignment} == set(range(len(text.split())))
     assert {j for _, j in found.alignment} == set(range(len(found.text.split())))
     assert found.alignment[-1][0] == 5
 
 
 def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts):
-    class Counted(Mirror):
+    class Counted(DiagonalForcedDecoder):
         calls = 0
 
         def read(self, sources, targets):
             self.calls += 1
-            return super().read(sources, targets)
+            return super().force_decode(sources, targets)
 
     reader = Counted()
-    translator = Translator(Echo(), parts[1], reader=reader)
+    translator = Translator(EchoEngine(), parts[1], forced_decoder=reader)
     texts = [" ".join(["cat"] * n) for n in range(1, 9)]
-    found = translator.detailed(texts, SearchConfig(n_best=3), Asked(alignments=True))
+    found = translator.translate_detailed(texts, SearchConfig(n_best=3), TranslateOptions(alignments=True))
     assert [len(each.alignment) for each in found] == list(range(1, 9))
     assert all(len(other.alignment) == len(each.alignment) for each in found for other in each.alternatives)
     assert reader.calls == 1
@@ -209,41 +215,46 @@ def test_one_phrase_is_not_taken_for_its_letters(field):
 
 def test_words_are_aligned_and_judged_by_a_reader():
     tokenizer = learn_tokenizer(TEXTS, 300)
-    translator = Translator(Echo(longest=9), tokenizer, reader=Mirror())
-    asked = Asked(alignments=True, confidences=True)
-    (found,) = translator.detailed(["the cat sings."], asked=asked)
+    translator = Translator(EchoEngine(longest=9), tokenizer, forced_decoder=DiagonalForcedDecoder())
+    asked = TranslateOptions(alignments=True, confidences=True)
+    (found,) = translator.translate_detailed(["the cat sings."], options=asked)
     assert found.alignment == ((0, 0), (1, 1), (2, 2))
     assert [word.text for word in found.words] == ["the", "cat", "sings."]
     assert all(word.confidence == pytest.approx(0.5) for word in found.words)
-    (long,) = translator.detailed(["the cat sees the dog. The cat sings, too."], asked=asked)
+    (long,) = translator.translate_detailed(["the cat sees the dog. The cat sings, too."], options=asked)
     assert long.alignment == tuple((i, i) for i in range(9))
     assert [word.text for word in long.words] == long.text.split()
     with pytest.raises(ConfigError, match="no alignments and no confidences; choose the engine torch"):
-        Translator(Echo(), tokenizer).detailed(["cat"], asked=Asked(alignments=True))
+        Translator(EchoEngine(), tokenizer).translate_detailed(
+            ["cat"], options=TranslateOptions(alignments=True)
+        )
 
 
 def test_the_next_best_are_aligned_and_judged_too():
-    translator = Translator(Echo(), learn_tokenizer(TEXTS, 300), reader=Mirror())
-    asked = Asked(alignments=True, confidences=True)
-    (found,) = translator.detailed(["the cat sings."], SearchConfig(n_best=2), asked)
+    translator = Translator(EchoEngine(), learn_tokenizer(TEXTS, 300), forced_decoder=DiagonalForcedDecoder())
+    asked = TranslateOptions(alignments=True, confidences=True)
+    (found,) = translator.translate_detailed(["the cat sings."], SearchConfig(n_best=2), asked)
     (other,) = found.alternatives
     assert (other.alignment, other.words) == (found.alignment, found.words)
 
 
 def test_a_blank_text_has_what_others_have():
-    translator = Translator(Echo(), learn_tokenizer(TEXTS, 300), reader=Mirror())
-    for asked, expected in ((Asked(), None), (Asked(alignments=True, confidences=True), ())):
-        (found,) = translator.detailed([" "], asked=asked)
+    translator = Translator(EchoEngine(), learn_tokenizer(TEXTS, 300), forced_decoder=DiagonalForcedDecoder())
+    for asked, expected in (
+        (TranslateOptions(), None),
+        (TranslateOptions(alignments=True, confidences=True), ()),
+    ):
+        (found,) = translator.translate_detailed([" "], options=asked)
         assert (found.alignment, found.words) == (expected, expected)
 
 
 BEYOND_CTRANSLATE2 = [
-    (SearchConfig(no_repeat_ngram=2), Asked()),
-    (SearchConfig(sampling=Sampling()), Asked()),
-    (SearchConfig(unknown=False), Asked()),
-    (SearchConfig(), Asked(glossary=Glossary((("cat", "dog"),)))),
-    (SearchConfig(), Asked(required=("dog",), forbidden=("bird",), prefix="a")),
-    (SearchConfig(n_best=2), Asked(alignments=True, confidences=True)),
+    (SearchConfig(no_repeat_ngram=2), TranslateOptions()),
+    (SearchConfig(sampling=Sampling()), TranslateOptions()),
+    (SearchConfig(allow_unknown=False), TranslateOptions()),
+    (SearchConfig(), TranslateOptions(glossary=Glossary((("cat", "dog"),)))),
+    (SearchConfig(), TranslateOptions(required=("dog",), forbidden=("bird",), prefix="a")),
+    (SearchConfig(n_best=2), TranslateOptions(alignments=True, confidences=True)),
 ]
 
 
@@ -253,35 +264,41 @@ def test_what_ctranslate2_cannot_do_torch_does_unless_it_was_named(folder, searc
     auto, named, torch_ = (
         Translator.load(folder, "cpu", engine) for engine in ("auto", "ctranslate2", "torch")
     )
-    assert (auto.how.engine, torch_.how) == ("ctranslate2", ("torch", "fp32"))
-    assert auto.detailed(SENTENCES, search, asked) == torch_.detailed(SENTENCES, search, asked)
-    assert auto.detailed(SENTENCES) == named.detailed(SENTENCES)
+    assert (auto.engine_info.engine, torch_.engine_info) == ("ctranslate2", ("torch", "fp32"))
+    assert auto.translate_detailed(SENTENCES, search, asked) == torch_.translate_detailed(
+        SENTENCES, search, asked
+    )
+    assert auto.translate_detailed(SENTENCES) == named.translate_detailed(SENTENCES)
     with pytest.raises(ConfigError, match="choose the engine torch"):
-        named.detailed(SENTENCES, search, asked)
+        named.translate_detailed(SENTENCES, search, asked)
 
 
 def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeypatch, capsys):
     pytest.importorskip("ctranslate2")
     loaded = []
-    real = engines._torch
-    monkeypatch.setattr(engines, "_torch", lambda *given: loaded.append(1) or real(*given))
+    real = engines._load_torch
+    monkeypatch.setattr(engines, "_load_torch", lambda *given: loaded.append(1) or real(*given))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     translator = Translator.load(folder, "cpu")
     for _ in range(2):
-        translator.detailed(["cat"], SearchConfig(no_repeat_ngram=2))
-        translator.detailed(["cat"], asked=Asked(prefix="a"))
+        translator.translate_detailed(["cat"], SearchConfig(no_repeat_ngram=2))
+        translator.translate_detailed(["cat"], options=TranslateOptions(prefix="a"))
     assert len(loaded) == 1
     assert capsys.readouterr().err == "  engine torch: CTranslate2 cannot do this: no_repeat_ngram\n"
 
 
 def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     with pytest.raises(ConfigError, match="glossaries need a beam; leave sampling out"):
-        translator.detailed([], SearchConfig(sampling=Sampling()), Asked(required=("dog",)))
+        translator.translate_detailed(
+            [], SearchConfig(sampling=Sampling()), TranslateOptions(required=("dog",))
+        )
     with pytest.raises(ConfigError, match="read from one model, and --also asks for several"):
-        translator.detailed([], asked=Asked(also=(Path("other"),), alignments=True))
+        translator.translate_detailed(
+            [], options=TranslateOptions(ensemble=(Path("other"),), alignments=True)
+        )
     with pytest.raises(ConfigError, match="give them to Translator.load"):
-        translator.detailed([], asked=Asked(also=(Path("other"),)))
+        translator.translate_detailed([], options=TranslateOptions(ensemble=(Path("other"),)))
 
 
 @pytest.mark.parametrize("engine", ["auto", "torch"])
@@ -294,23 +311,23 @@ def test_no_threads_cannot_work(folder, engine, threads):
 def test_one_text_without_a_list_is_refused(parts):
     for wrong in ("cat", [b"cat"], [None]):
         with pytest.raises(TypeError):
-            Translator.of(*parts).translate(wrong)
+            Translator.from_model(*parts).translate(wrong)
 
 
 def test_half_a_character_is_refused(parts):
     with pytest.raises(DataError, match="text 2 has half a character in it"):
-        Translator.of(*parts).translate(["cat", "a \ud83d b"])
+        Translator.from_model(*parts).translate(["cat", "a \ud83d b"])
 
 
 def test_progress_adds_up(parts):
     done = []
-    Translator.of(*parts).translate(SENTENCES, on_done=done.append)
+    Translator.from_model(*parts).translate(SENTENCES, on_done=done.append)
     assert sum(done) == len(SENTENCES)
 
 
 def test_a_saved_model_translates_as_before(parts, folder):
     loaded = regard.Translator.load(folder, engine="torch")
-    assert loaded.translate(SENTENCES) == Translator.of(*parts).translate(SENTENCES)
+    assert loaded.translate(SENTENCES) == Translator.from_model(*parts).translate(SENTENCES)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
@@ -318,8 +335,8 @@ def test_a_saved_model_translates_as_before(parts, folder):
 def test_every_weight_comes_back_bit_by_bit(parts, tmp_path, tied, position):
     model, tokenizer = parts
     model = Transformer(replace(model.config, tied=tied, position=position))
-    save_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {})
-    loaded = load_model(tmp_path / "model")
+    save_translation_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {})
+    loaded = load_translation_model(tmp_path / "model")
     assert loaded.transformer.config == model.config
     for ours, theirs in zip(model.parameters(), loaded.transformer.parameters(), strict=True):
         assert torch.equal(ours, theirs)
@@ -327,7 +344,7 @@ def test_every_weight_comes_back_bit_by_bit(parts, tmp_path, tied, position):
 
 
 def test_the_manifest_says_what_the_folder_is(folder):
-    manifest = load_model(folder).manifest
+    manifest = load_translation_model(folder).manifest
     assert (manifest["task"], manifest["step"], manifest["regard"]) == ("translation", 7, regard.__version__)
     assert set(manifest["files"]) == {"config.toml", "tokenizer.json", "model.safetensors"}
 
@@ -339,11 +356,11 @@ def write_manifest(folder, manifest):
 
 def reseal(folder, name, change):
     """Changes a file and makes the manifest agree: damage that no checksum sees."""
-    from regard.checkpoint import sha256
+    from regard.checkpoint import file_sha256
 
     change(folder / name)
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": sha256(folder / name)}
+    manifest["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
     write_manifest(folder, manifest)
 
 
@@ -359,7 +376,7 @@ def reseal(folder, name, change):
 def test_a_folder_that_cannot_work_says_which_file(folder, name, content, message):
     reseal(folder, name, lambda path: path.write_bytes(content))
     with pytest.raises(CheckpointError, match=message):
-        load_model(folder)
+        load_translation_model(folder)
 
 
 @pytest.mark.parametrize("name", ["config.toml", "tokenizer.json", "model.safetensors"])
@@ -368,20 +385,20 @@ def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
     del manifest["files"][name]
     write_manifest(folder, manifest)
     with pytest.raises(CheckpointError, match=f"does not name {name}"):
-        load_model(folder)
+        load_translation_model(folder)
 
 
 def test_a_foreign_tokenizer_is_refused(folder):
     reseal(folder, "tokenizer.json", learn_tokenizer([*TEXTS, "other words, other pieces"] * 2, 290).save)
     with pytest.raises(CheckpointError, match="pieces and config.toml says"):
-        load_model(folder)
+        load_translation_model(folder)
 
 
 def test_loading_changes_nobodys_luck(folder):
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    load_model(folder)
+    load_translation_model(folder)
     assert torch.equal(torch.rand(2), expected)
 
 
@@ -393,14 +410,14 @@ def test_weights_that_do_not_fit_their_config_are_refused(folder):
     with pytest.raises(
         CheckpointError, match=r"does not fit its config.toml: .* is \[32, 16\], not \[64, 16\]"
     ):
-        load_model(folder)
+        load_translation_model(folder)
 
 
 def test_a_model_for_something_else_is_refused(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, {**manifest, "task": "forecasting"})
     with pytest.raises(CheckpointError, match="is a model for forecasting, not for translation"):
-        load_model(folder)
+        load_translation_model(folder)
 
 
 def test_loading_runs_no_code_from_the_folder():
@@ -419,13 +436,15 @@ def test_the_api_needs_no_torch_until_an_engine_does():
 
 
 def test_how_a_translation_could_go_on(parts):
-    translator = Translator.of(*parts)
+    translator = Translator.from_model(*parts)
     found = translator.continuations("the cat sings.", "a dog", 300)
     assert sum(each.probability for each in found) == pytest.approx(1.0, abs=1e-4)
     assert [each.probability for each in found] == sorted((each.probability for each in found), reverse=True)
     begun = parts[1].detokenize([parts[1].tokenize(["a dog"])[0]])[0]
-    assert all(each.best.text.startswith(begun) for each in found if each.best.fate == "whole")
-    (end,) = [each for each in found if each.piece == ""]
-    assert end.best.text == "a dog"
-    (whole,) = translator.detailed(["the cat sings."], asked=Asked(prefix="a dog"))
-    assert max(each.best.score for each in found) >= whole.score - 1e-4
+    assert all(
+        each.translation.text.startswith(begun) for each in found if each.translation.status == "whole"
+    )
+    (end,) = [each for each in found if each.token == ""]
+    assert end.translation.text == "a dog"
+    (whole,) = translator.translate_detailed(["the cat sings."], options=TranslateOptions(prefix="a dog"))
+    assert max(each.translation.score for each in found) >= whole.score - 1e-4

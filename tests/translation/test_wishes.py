@@ -2,13 +2,13 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.inference.word_boundaries import edges
-from regard.search.constraint_state import Required
-from regard.search.constraints import Wish
+from regard.inference.word_boundaries import find_word_boundaries
+from regard.search.constraint_state import RequiredPhrases
+from regard.search.constraints import Constraints
 from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer
-from regard.translation.constraint_compiler import Wishes
-from regard.translation.options import Asked
+from regard.translation.constraint_compiler import ConstraintCompiler
+from regard.translation.options import TranslateOptions
 
 TEXTS = ["the cat sees the dog.", "the dog sees l'eau.", "(a bird) sings at 10 o'clock."] * 3
 
@@ -19,7 +19,7 @@ def tokenizer():
 
 
 def forms(tokenizer, phrase):
-    (found,) = Wishes(tokenizer, Asked(required=(phrase,))).of("", True).required
+    (found,) = ConstraintCompiler(tokenizer, TranslateOptions(required=(phrase,))).compile("", True).required
     return found
 
 
@@ -49,31 +49,36 @@ def test_a_form_reads_as_the_phrase_after_a_sign_or_nothing(tokenizer):
 
 
 def test_a_glossary_entry_may_become_any_of_its_translations(tokenizer):
-    wishes = Wishes(tokenizer, Asked(glossary=Glossary((("chat", "cat"), ("chat", "the cat")))))
-    assert wishes.of("le chien", True) == Wish()
-    (alternatives,) = wishes.of("un chat", True).required
+    wishes = ConstraintCompiler(
+        tokenizer, TranslateOptions(glossary=Glossary((("chat", "cat"), ("chat", "the cat"))))
+    )
+    assert wishes.compile("le chien", True) == Constraints()
+    (alternatives,) = wishes.compile("un chat", True).required
     assert alternatives == forms(tokenizer, "cat") + forms(tokenizer, "the cat")
 
 
 def test_in_a_script_without_spaces_a_phrase_may_stand_anywhere():
     tokenizer = learn_tokenizer(["猫が好きです。", "犬と猫がいる。"] * 3, 300)
-    (phrase,) = Wishes(tokenizer, Asked(required=("猫",))).of("", True).required
-    required = Required.of([[phrase]], edges(tokenizer))
+    (phrase,) = ConstraintCompiler(tokenizer, TranslateOptions(required=("猫",))).compile("", True).required
+    required = RequiredPhrases.from_phrases([[phrase]], find_word_boundaries(tokenizer))
     for text, lacking in (("犬猫いる。", 0), ("犬がいる。", 1)):
-        progress = required.start(1)
+        progress = required.initial_progress(1)
         for token in tokenizer.tokenize([text])[0]:
-            progress = required.then(progress, torch.tensor([[token]]))
-        assert int(required.needed(progress)) == lacking, text
+            progress = required.advance(progress, torch.tensor([[token]]))
+        assert int(required.missing_tokens(progress)) == lacking, text
 
 
 def test_nothing_asked_is_nothing_wished(tokenizer):
-    assert not Wishes(tokenizer, Asked()).any
-    assert Wishes(tokenizer, Asked()).of("the dog", True) == Wish()
-    assert Wishes(tokenizer, Asked(prefix="the", required=("dog",))).of("", False) == Wish()
+    assert not ConstraintCompiler(tokenizer, TranslateOptions()).has_constraints
+    assert ConstraintCompiler(tokenizer, TranslateOptions()).compile("the dog", True) == Constraints()
+    assert (
+        ConstraintCompiler(tokenizer, TranslateOptions(prefix="the", required=("dog",))).compile("", False)
+        == Constraints()
+    )
 
 
 @pytest.mark.parametrize("blank", ["", " "])
 @pytest.mark.parametrize("field", ["required", "forbidden"])
 def test_a_blank_phrase_is_refused(field, blank):
     with pytest.raises(ConfigError, match="it must have a letter or a sign"):
-        Asked(**{field: (blank,)})
+        TranslateOptions(**{field: (blank,)})

@@ -9,24 +9,24 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from regard.classification.model_folder import load_classifier
-from regard.data.bucketing import by_length
-from regard.data.pairs import flatten
-from regard.errors import require
-from regard.metrics.classification import probabilities
-from regard.text.corpus_files import clean
+from regard.data.bucketing import bucket_by_length
+from regard.data.pairs import concatenate_rows
+from regard.errors import require_setting
+from regard.metrics.classification import class_probabilities
+from regard.text.corpus_files import normalize_text
 from regard.text.tokenizer import Tokenizer
-from regard.text.unicode import refuse_halves
-from regard.train.device import Device, choose_device
+from regard.text.unicode import reject_lone_surrogates
+from regard.train.device import DeviceChoice, choose_device
 
 if TYPE_CHECKING:
-    from regard.model.classifier import Classifier as Network
+    from regard.model.classifier import TransformerClassifier as Network
 
 BATCH_TOKENS = 8192
 """Pieces that are read at a time."""
 
 
 @dataclass(frozen=True)
-class Classified:
+class Classification:
     """The label of a text, and how sure the model is."""
 
     label: str
@@ -34,7 +34,7 @@ class Classified:
     """Calibrated: of labels given with 0.8, about eight in ten are right, on texts like those it learnt."""
     probabilities: dict[str, float]
     """Of every label, the likeliest first; they sum to 1."""
-    cut: bool = False
+    truncated: bool = False
     """Whether only the beginning was read, the text being too long for the model."""
 
 
@@ -48,11 +48,13 @@ class Classifier:
         self.network, self.tokenizer = network, tokenizer
 
     @classmethod
-    def load(cls, folder: str | Path, device: Device = "auto", *, threads: int | None = None) -> "Classifier":
+    def load(
+        cls, folder: str | Path, device: DeviceChoice = "auto", *, threads: int | None = None
+    ) -> "Classifier":
         """The model that `regard train` wrote to `folder`."""
         import torch
 
-        require(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
+        require_setting(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
         if threads is not None:
             torch.set_num_threads(threads)
         found = load_classifier(Path(folder))
@@ -61,7 +63,7 @@ class Classifier:
 
     def classify(
         self, texts: Sequence[str], *, on_done: Callable[[int], None] | None = None
-    ) -> list[Classified]:
+    ) -> list[Classification]:
         """One answer for each text, in the same order; of one too long for the model its beginning counts.
 
         A blank text has an answer too: what the model holds to be likely before it reads anything.
@@ -70,38 +72,40 @@ class Classifier:
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise TypeError("it takes a list of texts; for one text, give [text]")
         for number, text in enumerate(texts, start=1):
-            refuse_halves(f"text {number}", text)
-        rows = self.tokenizer.tokenize([clean(text) for text in texts])
-        longest = self.network.longest
-        scores = self._scores([row[:longest] for row in rows], on_done or (lambda _: None))
-        found = probabilities(scores, self.temperature)
-        return [self._answer(row, cut=len(ids) > longest) for row, ids in zip(found, rows, strict=True)]
+            reject_lone_surrogates(f"text {number}", text)
+        rows = self.tokenizer.tokenize([normalize_text(text) for text in texts])
+        longest = self.network.max_tokens
+        scores = self._logits([row[:longest] for row in rows], on_done or (lambda _: None))
+        found = class_probabilities(scores, self.temperature)
+        return [
+            self._classification(row, cut=len(ids) > longest) for row, ids in zip(found, rows, strict=True)
+        ]
 
-    def scores(self, texts: Sequence[str]) -> Float64[np.ndarray, "texts classes"]:
+    def logits(self, texts: Sequence[str]) -> Float64[np.ndarray, "texts classes"]:
         """What the model says of every label before a softmax, for whoever measures."""
-        rows = self.tokenizer.tokenize([clean(text) for text in texts])
-        return self._scores([row[: self.network.longest] for row in rows], lambda _: None)
+        rows = self.tokenizer.tokenize([normalize_text(text) for text in texts])
+        return self._logits([row[: self.network.max_tokens] for row in rows], lambda _: None)
 
-    def _scores(
+    def _logits(
         self, rows: Sequence[Sequence[int]], on_done: Callable[[int], None]
     ) -> Float64[np.ndarray, "texts classes"]:
         import torch
 
-        from regard.classification.task import label_scores
-        from regard.data.batch import label_batch
+        from regard.classification.task import label_logits
+        from regard.data.batch import make_label_batch
 
-        texts, none = flatten(rows), flatten([[0]] * len(rows))
+        texts, none = concatenate_rows(rows), concatenate_rows([[0]] * len(rows))
         found = np.zeros((len(rows), len(self.labels)))
         with torch.inference_mode():
-            for indexes in _alike(texts.lengths):
-                batch = label_batch(texts, none, indexes).to(self.network.device)
-                found[indexes] = label_scores(self.network, batch).double().cpu().numpy()
+            for indexes in _length_batches(texts.lengths):
+                batch = make_label_batch(texts, none, indexes).to(self.network.device)
+                found[indexes] = label_logits(self.network, batch).double().cpu().numpy()
                 on_done(len(indexes))
         return found
 
-    def _answer(self, row: Float64[np.ndarray, " classes"], cut: bool) -> Classified:
+    def _classification(self, row: Float64[np.ndarray, " classes"], cut: bool) -> Classification:
         order = np.argsort(-row, kind="stable").tolist()
-        return Classified(
+        return Classification(
             self.labels[order[0]],
             float(row[order[0]]),
             {self.labels[number]: float(row[number]) for number in order},
@@ -109,6 +113,6 @@ class Classifier:
         )
 
 
-def _alike(lengths: Int64[np.ndarray, " texts"]) -> Iterator[Int64[np.ndarray, " some"]]:
+def _length_batches(lengths: Int64[np.ndarray, " texts"]) -> Iterator[Int64[np.ndarray, " some"]]:
     """Texts of like length together: little padding, and an answer that hangs on no neighbour."""
-    yield from by_length(lengths + 1, BATCH_TOKENS)
+    yield from bucket_by_length(lengths + 1, BATCH_TOKENS)

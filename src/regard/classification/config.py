@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.data.config import refuse_no_path
-from regard.data.tokenization import LongText
-from regard.errors import ConfigError, require
+from regard.data.config import require_paths
+from regard.data.tokenization import LongTextPolicy
+from regard.errors import ConfigError, require_setting
 
-PieceKind = Literal["words", "bpe"]
+TokenizerKind = Literal["words", "bpe"]
 
 
 @dataclass(frozen=True)
-class LabelledConfig:
+class LabelledDataConfig:
     """The labelled texts to learn from, what to validate on, and how they become batches."""
 
     labelled: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class LabelledConfig:
     """Texts held out when there is no validation file; never more than a tenth of all."""
     strict: bool = False
     """Refuse a corpus with bad lines instead of leaving them out."""
-    long: LongText = "cut"
+    long: LongTextPolicy = "cut"
     """Texts over `model.max_length` pieces: cut off, or left out."""
     batch_texts: int | None = 50
     """Texts of a batch at most, so that in each step all count alike; none is as many as fit."""
@@ -37,7 +37,7 @@ class LabelledConfig:
     """Tokens of a batch at most, class tokens counted, padding not."""
     cache: str | None = None
     """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
-    pieces: PieceKind = "words"
+    pieces: TokenizerKind = "words"
     """words: those that occur twice, one piece for all others. bpe: byte pairs, and nothing is unknown.
 
     Small corpora are learnt better by words; a language that writes without spaces has none.
@@ -51,13 +51,17 @@ class LabelledConfig:
 
     def __post_init__(self) -> None:
         for name in ("held_out", "batch_tokens", "bpe_variants"):
-            require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+            require_setting(
+                getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1"
+            )
         texts = self.batch_texts
-        require(texts is None or texts >= 1, "data.batch_texts", texts, "it must be at least 1, or none")
+        require_setting(
+            texts is None or texts >= 1, "data.batch_texts", texts, "it must be at least 1, or none"
+        )
         dropout = self.bpe_dropout
-        require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
+        require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "cache"):
-            refuse_no_path(f"data.{name}", getattr(self, name))
+            require_paths(f"data.{name}", getattr(self, name))
         if self.pieces == "words" and dropout:
             raise ConfigError("data.bpe_dropout is for data.pieces = bpe; words are not cut into pieces")
         if len(self.texts) != len(self.labels):

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from regard.errors import CheckpointError
 from regard.model.classifier import ClassifierConfig
 from regard.text.tokenizer import PAD, Tokenizer, load_tokenizer
-from regard.train.model_files import fill_folder, open_folder, read_section
+from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
-    from regard.model.classifier import Classifier
+    from regard.model.classifier import TransformerClassifier
 
 TASK = "classification"
-TOKENIZER, LABELS = "tokenizer.json", "labels.json"
+TOKENIZER_FILE, LABELS_FILE = "tokenizer.json", "labels.json"
 
 
-class ClassifierModel(NamedTuple):
+class LoadedClassifier(NamedTuple):
     """What a model folder holds."""
 
-    network: "Classifier"
+    network: "TransformerClassifier"
     tokenizer: Tokenizer
     labels: tuple[str, ...]
     temperature: float
@@ -28,21 +28,21 @@ class ClassifierModel(NamedTuple):
     manifest: Mapping[str, Any]
 
 
-def fill_classifier(
-    place: Path,
-    network: "Classifier",
+def write_classifier_files(
+    folder: Path,
+    network: "TransformerClassifier",
     tokenizer: Tokenizer,
     labels: Sequence[str],
     settings: str,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Writes into a folder that somebody else seals; gives back what its manifest should say."""
-    tokenizer.save(place / TOKENIZER)
-    (place / LABELS).write_text(json.dumps(list(labels), ensure_ascii=False, indent=2) + "\n", "utf-8")
-    return fill_folder(place, network, TASK, settings, facts)
+    tokenizer.save(folder / TOKENIZER_FILE)
+    (folder / LABELS_FILE).write_text(json.dumps(list(labels), ensure_ascii=False, indent=2) + "\n", "utf-8")
+    return write_model_files(folder, network, TASK, settings, facts)
 
 
-def load_classifier(path: Path) -> ClassifierModel:
+def load_classifier(path: Path) -> LoadedClassifier:
     """The model of a folder, every file checked against the manifest first; weights in fp32 on the CPU.
 
     The temperature is among the figures that the model was judged by: a checkpoint that was saved
@@ -50,25 +50,25 @@ def load_classifier(path: Path) -> ClassifierModel:
     """
     import torch
 
-    from regard.model.classifier import Classifier
+    from regard.model.classifier import TransformerClassifier
     from regard.train.weights import load_weights
 
-    folder, manifest = open_folder(path, TASK, [TOKENIZER, LABELS])
-    config = read_section(folder, ClassifierConfig, "model")
-    tokenizer = load_tokenizer(folder / TOKENIZER)
+    folder, manifest = open_model_folder(path, TASK, [TOKENIZER_FILE, LABELS_FILE])
+    config = read_config_section(folder, ClassifierConfig, "model")
+    tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
     if tokenizer.vocab_size != config.vocab_size:
         raise CheckpointError(
-            f"{folder / TOKENIZER} has {tokenizer.vocab_size} pieces and config.toml says {config.vocab_size}"
+            f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} pieces and config.toml says {config.vocab_size}"
         )
-    labels = _labels(folder / LABELS)
+    labels = _read_labels(folder / LABELS_FILE)
     with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
-        network = Classifier(config, len(labels), PAD)
+        network = TransformerClassifier(config, len(labels), PAD)
     load_weights(folder, network)
     temperature = manifest.get("metrics", {}).get("temperature", 1.0)
-    return ClassifierModel(network.eval(), tokenizer, labels, temperature, manifest)
+    return LoadedClassifier(network.eval(), tokenizer, labels, temperature, manifest)
 
 
-def _labels(path: Path) -> tuple[str, ...]:
+def _read_labels(path: Path) -> tuple[str, ...]:
     try:
         found = json.loads(path.read_bytes())
     except ValueError as error:

@@ -11,43 +11,43 @@ from jaxtyping import Float64, Int64
 from rich.console import Console
 from torch import Tensor
 
-from regard.classification.config import LabelledConfig
-from regard.classification.corpus import LabelledCorpora, labelled_fingerprints, prepare_labelled
-from regard.classification.model_folder import TASK, TOKENIZER, fill_classifier
-from regard.classification.task import LabelLossConfig, label_loss, label_scores
+from regard.classification.config import LabelledDataConfig
+from regard.classification.corpus import LabelledCorpora, hash_labelled_files, prepare_labelled_corpora
+from regard.classification.model_folder import TASK, TOKENIZER_FILE, write_classifier_files
+from regard.classification.task import LabelLossConfig, label_logits, label_loss
 from regard.config import to_toml
-from regard.corpus.prepare import write_report
-from regard.data.batch import LabelBatch, label_batch
-from regard.data.bucketing import by_length
-from regard.data.prefetch import ahead
-from regard.data.stream import BatchPlan, stream
-from regard.data.stream import Position as Place
-from regard.errors import require
+from regard.corpus.prepare import write_data_report
+from regard.data.batch import LabelBatch, make_label_batch
+from regard.data.bucketing import bucket_by_length
+from regard.data.prefetch import prefetch_items
+from regard.data.stream import StreamPosition as Place
+from regard.data.stream import TokenBudget, stream_batches
+from regard.errors import require_setting
 from regard.metrics.classification import (
-    accuracy,
-    calibration_error,
-    confusion,
+    classification_metrics,
+    confusion_matrix,
+    expected_calibration_error,
     fit_temperature,
     negative_log_likelihood,
 )
-from regard.model.classifier import Classifier, ClassifierConfig
+from regard.model.classifier import ClassifierConfig, TransformerClassifier
 from regard.text.tokenizer import PAD, load_tokenizer
 from regard.train.device import ComputeConfig, choose_device
-from regard.train.harness import train_run
-from regard.train.logs.console import header
-from regard.train.loop import Outcome, TrainConfig
-from regard.train.loss import smoothing_floor
-from regard.train.model_card import Draw, Words
+from regard.train.harness import train_and_publish
+from regard.train.logs.console import format_header
+from regard.train.loop import TrainConfig, TrainingResult
+from regard.train.loss import label_smoothing_floor
+from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.optimizer import OptimizerConfig
-from regard.train.setup import Course, with_device
-from regard.train.step import EagerStep, Learner, Step
-from regard.train.task import Counts, Lines, Position, Sample, Validation
+from regard.train.setup import TrainingSetup, resolve_device
+from regard.train.step import EagerStep, Learner, TrainStep
+from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult, ValidationSample
 
-AHEAD = 8
+PREFETCH_BATCHES = 8
 """Batches that lie ready for a GPU, so that it never waits for one."""
-SAMPLES = 3
+SAMPLE_TEXTS = 3
 """Texts that are watched through the whole training."""
-SHOWN = 6
+MAX_LISTED_LABELS = 6
 """Labels whose counts a header has room for."""
 
 
@@ -72,7 +72,7 @@ class ClassificationRun:
 
     task: ClassVar[str] = TASK
     model: ClassifierConfig = SMALL_MODEL
-    data: LabelledConfig = field(default_factory=LabelledConfig)
+    data: LabelledDataConfig = field(default_factory=LabelledDataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     loss: LabelLossConfig = field(default_factory=LabelLossConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
@@ -80,10 +80,10 @@ class ClassificationRun:
 
     def __post_init__(self) -> None:
         judge = self.train.judge
-        require(judge in ("loss", "accuracy"), "train.judge", judge, "it must be loss or accuracy")
+        require_setting(judge in ("loss", "accuracy"), "train.judge", judge, "it must be loss or accuracy")
 
 
-SMALL = ClassificationRun(
+SMALL_RUN = ClassificationRun(
     optimizer=OptimizerConfig(peak=0.001, warmup=100, cooldown=1000, weight_decay=0.1),
     loss=LabelLossConfig(label_smoothing=0.1),
     train=TrainConfig(steps=1000, save_every=100, ema=0.99, judge="accuracy"),
@@ -92,20 +92,24 @@ SMALL = ClassificationRun(
 
 
 def train_classification(
-    run: ClassificationRun, out: Path, console: Console, draw: Draw | None = None
-) -> Outcome:
+    run: ClassificationRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
+) -> TrainingResult:
     """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
 
     `draw` makes the curves that go with it.
     """
 
     def make(begun: Path | None) -> ClassificationTask:
-        tokenizer = load_tokenizer(begun / TOKENIZER) if begun else None
+        tokenizer = load_tokenizer(begun / TOKENIZER_FILE) if begun else None
         model, seed = run.model, run.train.seed
-        labelled = prepare_labelled(run.data, model.vocab_size, model.max_length, seed, console, tokenizer)
-        return ClassificationTask(with_device(run, begun), labelled)
+        labelled = prepare_labelled_corpora(
+            run.data, model.vocab_size, model.max_length, seed, console, tokenizer
+        )
+        return ClassificationTask(resolve_device(run, begun), labelled)
 
-    return train_run(run, out, console, lambda: labelled_fingerprints(run.data, console), make, draw)
+    return train_and_publish(
+        run, out, console, lambda: hash_labelled_files(run.data, console), make, render_curves
+    )
 
 
 class ClassificationTask:
@@ -118,34 +122,34 @@ class ClassificationTask:
         self._run = run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         torch.manual_seed(run.train.seed)
         device = choose_device(run.compute.device)
-        self.model = Classifier(run.model, len(labelled.labels), PAD).to(device)
-        self.course = Course(run, self.model)
+        self.model = TransformerClassifier(run.model, len(labelled.labels), PAD).to(device)
+        self.setup = TrainingSetup(run, self.model)
         self._device = device
 
-    def plan(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str]:
         """What is about to happen, for the person who asked for it."""
         model, run, labels = self._run.model, self._run, self._labelled.labels
         layers = f"{model.encoder_layers} layer{'s' if model.encoder_layers > 1 else ''}"
         size = f"{layers}, {model.d_model} wide, {model.heads} heads, {model.vocab_size:,} pieces"
-        yield from header([("model", f"{size}: {self.course.parameters:,} parameters")])
-        yield from self.corpora.plan()
-        counts = sorted(self._labelled.counts.items(), key=lambda each: -each[1])
-        said = ", ".join(f"{label} {number:,}" for label, number in counts[:SHOWN])
-        more = f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else ""
-        yield from header([("labels", f"{len(labels)}: {said}{more}")])
+        yield from format_header([("model", f"{size}: {self.setup.parameter_count:,} parameters")])
+        yield from self.corpora.describe()
+        counts = sorted(self._labelled.label_counts.items(), key=lambda each: -each[1])
+        said = ", ".join(f"{label} {number:,}" for label, number in counts[:MAX_LISTED_LABELS])
+        more = f" and {len(counts) - MAX_LISTED_LABELS} more" if len(counts) > MAX_LISTED_LABELS else ""
+        yield from format_header([("labels", f"{len(labels)}: {said}{more}")])
         for report in self.corpora.report["train"]["corpora"]:
             for finding in report["findings"]:
                 if finding["kind"] in ("conflict", "imbalance", "rare label"):
                     what = finding.get("detail") or f"{finding['count']:,} texts: {finding['meaning']}"
                     yield f"NOTE    {what}; {finding['remedy']}"
         if dropout := run.data.bpe_dropout:
-            yield from header(
+            yield from format_header(
                 [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
             )
-        yield from self.course.plan(self._amount)
+        yield from self.setup.describe(self._step_size_text)
 
     @property
-    def _amount(self) -> str:
+    def _step_size_text(self) -> str:
         """What a step sees."""
         data, batches = self._run.data, self._run.train.accumulate
         if data.batch_texts is None:
@@ -153,13 +157,13 @@ class ClassificationTask:
         return f"{data.batch_texts * batches:,} texts"
 
     @property
-    def words(self) -> Words:
-        return Words(
-            learnt="classify texts",
+    def card_text(self) -> CardText:
+        return CardText(
+            task_verb="classify texts",
             unit="texts",
-            command='regard classify THIS_FOLDER <<< "A text."',
-            judged="accuracy, and the mean of all labels' F1, in percent",
-            scores={
+            usage_command='regard classify THIS_FOLDER <<< "A text."',
+            evaluation="accuracy, and the mean of all labels' F1, in percent",
+            score_names={
                 "accuracy": "accuracy, %",
                 "macro_f1": "macro F1, %",
                 "loss": "loss, nats a text",
@@ -169,71 +173,73 @@ class ClassificationTask:
             },
         )
 
-    def facts(self) -> dict[str, object]:
+    def run_metadata(self) -> dict[str, object]:
         """What the curves of a classifier are to be compared with."""
-        counts, smoothing = self._labelled.counts, self._run.loss.label_smoothing
+        counts, smoothing = self._labelled.label_counts, self._run.loss.label_smoothing
         return {
             "label_smoothing": smoothing,
-            "loss_floor": smoothing_floor(smoothing, len(counts)),
+            "loss_floor": label_smoothing_floor(smoothing, len(counts)),
             "scores": {"accuracy": "accuracy", "macro_f1": "macro F1"},
             "loss_title": "Loss, nats per text",
         }
 
-    def write_report(self, out: Path) -> None:
-        write_report(out, self.corpora)
+    def write_data_report(self, out: Path) -> None:
+        write_data_report(out, self.corpora)
 
-    def step(self, learner: Learner) -> Step[LabelBatch]:
+    def make_step(self, learner: Learner) -> TrainStep[LabelBatch]:
         return EagerStep(self, learner, self._run.train.seed, self._run.train.clip)
 
-    def batches(self, start: Position) -> Iterator[tuple[LabelBatch, Position]]:
+    def batches(self, start: DataPosition) -> Iterator[tuple[LabelBatch, DataPosition]]:
         batches = self._batches(start)
-        return ahead(batches, AHEAD) if self._device.type == "cuda" else batches
+        return prefetch_items(batches, PREFETCH_BATCHES) if self._device.type == "cuda" else batches
 
-    def _batches(self, start: Position) -> Iterator[tuple[LabelBatch, Position]]:
-        texts, plan = self.corpora.train, BatchPlan(self._run.data.batch_tokens, self._run.data.batch_texts)
-        for indexes, after in stream(texts, plan, self._run.train.seed, Place(**start)):
-            batch = label_batch(texts.source, texts.target, indexes)
-            yield batch.pinned() if self._device.type == "cuda" else batch, asdict(after)
+    def _batches(self, start: DataPosition) -> Iterator[tuple[LabelBatch, DataPosition]]:
+        texts, plan = self.corpora.train, TokenBudget(self._run.data.batch_tokens, self._run.data.batch_texts)
+        for indexes, after in stream_batches(texts, plan, self._run.train.seed, Place(**start)):
+            batch = make_label_batch(texts.source, texts.target, indexes)
+            yield batch.pin_memory() if self._device.type == "cuda" else batch, asdict(after)
 
-    def counts(self, batch: LabelBatch) -> Counts:
-        return Counts(batch.tokens, len(batch.rows))
+    def batch_counts(self, batch: LabelBatch) -> BatchCounts:
+        return BatchCounts(batch.token_count, len(batch.text_indexes))
 
     def loss(self, batch: LabelBatch) -> Tensor:
-        with self.course.computing():
+        with self.setup.autocast():
             return label_loss(self.model, batch.to(self._device), self._run.loss.label_smoothing)
 
-    def where(self, batch: LabelBatch) -> list[Lines]:
-        return self.corpora.lines_of(batch.rows)
+    def locate_lines(self, batch: LabelBatch) -> list[FileLines]:
+        return self.corpora.training_lines(batch.text_indexes)
 
     def fingerprint(self) -> Mapping[str, str]:
         return {**self.corpora.fingerprint, **self.corpora.valid_fingerprint}
 
-    def validate(self) -> Validation:
+    def validate(self) -> ValidationResult:
         """Loss without smoothing, accuracy, macro F1, and how well the model knows how sure it may be."""
         self.model.eval()
-        scores, true = self._valid_scores()
-        found = accuracy(confusion(true, scores.argmax(axis=1), len(self._labelled.labels)))
+        scores, true = self._score_validation_texts()
+        found = classification_metrics(
+            confusion_matrix(true, scores.argmax(axis=1), len(self._labelled.labels))
+        )
         temperature = fit_temperature(scores, true)
-        return Validation(
+        return ValidationResult(
             metrics={
                 "loss": negative_log_likelihood(scores, true),
                 "accuracy": 100 * found.accuracy,
                 "macro_f1": 100 * found.macro_f1,
-                "calibration_error": 100 * calibration_error(scores, true),
-                "calibrated_error": 100 * calibration_error(scores, true, temperature),
+                "calibration_error": 100 * expected_calibration_error(scores, true),
+                "calibrated_error": 100 * expected_calibration_error(scores, true, temperature),
                 "temperature": temperature,
             },
-            samples=self._watched(scores, true),
-            titles=("text", "label", "given"),
+            samples=self._validation_samples(scores, true),
+            sample_titles=("text", "label", "given"),
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
         corpora = self.corpora
         facts = {
-            "parameters": self.course.parameters,
+            "parameters": self.setup.parameter_count,
             "trained_on": {
                 "texts": len(corpora.train),
-                "labels": self._labelled.counts,
+                "labels": self._labelled.label_counts,
                 "files": dict(corpora.fingerprint),
                 "left_out": dict(corpora.report["train"]["left_out"]),
             },
@@ -244,27 +250,29 @@ class ClassificationTask:
             },
         }
         settings, labels = to_toml(self._run), self._labelled.labels
-        return fill_classifier(folder, self.model, corpora.tokenizer, labels, settings, facts)
+        return write_classifier_files(folder, self.model, corpora.tokenizer, labels, settings, facts)
 
     @torch.no_grad()
-    def _valid_scores(self) -> tuple[Float64[np.ndarray, "texts classes"], Int64[np.ndarray, " texts"]]:
+    def _score_validation_texts(
+        self,
+    ) -> tuple[Float64[np.ndarray, "texts classes"], Int64[np.ndarray, " texts"]]:
         """What the model says of the validation texts, in their order, and what is true."""
         texts = self.corpora.valid
         scores = np.zeros((len(texts), len(self._labelled.labels)))
         true = texts.target.flat[texts.target.starts[:-1]].astype(np.int64)
-        for indexes in by_length(texts.source.lengths, max(self._run.data.batch_tokens, 4096)):
-            batch = label_batch(texts.source, texts.target, indexes).to(self._device)
-            with self.course.computing():
-                scores[indexes] = label_scores(self.model, batch).double().cpu().numpy()
+        for indexes in bucket_by_length(texts.source.lengths, max(self._run.data.batch_tokens, 4096)):
+            batch = make_label_batch(texts.source, texts.target, indexes).to(self._device)
+            with self.setup.autocast():
+                scores[indexes] = label_logits(self.model, batch).double().cpu().numpy()
         return scores, true
 
-    def _watched(
+    def _validation_samples(
         self, scores: Float64[np.ndarray, "texts classes"], true: Int64[np.ndarray, " texts"]
-    ) -> list[Sample]:
+    ) -> list[ValidationSample]:
         """Some texts, spread over the validation part: what they are, and what the model takes them for."""
         labels, texts = self._labelled.labels, self.corpora.valid_texts
-        chosen = np.linspace(0, len(true) - 1, min(SAMPLES, len(true))).round().astype(int).tolist()
+        chosen = np.linspace(0, len(true) - 1, min(SAMPLE_TEXTS, len(true))).round().astype(int).tolist()
         return [
-            Sample(texts[index][0], labels[true[index]], labels[int(scores[index].argmax())])
+            ValidationSample(texts[index][0], labels[true[index]], labels[int(scores[index].argmax())])
             for index in chosen
         ]

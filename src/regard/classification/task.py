@@ -7,9 +7,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.data.batch import LabelBatch
-from regard.errors import require
-from regard.model.classifier import Classifier
-from regard.model.masks import Segments
+from regard.errors import require_setting
+from regard.model.classifier import TransformerClassifier
+from regard.model.masks import PackedSequences
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,16 @@ class LabelLossConfig:
 
     def __post_init__(self) -> None:
         smoothing, right = self.label_smoothing, "it must be at least 0 and less than 1"
-        require(0 <= smoothing < 1, "loss.label_smoothing", smoothing, right)
+        require_setting(0 <= smoothing < 1, "loss.label_smoothing", smoothing, right)
 
 
-def label_loss(model: Classifier, batch: LabelBatch, smoothing: float) -> Float[Tensor, ""]:
+def label_loss(model: TransformerClassifier, batch: LabelBatch, label_smoothing: float) -> Float[Tensor, ""]:
     """Summed over the texts."""
-    scores = label_scores(model, batch)
-    return functional.cross_entropy(scores, batch.labels, label_smoothing=smoothing, reduction="sum")
+    scores = label_logits(model, batch)
+    return functional.cross_entropy(scores, batch.labels, label_smoothing=label_smoothing, reduction="sum")
 
 
-def label_scores(model: Classifier, batch: LabelBatch) -> Float[Tensor, "texts classes"]:
+def label_logits(model: TransformerClassifier, batch: LabelBatch) -> Float[Tensor, "texts classes"]:
     """Of every label for every text, in fp32 whatever the model computes in."""
     texts = batch.texts
-    return model(texts.tokens, Segments(texts.starts, texts.at, batch.longest)).float()
+    return model(texts.tokens, PackedSequences(texts.starts, texts.positions, batch.max_length)).float()

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import refuse_unused
-from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.args.model_args import reject_unused_flags
+from regard.cli.output import reject_unwritable, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.corpus.findings import Finding, Report
-    from regard.forecasting.series.table import Table
+    from regard.corpus.findings import CorpusReport, Finding
+    from regard.forecasting.series.table import SeriesTable
     from regard.text.corpus_files import LabelledFiles, PairFiles
 
 
-OTHERS = (
+TEXT_CORPUS_FLAGS = (
     *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
     *("labelled", "texts", "labels", "against_labelled"),
 )
@@ -27,30 +27,30 @@ OTHERS = (
 
 def run_check_series(options: argparse.Namespace) -> None:
     """Reads the table as a training would, and says what had to be done to it."""
-    refuse_unused(options, OTHERS, "is for text; --series FILE is a table")
-    from regard.forecasting.series.read_table import read_table
+    reject_unused_flags(options, TEXT_CORPUS_FLAGS, "is for text; --series FILE is a table")
+    from regard.forecasting.series.read_table import read_series_table
 
-    table = read_table(Path(options.series))
+    table = read_series_table(Path(options.series))
     if options.json is not None:
         said = {
             "file": table.name,
             "rows": len(table),
-            "step": str(table.clock.step),
+            "step": str(table.time_axis.step),
             "notes": list(table.notes),
         }
         write_output(options.json, (json.dumps(said, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    sys.stdout.write("\n".join(found(table)) + "\n")
+    sys.stdout.write("\n".join(describe_table(table)) + "\n")
     if options.strict and table.notes:
         raise RegardError(f"{table.name} has rows that had to be changed; without --strict they would be")
 
 
-def found(table: "Table") -> list[str]:
+def describe_table(table: "SeriesTable") -> list[str]:
     """What the table holds, series by series, and what was done to it."""
     import numpy as np
 
-    first, last = table.clock.write(table.times[[0, -1]])
+    first, last = table.time_axis.format_times(table.times[[0, -1]])
     said = [
-        f"{table.name}: {len(table):,} rows, {table.clock.step} apart, {first} to {last}",
+        f"{table.name}: {len(table):,} rows, {table.time_axis.step} apart, {first} to {last}",
         f"  {'series':<20}{'least':>12}{'mean':>12}{'most':>12}{'missing':>10}",
     ]
     for column, values in zip(table.columns, table.values.T, strict=True):
@@ -61,9 +61,9 @@ def found(table: "Table") -> list[str]:
     return said + [f"  {note}" for note in table.notes or ("nothing wrong was found",)]
 
 
-SHOWN = 6  # line numbers of a kind that fit on a terminal
-LABELS = 20  # labels that are named
-STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
+MAX_SHOWN_LINES = 6  # line numbers of a kind that fit on a terminal
+MAX_SHOWN_LABELS = 20  # labels that are named
+SEVERITY_STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
 
 EPILOG = """\
 what it looks for
@@ -87,7 +87,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "check",
         help="find what is wrong with a corpus, line by line",
@@ -123,35 +123,35 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 def run_check(options: argparse.Namespace) -> None:
     for start in ("", "against-"):
-        _refuse_half(options, start)
+        _reject_incomplete_pair(options, start)
     if options.json is not None:
-        refuse_unwritable(options.json)
+        reject_unwritable(options.json)
     if options.series is not None:
         run_check_series(options)
         return
     from rich.console import Console
 
-    report = _examine_labelled(options) if _is_labelled(options) else _examine(options)
+    report = _check_labelled(options) if _has_label_flags(options) else _check_pairs(options)
     if options.json is not None:
         write_output(options.json, report.to_json().encode("utf-8", "backslashreplace"))
-    _show(report, Console(highlight=False, markup=False, emoji=False))
-    _judge(report, options.strict)
+    _print_report(report, Console(highlight=False, markup=False, emoji=False))
+    _raise_if_failed(report, options.strict)
 
 
-def _examine(options: argparse.Namespace) -> "Report":
+def _check_pairs(options: argparse.Namespace) -> "CorpusReport":
     from rich.console import Console
 
-    from regard.corpus.pair_checks import examine
-    from regard.corpus.progress import Bar
+    from regard.corpus.pair_checks import check_pair_corpus
+    from regard.corpus.progress import FileProgressBar
 
-    corpus = _corpus(options)
+    corpus = _pair_corpus(options)
     against = _pair_files(options.against_source, options.against_target, options.against_pairs)
     files = [path for each in (corpus, against) if each is not None for path in each.files]
-    with Bar("checking", files, Console(stderr=True)) as seen:
-        return examine(corpus, against=against, seen=seen)
+    with FileProgressBar("checking", files, Console(stderr=True)) as seen:
+        return check_pair_corpus(corpus, against=against, on_chunk=seen)
 
 
-def _is_labelled(options: argparse.Namespace) -> bool:
+def _has_label_flags(options: argparse.Namespace) -> bool:
     """Whether texts with labels are meant; both kinds at once are refused."""
     labelled, pairs = (
         [name for name in names if getattr(options, name) is not None]
@@ -166,18 +166,18 @@ def _is_labelled(options: argparse.Namespace) -> bool:
     return bool(labelled)
 
 
-def _examine_labelled(options: argparse.Namespace) -> "Report":
+def _check_labelled(options: argparse.Namespace) -> "CorpusReport":
     from rich.console import Console
 
-    from regard.corpus.label_checks import examine_labelled
-    from regard.corpus.progress import Bar
+    from regard.corpus.label_checks import check_labelled_corpus
+    from regard.corpus.progress import FileProgressBar
     from regard.text.corpus_files import LabelledFiles
 
     corpus = _labelled_files(options)
     against = None if options.against_labelled is None else LabelledFiles(options.against_labelled)
     files = [path for each in (corpus, against) if each is not None for path in each.files]
-    with Bar("checking", files, Console(stderr=True)) as seen:
-        return examine_labelled(corpus, against=against, seen=seen)
+    with FileProgressBar("checking", files, Console(stderr=True)) as seen:
+        return check_labelled_corpus(corpus, against=against, on_chunk=seen)
 
 
 def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
@@ -190,15 +190,15 @@ def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
     return LabelledFiles(options.labelled or options.texts, options.labels)
 
 
-def _refuse_half(options: argparse.Namespace, start: str) -> None:
-    sides = [getattr(options, f"{start}{side}".replace("-", "_")) for side in ("source", "target", "pairs")]
+def _reject_incomplete_pair(options: argparse.Namespace, prefix: str) -> None:
+    sides = [getattr(options, f"{prefix}{side}".replace("-", "_")) for side in ("source", "target", "pairs")]
     if (sides[0] is None) != (sides[1] is None):
-        raise RegardError(f"--{start}source and --{start}target go together; give both or neither")
+        raise RegardError(f"--{prefix}source and --{prefix}target go together; give both or neither")
     if sides[0] is not None and sides[2] is not None:
-        raise RegardError(f"--{start}pairs takes the place of --{start}source; give one of them")
+        raise RegardError(f"--{prefix}pairs takes the place of --{prefix}source; give one of them")
 
 
-def _corpus(options: argparse.Namespace) -> "PairFiles":
+def _pair_corpus(options: argparse.Namespace) -> "PairFiles":
     corpus = _pair_files(options.source, options.target, options.pairs)
     if corpus is None:
         raise RegardError("there is nothing to check; give --source FILE and --target FILE, or --pairs FILE")
@@ -213,13 +213,13 @@ def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) ->
     return None if source is None or target is None else PairFiles(source, target)
 
 
-def _show(report: "Report", console: "Console") -> None:
+def _print_report(report: "CorpusReport", console: "Console") -> None:
     from rich.table import Table as RichTable
 
     unit = "pairs" if report.labels is None else "texts"
     console.print(f"{report.name}: {report.pairs:,} {unit}", soft_wrap=True)
     if report.labels:
-        _show_labels(report.labels, console)
+        _print_labels(report.labels, console)
     if not report.findings:
         console.print("  nothing wrong was found")
         return
@@ -233,9 +233,9 @@ def _show(report: "Report", console: "Console") -> None:
         table.add_row(
             finding.kind.name,
             f"{finding.count:,}",
-            _first(finding),
+            _first_lines(finding),
             f"{said}; {finding.kind.remedy}",
-            style=STYLES[finding.kind.severity],
+            style=SEVERITY_STYLES[finding.kind.severity],
         )
     console.print(table)
     if bad := sum(report.left_out.values()):
@@ -243,22 +243,24 @@ def _show(report: "Report", console: "Console") -> None:
         console.print(f"  {bad:,} of {report.pairs:,} {unit} ({share:.2g} %) should not be learned from")
 
 
-def _show_labels(labels: Mapping[str, int], console: "Console") -> None:
+def _print_labels(labels: Mapping[str, int], console: "Console") -> None:
     """How many texts have each, the most frequent first."""
     texts = sum(labels.values())
-    shown = [f"{label} {count:,} ({count / texts:.0%})" for label, count in list(labels.items())[:LABELS]]
-    more = f", and {len(labels) - LABELS:,} more" if len(labels) > LABELS else ""
+    shown = [
+        f"{label} {count:,} ({count / texts:.0%})" for label, count in list(labels.items())[:MAX_SHOWN_LABELS]
+    ]
+    more = f", and {len(labels) - MAX_SHOWN_LABELS:,} more" if len(labels) > MAX_SHOWN_LABELS else ""
     console.print(f"  {len(labels):,} labels: {', '.join(shown)}{more}", soft_wrap=True)
 
 
-def _first(finding: "Finding") -> str:
-    lines = ", ".join(map(str, finding.lines[:SHOWN]))
-    return lines + (", ..." if len(finding.lines) > SHOWN else "")
+def _first_lines(finding: "Finding") -> str:
+    lines = ", ".join(map(str, finding.lines[:MAX_SHOWN_LINES]))
+    return lines + (", ..." if len(finding.lines) > MAX_SHOWN_LINES else "")
 
 
-def _judge(report: "Report", strict: bool) -> None:
-    if report.fatal is not None:
-        raise RegardError(report.fatal.detail)
-    if strict and report.bad:
-        kinds = ", ".join(f"{finding.kind.name} ({finding.count})" for finding in report.bad)
+def _raise_if_failed(report: "CorpusReport", strict: bool) -> None:
+    if report.fatal_finding is not None:
+        raise RegardError(report.fatal_finding.detail)
+    if strict and report.bad_findings:
+        kinds = ", ".join(f"{finding.kind.name} ({finding.count})" for finding in report.bad_findings)
         raise RegardError(f"{report.name}: not clean: {kinds}; --strict refuses them")

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.args.model_args import model_folder
-from regard.cli.output import opened, refuse_unwritable
-from regard.errors import RegardError, require
+from regard.cli.args.model_args import resolve_model_folder
+from regard.cli.output import open_output, reject_unwritable
+from regard.errors import RegardError, require_setting
 
 if TYPE_CHECKING:
-    from regard.classification.classifier import Classified, Classifier
-    from regard.jobs.line_batches import Window
-    from regard.jobs.line_report import Report
+    from regard.classification.classifier import Classification, Classifier
+    from regard.jobs.line_batches import LineBatch
+    from regard.jobs.line_report import JobReport
 
 DESCRIPTION = """\
 Give each line of the input its label: as many lines come out as went in, in the same order, whatever is in
@@ -44,7 +44,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "classify",
         help="give texts their labels, one line in, one line out",
@@ -69,66 +69,72 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 
 def run_classify(options: argparse.Namespace) -> None:
-    require(options.top is None or options.top >= 1, "--top", options.top, "it must be at least 1")
-    require(options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be 1 up")
+    require_setting(options.top is None or options.top >= 1, "--top", options.top, "it must be at least 1")
+    require_setting(
+        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be 1 up"
+    )
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for plain lines; --json has them anyway")
     if options.output is not None:
-        refuse_unwritable(options.output)
-    folder = model_folder(options.model)
+        reject_unwritable(options.output)
+    folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
-    from regard.jobs.line_report import Report
+    from regard.jobs.line_report import JobReport
 
-    windows = _windows(options.input)
+    windows = _input_batches(options.input)
     classifier = Classifier.load(folder, options.device, threads=options.threads)
-    report = Report(verb="classified")
+    report = JobReport(verb="classified")
     with ExitStack() as stack:
-        output = sys.stdout.buffer if options.output is None else stack.enter_context(opened(options.output))
+        output = (
+            sys.stdout.buffer if options.output is None else stack.enter_context(open_output(options.output))
+        )
         for window in windows:
-            lines = _answers(classifier, window, options, report)
+            lines = _classify_batch(classifier, window, options, report)
             output.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
             output.flush()
-    sys.stderr.write("".join(f"{line}\n" for line in report.said()))
-    report.refuse_untranslated()
+    sys.stderr.write("".join(f"{line}\n" for line in report.summary_lines()))
+    report.raise_if_untranslated()
 
 
-def _windows(path: Path | None) -> "Iterator[Window]":
+def _input_batches(path: Path | None) -> "Iterator[LineBatch]":
     """What a file holds, or what arrives: whoever types is answered at once."""
-    from regard.jobs.line_batches import SIZE, file_windows, stream_windows
+    from regard.jobs.line_batches import CPU_BATCH_LIMITS, batch_file_lines, batch_stream_lines
 
     if path is not None:
-        return file_windows(path, SIZE)
+        return batch_file_lines(path, CPU_BATCH_LIMITS)
     if sys.stdin is None:
         raise RegardError("there is no stdin to read; give --input FILE")
     if sys.stdin.isatty():
         sys.stderr.write("Type a text and press Enter; Ctrl-D ends.\n")
-    return stream_windows(sys.stdin.fileno(), SIZE, full=False)
+    return batch_stream_lines(sys.stdin.fileno(), CPU_BATCH_LIMITS, wait_until_full=False)
 
 
-def _answers(
-    classifier: "Classifier", window: "Window", options: argparse.Namespace, report: "Report"
+def _classify_batch(
+    classifier: "Classifier", window: "LineBatch", options: argparse.Namespace, report: "JobReport"
 ) -> list[str]:
     """One line for each of the window's."""
-    from regard.jobs.line_report import CUT, NOT_UTF8, Trouble
+    from regard.jobs.line_report import CUT_LINE, NOT_UTF8_LINE, LineIssue
 
     texts, troubles = [], []
-    for number, line in enumerate(window.lines, start=window.first):
+    for number, line in enumerate(window.lines, start=window.first_line):
         try:
-            texts.append(line.content.decode("utf-8", "ignore" if line.beyond else "strict"))
+            texts.append(line.content.decode("utf-8", "ignore" if line.truncated_bytes else "strict"))
         except UnicodeDecodeError:
             texts.append(None)
-            troubles.append(Trouble(number, NOT_UTF8, "not UTF-8"))
+            troubles.append(LineIssue(number, NOT_UTF8_LINE, "not UTF-8"))
     wanted = [place for place, text in enumerate(texts) if text is not None and text.strip()]
     found = dict(zip(wanted, classifier.classify([texts[place] or "" for place in wanted]), strict=True))
     for place, answer in found.items():
-        if answer.cut or window.lines[place].beyond:
-            troubles.append(Trouble(window.first + place, CUT, "only its beginning was read"))
+        if answer.truncated or window.lines[place].truncated_bytes:
+            troubles.append(LineIssue(window.first_line + place, CUT_LINE, "only its beginning was read"))
     report.add(len(texts), troubles)
     form = _as_json if options.json else _as_columns
-    return [form(window.first + place, text, found.get(place), options) for place, text in enumerate(texts)]
+    return [
+        form(window.first_line + place, text, found.get(place), options) for place, text in enumerate(texts)
+    ]
 
 
-def _as_columns(_: int, __: str | None, found: "Classified | None", options: argparse.Namespace) -> str:
+def _as_columns(_: int, __: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
     if found is None:
         return ""
     shown = list(found.probabilities.items())[: options.top or 1]
@@ -137,10 +143,10 @@ def _as_columns(_: int, __: str | None, found: "Classified | None", options: arg
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in shown)
 
 
-def _as_json(line: int, text: str | None, found: "Classified | None", options: argparse.Namespace) -> str:
+def _as_json(line: int, text: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
     said: dict[str, Any] = {"line": line, "text": text, "label": None, "probability": None}
     if found is not None:
         shown: Sequence[tuple[str, float]] = list(found.probabilities.items())[: options.top]
         said |= {"label": found.label, "probability": found.probability, "probabilities": dict(shown)}
-        said["cut"] = found.cut
+        said["cut"] = found.truncated
     return json.dumps(said, ensure_ascii=False)

@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.output import program
-from regard.errors import require
+from regard.cli.output import command_name
+from regard.errors import require_setting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.demo.phrasebook.corpus import Pair, Phrasebook
+    from regard.demo.phrasebook.corpus import Phrasebook, PhrasePair
     from regard.translation.run import TranslationRun
 
-SHOWN = 8
-PAGE = "translation.html"
+SHOWN_SENTENCES = 8
+TRACE_PAGE = "translation.html"
 
 DESCRIPTION = """\
 The demo writes an English-French phrasebook from a grammar of its own, trains a small Transformer
@@ -26,7 +26,7 @@ shows the model that is there.
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "demo",
         help="train on the phrasebook that ships, and translate with the result",
@@ -55,33 +55,33 @@ def run_demo(options: argparse.Namespace) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if (options.out / "model").is_dir():
         console.print(f"{options.out / 'model'} is there already; delete {options.out} to train again")
-    elif not _train(options, console):
+    elif not _train_demo(options, console):
         console.print("Stopped early. Run the demo again to go on from there and see the whole of it.")
         return
-    _show(options.out, console)
+    _print_results(options.out, console)
 
 
-def _train(options: argparse.Namespace, console: "Console") -> bool:
+def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
     """Whether the training came to its end."""
     from regard.demo.phrasebook.corpus import phrasebook
-    from regard.plots.curves_page import small
+    from regard.plots.curves_page import render_model_card_svg
     from regard.runtime import keep_freed_memory
-    from regard.train.run_folder import refuse_unusable
+    from regard.train.run_folder import reject_unusable_folder
     from regard.translation.run import train_translation
 
     out: Path = options.out
     text = out.parent / f"{out.resolve().name}-text"
-    require(options.pairs >= 1, "--pairs", options.pairs, "it must be at least 1")
-    run = demo_run(text, options.steps)
-    refuse_unusable(out)
+    require_setting(options.pairs >= 1, "--pairs", options.pairs, "it must be at least 1")
+    run = demo_settings(text, options.steps)
+    reject_unusable_folder(out)
     keep_freed_memory()
     with console.status("writing the phrasebook"):
-        write_text(phrasebook(train=options.pairs), text)
+        write_phrasebook(phrasebook(train=options.pairs), text)
     console.print(f"Training on {options.pairs:,} pairs of the phrasebook, written to {text}")
-    return train_translation(run, out, console, draw=small).ending == "steps"
+    return train_translation(run, out, console, render_curves=render_model_card_svg).stop_reason == "steps"
 
 
-def demo_run(text: Path, steps: int) -> "TranslationRun":
+def demo_settings(text: Path, steps: int) -> "TranslationRun":
     """Settings that learn the phrasebook in a few minutes of two CPU cores.
 
     Its sentences are short and never run out, so batches are small and nothing is dropped.
@@ -107,18 +107,18 @@ def demo_run(text: Path, steps: int) -> "TranslationRun":
     )
 
 
-def write_text(book: "Phrasebook", folder: Path) -> None:
+def write_phrasebook(book: "Phrasebook", folder: Path) -> None:
     """The parts of the phrasebook as the files `regard train` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "valid", "test"):
-        pairs: list[Pair] = getattr(book, part)
+        pairs: list[PhrasePair] = getattr(book, part)
         for language, lines in zip(("en", "fr"), zip(*pairs, strict=True), strict=True):
             (folder / f"{part}.{language}").write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
 
 
-def _show(out: Path, console: "Console") -> None:
+def _print_results(out: Path, console: "Console") -> None:
     from regard.demo.phrasebook.corpus import phrasebook
-    from regard.metrics.translation import bleu
+    from regard.metrics.translation import corpus_bleu
     from regard.translation.translator import Translator
 
     sources, references = (list(side) for side in zip(*phrasebook(train=0, valid=0).test, strict=True))
@@ -126,20 +126,20 @@ def _show(out: Path, console: "Console") -> None:
     with console.status(f"translating {len(sources):,} unseen sentences"):
         found = translator.translate(sources, beam=1)
     right = sum(a == b for a, b in zip(found, references, strict=True))
-    score = bleu(found, references)
+    score = corpus_bleu(found, references)
     console.print(
         f"\n{len(sources):,} sentences it has never seen: BLEU {score.score:.1f}, "
         f"{right / len(sources):.1%} exactly right\n  ({score.signature})\n"
     )
-    for i in range(0, len(sources), len(sources) // SHOWN):  # Jane is the first
+    for i in range(0, len(sources), len(sources) // SHOWN_SENTENCES):  # Jane is the first
         console.print(f"  {sources[i]}\n    {found[i]}")
-    folder, page = shlex.quote(str(out)), out / PAGE
+    folder, page = shlex.quote(str(out)), out / TRACE_PAGE
     translator.trace(sources[0]).save(page)
     console.print(
         f"\nOpen {page} in a browser to look inside the first of them; it needs no network:\n"
         f"  {page.resolve().as_uri()}\n"
         f"The model is in {out / 'model'}. Type next:\n"
-        f"  {program()} explore {folder}\n"
-        f'  echo "{sources[0]}" | {program()} translate {folder}\n'
-        f"  {program()} train --source YOUR.en --target YOUR.fr --out runs/mine"
+        f"  {command_name()} explore {folder}\n"
+        f'  echo "{sources[0]}" | {command_name()} translate {folder}\n'
+        f"  {command_name()} train --source YOUR.en --target YOUR.fr --out runs/mine"
     )

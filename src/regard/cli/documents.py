@@ -5,24 +5,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from regard.cli.args.model_args import refuse_unused_by_document, refuse_unused_by_lines
-from regard.cli.output import write_down, write_output
+from regard.cli.args.model_args import reject_document_flags, reject_line_flags
+from regard.cli.output import write_line_report, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.cli.translate_progress import Watch
+    from regard.cli.translate_progress import TranslationProgress
     from regard.documents.formats import Document
-    from regard.jobs.line_batches import Size
-    from regard.jobs.line_report import Report, Trouble
-    from regard.translation.line_worker import Commission
+    from regard.jobs.line_batches import LineBatchLimits
+    from regard.jobs.line_report import JobReport, LineIssue
+    from regard.translation.line_worker import LineTranslator
 
-SHOWN = 60
+EXCERPT_LENGTH = 60
 """Characters of a sentence that say which it is."""
-LINES = "lines"
+LINES_FORMAT = "lines"
 """The format of what is no document, and of a document that is to be read as if it were none."""
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
+def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
         "A file whose name ends in .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its structure:\n"
@@ -42,72 +42,84 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--language", metavar="CODE", help="of a .tmx: the language to translate into")
 
 
-def document(options: argparse.Namespace) -> "Document | None":
+def open_input_document(options: argparse.Namespace) -> "Document | None":
     """The input as a document, if it is one; read before any model is, so that what is wrong is said soon."""
-    from regard.documents.formats import FORMATS, Reading, open_document
-    from regard.text.compression import PACKED
+    from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document
+    from regard.text.compression import COMPRESSED_SUFFIXES
 
     if options.input is None:
-        if options.format not in (None, LINES):
+        if options.format not in (None, LINES_FORMAT):
             raise RegardError("--format is for a document in a file; give --input FILE")
-        refuse_unused_by_lines(options)
+        reject_document_flags(options)
         return None
     ending = options.input.suffix.lower() if options.format is None else f".{options.format.lower()}"
     inside = Path(options.input.stem).suffix.lower() if options.format is None else ending
-    if options.input.suffix.lower() in PACKED and inside in FORMATS and inside != ".txt":
+    if (
+        options.input.suffix.lower() in COMPRESSED_SUFFIXES
+        and inside in DOCUMENT_FORMATS
+        and inside != ".txt"
+    ):
         raise RegardError(
             f"{options.input} is a packed document; unpack it first, or translate its lines: --format lines"
         )
-    if ending == f".{LINES}" or (options.format is None and (ending not in FORMATS or ending == ".txt")):
-        refuse_unused_by_lines(options)
+    if ending == f".{LINES_FORMAT}" or (
+        options.format is None and (ending not in DOCUMENT_FORMATS or ending == ".txt")
+    ):
+        reject_document_flags(options)
         return None
-    if ending not in FORMATS:
-        known = ", ".join(name.removeprefix(".") for name in FORMATS)
-        raise RegardError(f"--format {options.format} is not known; it may be {LINES}, {known}")
-    refuse_unused_by_document(options, ending)
-    reading = Reading(options.column, options.overwrite, options.language)
+    if ending not in DOCUMENT_FORMATS:
+        known = ", ".join(name.removeprefix(".") for name in DOCUMENT_FORMATS)
+        raise RegardError(f"--format {options.format} is not known; it may be {LINES_FORMAT}, {known}")
+    reject_line_flags(options, ending)
+    reading = DocumentOptions(options.column, options.overwrite, options.language)
     return open_document(options.input, f"{options.input}{'' if options.format is None else ending}", reading)
 
 
 def translate_document(
-    found: "Document",
+    document: "Document",
     options: argparse.Namespace,
-    commission: "Commission",
-    size: "Size",
+    translator: "LineTranslator",
+    size: "LineBatchLimits",
     workers: int,
-    watch: "Watch",
-    report: "Report",
-    said: "BinaryIO | None",
+    progress: "TranslationProgress",
+    report: "JobReport",
+    report_file: "BinaryIO | None",
 ) -> None:
     """Sentence by sentence, as models learn; one that cannot be translated stays as it is, reported."""
-    from regard.jobs.line_batches import text_windows
-    from regard.jobs.worker_pool import alone, together
-    from regard.text.sentences import rejoin, sentences
+    from regard.jobs.line_batches import batch_texts
+    from regard.jobs.worker_pool import run_in_worker_pool, run_sequentially
+    from regard.text.sentences import join_with_source_spacing, split_sentences
 
-    if not found.segments:
+    if not document.segments:
         sys.stderr.write(f"regard: there is nothing to translate in {options.input}\n")
-    parts = [sentences(segment) for segment in found.segments]
+    parts = [split_sentences(segment) for segment in document.segments]
     texts = [part.strip() for some in parts for part in some]
-    windows = text_windows(texts, size)
+    windows = batch_texts(texts, size)
     if workers > 1:
-        answers = together(commission, windows, workers)
+        answers = run_in_worker_pool(translator, windows, workers)
     else:
-        answers = alone(commission, windows, on_done=watch.lines)
+        answers = run_sequentially(translator, windows, on_done=progress.add_lines)
     written: list[str] = []
     for done in answers:
         written += done.text.split("\n")[:-1]
-        report.add(done.lines, done.troubles)
-        write_down([_with_text(trouble, texts[trouble.line - 1]) for trouble in done.troubles], said)
-        watch.window(done.lines, done.tokens, done.position)
+        report.add(done.lines, done.issues)
+        write_line_report(
+            [_add_excerpt(trouble, texts[trouble.line - 1]) for trouble in done.issues], report_file
+        )
+        progress.add_batch(done.lines, done.tokens, done.byte_offset)
     answer = iter(written)
     translations = [[next(answer) or part.strip() for part in some] for some in parts]
-    content = found.written([rejoin(*each) for each in zip(parts, translations, strict=True)])
+    content = document.render(
+        [join_with_source_spacing(*each) for each in zip(parts, translations, strict=True)]
+    )
     if options.output is None:
         sys.stdout.buffer.write(content)
     else:
         write_output(options.output, content)
 
 
-def _with_text(trouble: "Trouble", text: str) -> "Trouble":
+def _add_excerpt(trouble: "LineIssue", text: str) -> "LineIssue":
     """Nobody can count the sentences of a document, so the report says which it is."""
-    return trouble._replace(said=f"{trouble.said}: {text[:SHOWN]}{'...' if len(text) > SHOWN else ''}")
+    return trouble._replace(
+        message=f"{trouble.message}: {text[:EXCERPT_LENGTH]}{'...' if len(text) > EXCERPT_LENGTH else ''}"
+    )

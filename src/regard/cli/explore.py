@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import model_folder
-from regard.cli.args.trace_args import task_of
-from regard.errors import RegardError, require
-from regard.search.config import PAPER, SearchConfig
+from regard.cli.args.model_args import resolve_model_folder
+from regard.cli.args.trace_args import read_model_task
+from regard.errors import RegardError, require_setting
+from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
-    from regard.server.attention_api import Looker
-    from regard.server.http_messages import Routes
-    from regard.server.training_runs import Run
+    from regard.server.attention_api import AttentionTracer
+    from regard.server.http_messages import RouteTable
+    from regard.server.training_runs import TrainingRun
 
 DESCRIPTION = """\
 Open a page in the browser: type a sentence, read its translation, and see every step that produced
@@ -39,7 +39,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "explore",
         help="look inside a model's translations, in the browser",
@@ -84,7 +84,11 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         "its weights fill many megabytes",
     )
     parser.add_argument(
-        "--beam", metavar="N", type=int, default=PAPER.beam, help=f"at first (default: {PAPER.beam})"
+        "--beam",
+        metavar="N",
+        type=int,
+        default=PAPER_SEARCH.beam,
+        help=f"at first (default: {PAPER_SEARCH.beam})",
     )
     parser.add_argument(
         "--device",
@@ -97,18 +101,18 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 def run_explore(options: argparse.Namespace) -> None:
     tokens = options.max_trace_tokens
-    require(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
-    model_folder(options.model)
-    from regard.server.http_server import Server
-    from regard.server.training_runs import compared, run_of
+    require_setting(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
+    resolve_model_folder(options.model)
+    from regard.server.http_server import ExplorerServer
+    from regard.server.training_runs import find_training_run, load_comparison_runs
 
-    run = run_of(options.model)
-    others = compared([options.model, *options.others])[1:] if options.others else []
-    answers = _answers(options, run, others)
-    with Server(options.host, options.port, answers) as server:
+    run = find_training_run(options.model)
+    others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
+    answers = _build_routes(options, run, others)
+    with ExplorerServer(options.host, options.port, answers) as server:
         sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
         sys.stdout.flush()
-        if not options.no_browser and _has_screen():
+        if not options.no_browser and _has_display():
             webbrowser.open(server.url)
         try:
             server.serve_forever()
@@ -116,38 +120,44 @@ def run_explore(options: argparse.Namespace) -> None:
             sys.stdout.write("\n")
 
 
-def _answers(options: argparse.Namespace, run: "Run | None", others: "Sequence[Run]") -> "Routes":
+def _build_routes(
+    options: argparse.Namespace, run: "TrainingRun | None", others: "Sequence[TrainingRun]"
+) -> "RouteTable":
     """What the page may ask, by what the model is for."""
-    from regard.classification.tracing import LabelTracer
-    from regard.forecasting.tracing import SeriesTracer
-    from regard.server.attention_api import Glances
-    from regard.server.checkpoint_cache import Models, loaded
-    from regard.server.explorer_api import routes
-    from regard.server.trace_service import Desk, Offer
-    from regard.server.training_runs import example
+    from regard.classification.tracing import ClassifierTracer
+    from regard.forecasting.tracing import ForecasterTracer
+    from regard.server.attention_api import AttentionApi
+    from regard.server.checkpoint_cache import CheckpointCache, load_explorer_model
+    from regard.server.explorer_api import explorer_routes
+    from regard.server.trace_service import ExplorerSettings, TraceService
+    from regard.server.training_runs import find_example_text
 
-    text = example(options.model, run) if options.text is None else options.text
-    offer = Offer(text, SearchConfig(options.beam), options.max_trace_tokens)
-    match task_of(options.model):
+    text = find_example_text(options.model, run) if options.text is None else options.text
+    offer = ExplorerSettings(text, SearchConfig(options.beam), options.max_trace_tokens)
+    match read_model_task(options.model):
         case "classification":
-            looking: Models[Looker] = Models(
-                options.model, run, lambda folder: LabelTracer.load(folder, options.device)
+            looking: CheckpointCache[AttentionTracer] = CheckpointCache(
+                options.model, run, lambda folder: ClassifierTracer.load(folder, options.device)
             )
-            return Glances(looking, run, offer, others).routes()
+            return AttentionApi(looking, run, offer, others).routes()
         case "forecasting":
             if options.series is None:
                 raise RegardError(f"{options.model} forecasts; give --series FILE, a table to look into")
-            looking = Models(
-                options.model, run, lambda folder: SeriesTracer.load(folder, options.series, options.device)
+            looking = CheckpointCache(
+                options.model,
+                run,
+                lambda folder: ForecasterTracer.load(folder, options.series, options.device),
             )
-            first = options.text or looking.model(None).trace("", options.max_trace_tokens).source.text
-            return Glances(looking, run, replace(offer, example=first), others).routes()
+            first = options.text or looking.get(None).trace("", options.max_trace_tokens).source.text
+            return AttentionApi(looking, run, replace(offer, example_text=first), others).routes()
         case _:
-            models = Models(options.model, run, lambda folder: loaded(folder, options.device))
-            return routes(Desk(models, run, offer), others)
+            models = CheckpointCache(
+                options.model, run, lambda folder: load_explorer_model(folder, options.device)
+            )
+            return explorer_routes(TraceService(models, run, offer), others)
 
 
-def _has_screen() -> bool:
+def _has_display() -> bool:
     """Whether a browser would be a window; one inside the terminal would take it from us."""
     if not sys.platform.startswith("linux"):
         return True

@@ -4,10 +4,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from regard.cli.output import refuse_unwritable, write_output
-from regard.errors import RegardError, require
+from regard.cli.output import reject_unwritable, write_output
+from regard.errors import RegardError, require_setting
 
-ENDINGS = (".csv", ".json", ".svg", ".html")
+OUTPUT_SUFFIXES = (".csv", ".json", ".svg", ".html")
 
 EPILOG = """\
 FILE has the columns that the model was trained on, and at least as many rows as it looks back. A CSV
@@ -21,7 +21,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "forecast",
         help="continue the series of a table",
@@ -39,7 +39,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         "--output",
         metavar="FILE",
         default="-",
-        help=f"NAME{', NAME'.join(ENDINGS)} (default: CSV here)",
+        help=f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV here)",
     )
     parser.add_argument(
         "--device",
@@ -52,19 +52,19 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
 
 def run_forecast(options: argparse.Namespace) -> None:
     ending = ".csv" if options.output == "-" else Path(options.output).suffix
-    if ending not in ENDINGS:
+    if ending not in OUTPUT_SUFFIXES:
         raise RegardError(
-            f"{options.output} has no ending that can be written; end the name in {', '.join(ENDINGS)}"
+            f"{options.output} has no ending that can be written; end the name in {', '.join(OUTPUT_SUFFIXES)}"
         )
-    require(
+    require_setting(
         options.horizon is None or options.horizon >= 1, "--horizon", options.horizon, "it must be 1 or more"
     )
     if options.output != "-":
-        refuse_unwritable(Path(options.output))
+        reject_unwritable(Path(options.output))
     from regard.forecasting.forecaster import Forecaster
 
     found = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)
-    for note in (*found.past.notes, *found.notes):
+    for note in (*found.history.notes, *found.notes):
         sys.stderr.write(f"{note}\n")
     match ending:
         case ".csv":
@@ -74,7 +74,11 @@ def run_forecast(options: argparse.Namespace) -> None:
         case _:
             from regard.plots import forecast_chart
 
-            content = forecast_chart.page(found) if ending == ".html" else forecast_chart.sheet(found)
+            content = (
+                forecast_chart.render_forecast_html(found)
+                if ending == ".html"
+                else forecast_chart.render_forecast_svg(found)
+            )
     if options.output == "-":
         sys.stdout.write(content)
     else:

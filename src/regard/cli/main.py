@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     A training that stops because it cannot save exits with 3, for whoever starts it again by itself.
     """
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a sentence may hold what the terminal cannot show
             stream.reconfigure(errors="replace")
@@ -61,19 +61,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if options.debug:
             raise
-        sys.stderr.write(_one_line(error) + "\n")
+        sys.stderr.write(_error_line(error) + "\n")
         sys.exit(error.exit_code if isinstance(error, RegardError) else 1)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="regard", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for add in (
-        *(check.add, train.add, plot.add, verify_resume.add, translate.add, classify.add, forecast.add),
-        *(score.add, trace.add_look, explore.add, trace.add, demo.add),
+        *(
+            check.add_check_parser,
+            train.add_train_parser,
+            plot.add_plot_parser,
+            verify_resume.add_verify_resume_parser,
+            translate.add_translate_parser,
+            classify.add_classify_parser,
+            forecast.add_forecast_parser,
+        ),
+        *(
+            score.add_score_parser,
+            trace.add_look_parser,
+            explore.add_explore_parser,
+            trace.add_trace_parser,
+            demo.add_demo_parser,
+        ),
     ):
         add(verbs)
     for verb in verbs.choices.values():
@@ -81,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _one_line(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     if isinstance(error, RegardError):
         said = str(error)
     elif isinstance(error, OSError):

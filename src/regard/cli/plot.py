@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.output import reject_unwritable, write_output
 from regard.errors import RegardError
 
 EPILOG = """\
@@ -17,7 +17,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "plot",
         help="draw the curves of one training or of several",
@@ -39,11 +39,11 @@ def run_plot(options: argparse.Namespace) -> None:
     output: Path = options.output
     if output.suffix not in (".svg", ".html"):
         raise RegardError(f"{output} is neither a picture nor a page; end the name in .svg or .html")
-    refuse_unwritable(output)
-    from regard.plots.curves import Curves
-    from regard.plots.curves_page import page, sheet
+    reject_unwritable(output)
+    from regard.plots.curves import TrainingCurves
+    from regard.plots.curves_page import render_curves_html, render_curves_svg
     from regard.plots.history import read_histories
 
-    curves = Curves(read_histories(options.runs), options.x)
-    drawn = page(curves) if output.suffix == ".html" else sheet(curves)
+    curves = TrainingCurves(read_histories(options.runs), options.x)
+    drawn = render_curves_html(curves) if output.suffix == ".html" else render_curves_svg(curves)
     write_output(output, drawn.encode("utf-8"))

@@ -10,50 +10,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.args.model_args import (
-    UNSAID,
-    add_computing,
-    add_search,
-    load,
-    model_folder,
-    refuse_unused,
-    settle,
-    translate,
+    ARGUMENT_DEFAULTS,
+    add_engine_arguments,
+    add_search_arguments,
+    apply_argument_defaults,
+    load_translator,
+    reject_unused_flags,
+    resolve_model_folder,
+    translate_with_progress,
 )
-from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.output import reject_unwritable, write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_series import run_score_series
 from regard.errors import DataError, RegardError
 from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
-    from regard.metrics.compare import Difference
-    from regard.metrics.translation import Bleu, Chrf
-    from regard.translation.engines import How
-    from regard.translation.force_decode import Given
+    from regard.metrics.compare import MetricComparison
+    from regard.metrics.translation import BleuScore, ChrfScore
+    from regard.translation.engines import EngineInfo
+    from regard.translation.force_decode import ForcedTranslation
 
 
-COMPARING = ("hypotheses", "baseline", "output", "target_language")
-SEARCHING = ("beam", "alpha", "engine", "precision")
+COMPARISON_FLAGS = ("hypotheses", "baseline", "output", "target_language")
+TRANSLATION_FLAGS = ("beam", "alpha", "engine", "precision")
 
 
-def check_given(options: argparse.Namespace) -> None:
+def check_score_references(options: argparse.Namespace) -> None:
     """What does not go with it is said before the work."""
     if options.model is None or options.source is None:
         raise RegardError("--given needs a MODEL and --source FILE: which model, and what was translated")
-    refuse_unused(options, COMPARING, "is for comparing; --given compares with nothing")
-    refuse_unused(options, SEARCHING, "is for translating; --given translates nothing, and reads in fp32")
-    settle(options)
+    reject_unused_flags(options, COMPARISON_FLAGS, "is for comparing; --given compares with nothing")
+    reject_unused_flags(
+        options, TRANSLATION_FLAGS, "is for translating; --given translates nothing, and reads in fp32"
+    )
+    apply_argument_defaults(options)
 
 
-def run_given(options: argparse.Namespace) -> None:
+def run_score_references(options: argparse.Namespace) -> None:
     import torch
     from rich.console import Console
     from rich.progress import Progress
 
     from regard.text.corpus_files import read_texts
     from regard.train.device import choose_device
-    from regard.translation.force_decode import read_given
-    from regard.translation.model_folder import load_model
+    from regard.translation.force_decode import force_decode_texts
+    from regard.translation.model_folder import load_translation_model
 
     sources, targets = read_texts(options.source), read_texts(options.reference)
     if len(sources) != len(targets):
@@ -63,35 +65,35 @@ def run_given(options: argparse.Namespace) -> None:
         )
     if options.threads is not None:
         torch.set_num_threads(options.threads)
-    model = load_model(model_folder(options.model))
+    model = load_translation_model(resolve_model_folder(options.model))
     transformer = model.transformer.to(choose_device(options.device))
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("reading", total=len(sources))
-        given = read_given(
+        given = force_decode_texts(
             transformer, model.tokenizer, sources, targets, lambda done: progress.advance(bar, done)
         )
     if options.json:
-        sys.stdout.write(_forced_as_json(options, given) + "\n")
+        sys.stdout.write(_references_as_json(options, given) + "\n")
         return
     sys.stdout.write("".join(f"{one.log_probability:.4f}\t{one.perplexity:.4f}\n" for one in given))
-    tokens, log_probability, perplexity = _together(given)
+    tokens, log_probability, perplexity = _corpus_totals(given)
     sys.stderr.write(
         f"{len(given):,} translations, {tokens:,} pieces and ends: "
         f"log-probability {log_probability:.2f}, perplexity {perplexity:.4f}\n"
     )
 
 
-def _together(given: "list[Given]") -> tuple[int, float, float]:
+def _corpus_totals(given: "list[ForcedTranslation]") -> tuple[int, float, float]:
     tokens = sum(len(one.log_probabilities) for one in given)
     log_probability = math.fsum(one.log_probability for one in given)
     return tokens, log_probability, math.exp(-log_probability / max(tokens, 1))
 
 
-def _forced_as_json(options: argparse.Namespace, given: "list[Given]") -> str:
-    from regard.inference.alignment import pharaoh
+def _references_as_json(options: argparse.Namespace, given: "list[ForcedTranslation]") -> str:
+    from regard.inference.alignment import format_pharaoh
 
-    tokens, log_probability, perplexity = _together(given)
+    tokens, log_probability, perplexity = _corpus_totals(given)
     found = {
         "model": str(options.model),
         "source": str(options.source),
@@ -100,20 +102,20 @@ def _forced_as_json(options: argparse.Namespace, given: "list[Given]") -> str:
         "tokens": tokens,
         "log_probability": log_probability,
         "perplexity": perplexity,
-        "given": [asdict(one) | {"alignment": pharaoh(one.alignment)} for one in given],
+        "given": [asdict(one) | {"alignment": format_pharaoh(one.alignment)} for one in given],
     }
     return json.dumps(found, indent=2, ensure_ascii=False)
 
 
-NAMES = {
+METRIC_TITLES = {
     "bleu": "BLEU",
     "bleu_lower": "BLEU, lower-case",
     "chrf": "chrF",
     "chrf_lower": "chrF, lower-case",
     "bleu_tokenised_lower": "BLEU, tokenised lower-case",
 }
-SURE = 0.05
-TRANSLATING = (*UNSAID, "threads")
+SIGNIFICANCE_LEVEL = 0.05
+MODEL_FLAGS = (*ARGUMENT_DEFAULTS, "threads")
 
 EPILOG = """\
 what it prints
@@ -134,7 +136,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "score",
         help="BLEU and chrF of a model, or of translations in a file; errors of a forecaster",
@@ -174,8 +176,8 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         help="translate nothing: how likely does MODEL hold the references to be?",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    add_search(parser)
-    add_computing(parser)
+    add_search_arguments(parser)
+    add_engine_arguments(parser)
     parser.set_defaults(run=run_score)
 
 
@@ -184,7 +186,7 @@ def run_score(options: argparse.Namespace) -> None:
     if options.labelled is not None:
         run_score_labels(options)
         return
-    refuse_unused(options, ("confusion",), "is for --labelled FILE, on which a classifier is measured")
+    reject_unused_flags(options, ("confusion",), "is for --labelled FILE, on which a classifier is measured")
     if options.series is not None:
         run_score_series(options)
         return
@@ -193,27 +195,29 @@ def run_score(options: argparse.Namespace) -> None:
             "there is nothing to compare with; give --reference FILE, or --labelled FILE, or --series FILE"
         )
     if options.given:
-        check_given(options)
-        run_given(options)
+        check_score_references(options)
+        run_score_references(options)
         return
-    _check_flags(options)
-    from regard.metrics.compare import compare
-    from regard.metrics.translation import all_scores
+    _check_translation_flags(options)
+    from regard.metrics.compare import compare_translations
+    from regard.metrics.translation import score_translations
     from regard.text.corpus_files import read_texts
 
-    language = _language(options)
+    language = _bleu_language(options)
     references = read_texts(options.reference)
     baseline = (
-        None if options.baseline is None else _matching(options.baseline, options.reference, references)
+        None
+        if options.baseline is None
+        else _read_matching_lines(options.baseline, options.reference, references)
     )
     hypotheses, how = _hypotheses(options, references)
-    scores = all_scores(hypotheses, references, language)
-    differences = {} if baseline is None else compare(hypotheses, baseline, references)
-    show = _as_json if options.json else _as_table
+    scores = score_translations(hypotheses, references, language)
+    differences = {} if baseline is None else compare_translations(hypotheses, baseline, references)
+    show = _scores_as_json if options.json else _scores_as_table
     sys.stdout.write(show(options, how, len(references), scores, differences) + "\n")
 
 
-def _check_flags(options: argparse.Namespace) -> None:
+def _check_translation_flags(options: argparse.Namespace) -> None:
     if (options.model is None) == (options.hypotheses is None):
         raise RegardError("give a MODEL to translate with, or --hypotheses FILE: one of the two")
     if (options.model is None) != (options.source is None):
@@ -221,44 +225,48 @@ def _check_flags(options: argparse.Namespace) -> None:
     if options.output is not None:
         if options.model is None:
             raise RegardError("--output is for what a MODEL translates; --hypotheses are in a file already")
-        refuse_unwritable(options.output)
+        reject_unwritable(options.output)
     if options.model is None:
-        refuse_unused(options, TRANSLATING, "is for translating; --hypotheses are translated already")
-    settle(options)
+        reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are translated already")
+    apply_argument_defaults(options)
 
 
-def _language(options: argparse.Namespace) -> str | None:
+def _bleu_language(options: argparse.Namespace) -> str | None:
     """As asked for, or by the name of the reference; says so where neither tells."""
-    from regard.metrics.translation import MISSING, languages, moses
-    from regard.text.compression import PACKED
+    from regard.metrics.translation import SACREMOSES_MISSING, moses_languages, moses_tokenizer
+    from regard.text.compression import COMPRESSED_SUFFIXES
 
     if options.target_language is not None:
-        moses(options.target_language)  # what cannot work is said before the work
+        moses_tokenizer(options.target_language)  # what cannot work is said before the work
         return options.target_language
     name = options.reference
-    ending = (name.with_suffix("") if name.suffix in PACKED else name).suffix.removeprefix(".")
-    known = languages()
+    ending = (name.with_suffix("") if name.suffix in COMPRESSED_SUFFIXES else name).suffix.removeprefix(".")
+    known = moses_languages()
     if ending in known:
         return ending
     sys.stderr.write(
-        "tokenised BLEU is left out; --target-language would allow it\n" if known else f"{MISSING}\n"
+        "tokenised BLEU is left out; --target-language would allow it\n"
+        if known
+        else f"{SACREMOSES_MISSING}\n"
     )
     return None
 
 
-def _hypotheses(options: argparse.Namespace, references: Sequence[str]) -> "tuple[list[str], How | None]":
+def _hypotheses(
+    options: argparse.Namespace, references: Sequence[str]
+) -> "tuple[list[str], EngineInfo | None]":
     """The translations, and what made them where that was a model."""
     if options.model is None:
-        return _matching(options.hypotheses, options.reference, references), None
-    sources = _matching(options.source, options.reference, references)
-    translator = load(options)
-    found = translate(translator, sources, options)
+        return _read_matching_lines(options.hypotheses, options.reference, references), None
+    sources = _read_matching_lines(options.source, options.reference, references)
+    translator = load_translator(options)
+    found = translate_with_progress(translator, sources, options)
     if options.output is not None:
         write_output(options.output, "".join(line + "\n" for line in found).encode("utf-8"))
-    return found, translator.how
+    return found, translator.engine_info
 
 
-def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
+def _read_matching_lines(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
     """The lines of a file that must have one for each reference."""
     from regard.text.corpus_files import read_texts
 
@@ -270,12 +278,12 @@ def _matching(path: Path, reference: Path, references: Sequence[str]) -> list[st
     return lines
 
 
-def _as_json(
+def _scores_as_json(
     options: argparse.Namespace,
-    how: "How | None",
+    how: "EngineInfo | None",
     sentences: int,
-    scores: "Mapping[str, Bleu | Chrf]",
-    differences: "Mapping[str, Difference]",
+    scores: "Mapping[str, BleuScore | ChrfScore]",
+    differences: "Mapping[str, MetricComparison]",
 ) -> str:
     files = ("model", "source", "hypotheses", "reference", "baseline")
     found: dict[str, Any] = {
@@ -289,12 +297,12 @@ def _as_json(
     return json.dumps(found, indent=2, ensure_ascii=False)
 
 
-def _as_table(
+def _scores_as_table(
     options: argparse.Namespace,
-    how: "How | None",
+    how: "EngineInfo | None",
     sentences: int,
-    scores: "Mapping[str, Bleu | Chrf]",
-    differences: "Mapping[str, Difference]",
+    scores: "Mapping[str, BleuScore | ChrfScore]",
+    differences: "Mapping[str, MetricComparison]",
 ) -> str:
     by = "" if how is None else f", beam {options.beam}, alpha {options.alpha:g}, {' '.join(how)}"
     lines = [
@@ -302,22 +310,22 @@ def _as_table(
         f"{'':26}  score  brevity  tokens  reference  signature",
     ]
     lines += [
-        f"{NAMES[name]:26}  {score.score:5.2f}  {_lengths(score):26}  {score.signature}"
+        f"{METRIC_TITLES[name]:26}  {score.score:5.2f}  {_bleu_lengths(score):26}  {score.signature}"
         for name, score in scores.items()
     ]
     for name, found in differences.items():
-        verdict = "more than luck" if found.p_value < SURE else "may be luck"
+        verdict = "more than luck" if found.p_value < SIGNIFICANCE_LEVEL else "may be luck"
         lines.append(
-            f"{NAMES[name]} {found.score - found.baseline:+.2f} on {options.baseline}, "
+            f"{METRIC_TITLES[name]} {found.score - found.baseline:+.2f} on {options.baseline}, "
             f"which has {found.baseline:.2f}: {verdict}, p = {found.p_value:.3f} ({found.signature})"
         )
     return "\n".join(lines)
 
 
-def _lengths(score: "Bleu | Chrf") -> str:
+def _bleu_lengths(score: "BleuScore | ChrfScore") -> str:
     """The columns that only BLEU has."""
-    from regard.metrics.translation import Bleu
+    from regard.metrics.translation import BleuScore
 
-    if not isinstance(score, Bleu):
+    if not isinstance(score, BleuScore):
         return ""
     return f"{score.brevity_penalty:7.3f}  {score.hypothesis_length:6}  {score.reference_length:9}"

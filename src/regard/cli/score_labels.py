@@ -6,20 +6,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import UNSAID, model_folder, refuse_unused
-from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.args.model_args import ARGUMENT_DEFAULTS, reject_unused_flags, resolve_model_folder
+from regard.cli.output import reject_unwritable, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.classification.evaluation import LabelScores
+    from regard.classification.evaluation import ClassificationReport
 
-WIDEST = 12
+LABEL_WIDTH = 12
 """Letters of a label that a table has room for."""
-MOST = 20
+MAX_CONFUSION_LABELS = 20
 """Labels up to which a confusion matrix fits a terminal."""
-IDLE = (
+UNUSED_BY_CLASSIFIER = (
     *("source", "hypotheses", "baseline", "output", "reference", "target_language", "given"),
-    *(name for name in UNSAID if name != "device"),
+    *(name for name in ARGUMENT_DEFAULTS if name != "device"),
 )
 """Flags of translations."""
 
@@ -27,68 +27,70 @@ IDLE = (
 def run_score_labels(options: argparse.Namespace) -> None:
     if options.model is None:
         raise RegardError("give a MODEL to measure on --labelled FILE")
-    refuse_unused(options, IDLE, "is for translations, and --labelled for a classifier")
-    refuse_unused(options, ("series", "all"), "is for a forecaster, and --labelled for a classifier")
+    reject_unused_flags(options, UNUSED_BY_CLASSIFIER, "is for translations, and --labelled for a classifier")
+    reject_unused_flags(options, ("series", "all"), "is for a forecaster, and --labelled for a classifier")
     if options.confusion is not None:
         if options.confusion.suffix != ".svg":
             raise RegardError(f"{options.confusion} is not a picture's name; end it in .svg")
-        refuse_unwritable(options.confusion)
-    folder = model_folder(options.model)
+        reject_unwritable(options.confusion)
+    folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
-    from regard.classification.corpus import read_labelled
-    from regard.classification.evaluation import score_labels
+    from regard.classification.corpus import read_labelled_texts
+    from regard.classification.evaluation import evaluate_classifier
     from regard.text.corpus_files import LabelledFiles
 
     classifier = Classifier.load(folder, options.device or "auto", threads=options.threads)
-    texts, unusable = read_labelled(LabelledFiles(options.labelled), classifier.labels)
+    texts, unusable = read_labelled_texts(LabelledFiles(options.labelled), classifier.labels)
     for why, number in unusable.items():
         sys.stderr.write(f"{options.labelled}: left out: {why} ({number:,})\n")
-    scores = score_labels(classifier, texts)
+    scores = evaluate_classifier(classifier, texts)
     if options.confusion is not None:
-        from regard.plots.confusion_matrix import draw
+        from regard.plots.confusion_matrix import draw_confusion_matrix
 
-        write_output(options.confusion, draw(scores.labels, scores.matrix).encode("utf-8"))
+        write_output(
+            options.confusion, draw_confusion_matrix(scores.labels, scores.confusion_matrix).encode("utf-8")
+        )
     if options.json:
         files = {"model": str(options.model), "labelled": str(options.labelled)}
-        sys.stdout.write(json.dumps({**files, **scores.as_document()}, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps({**files, **scores.to_dict()}, indent=2, ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(_as_table(options.model, options.labelled, scores) + "\n")
 
 
-def _as_table(model: Path, file: Path, scores: "LabelScores") -> str:
-    found = scores.found
+def _as_table(model: Path, file: Path, scores: "ClassificationReport") -> str:
+    found = scores.accuracy
     lines = [
-        f"{model} on {file}: {scores.matrix.sum():,} texts, {len(scores.labels)} labels",
+        f"{model} on {file}: {scores.confusion_matrix.sum():,} texts, {len(scores.labels)} labels",
         f"  accuracy           {found.accuracy:7.2%}",
         f"  macro F1           {found.macro_f1:7.2%}",
-        f"  calibration error  {scores.calibrated_error:7.2%}, with the temperature {scores.temperature:.2f} "
+        f"  calibration error  {scores.calibrated_calibration_error:7.2%}, with the temperature {scores.temperature:.2f} "
         f"that validation asked for; {scores.calibration_error:.2%} without",
         "",
-        f"  {'label':<{WIDEST}}  precision  recall     F1  texts",
+        f"  {'label':<{LABEL_WIDTH}}  precision  recall     F1  texts",
     ]
     lines += [
-        f"  {_short(label):<{WIDEST}}  {one.precision:9.2%}  {one.recall:6.1%}  {one.f1:5.1%}  {one.texts:5,}"
+        f"  {_truncate_label(label):<{LABEL_WIDTH}}  {one.precision:9.2%}  {one.recall:6.1%}  {one.f1:5.1%}  {one.texts:5,}"
         for label, one in zip(scores.labels, found.classes, strict=True)
     ]
-    return "\n".join([*lines, "", *_confusion(scores)])
+    return "\n".join([*lines, "", *_confusion_table(scores)])
 
 
-def _confusion(scores: "LabelScores") -> list[str]:
+def _confusion_table(scores: "ClassificationReport") -> list[str]:
     """Rows are what texts are, columns the labels that they were given."""
-    labels = [_short(label) for label in scores.labels]
-    if len(labels) > MOST:
+    labels = [_truncate_label(label) for label in scores.labels]
+    if len(labels) > MAX_CONFUSION_LABELS:
         return ["  --confusion FILE.svg draws what is taken for what; so many labels do not fit here"]
     width = max(5, *(len(label) + 1 for label in labels))
     head = "".join(f"{label:>{width}}" for label in labels)
     rows = [
-        f"  {label:<{WIDEST}}" + "".join(f"{number or '.':>{width}}" for number in row)
-        for label, row in zip(labels, scores.matrix.tolist(), strict=True)
+        f"  {label:<{LABEL_WIDTH}}" + "".join(f"{number or '.':>{width}}" for number in row)
+        for label, row in zip(labels, scores.confusion_matrix.tolist(), strict=True)
     ]
-    return [f"  {'is → given':<{WIDEST}}" + head, *rows]
+    return [f"  {'is → given':<{LABEL_WIDTH}}" + head, *rows]
 
 
-def _short(label: str) -> str:
-    from regard.text.unicode import printable
+def _truncate_label(label: str) -> str:
+    from regard.text.unicode import sanitize_for_display
 
-    label = printable(label)
-    return label if len(label) <= WIDEST else label[: WIDEST - 1] + "…"
+    label = sanitize_for_display(label)
+    return label if len(label) <= LABEL_WIDTH else label[: LABEL_WIDTH - 1] + "…"

@@ -5,9 +5,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import refuse_unused
-from regard.cli.args.trace_args import add_looking, add_matrix, head_number, shown_matrix, traced
-from regard.cli.output import refuse_unwritable, write_output
+from regard.cli.args.model_args import reject_unused_flags
+from regard.cli.args.trace_args import (
+    add_attention_arguments,
+    add_trace_arguments,
+    parse_head,
+    select_attention_matrix,
+    trace_from_arguments,
+)
+from regard.cli.output import reject_unwritable, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ examples
 """
 
 
-def add_look(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_look_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "look",
         help="see in the terminal how one translation came about",
@@ -42,23 +48,23 @@ def add_look(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     )
     parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
     parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
-    add_matrix(parser, "which attention is shown")
-    add_looking(parser)
+    add_attention_arguments(parser, "which attention is shown")
+    add_trace_arguments(parser)
     parser.set_defaults(run=run_look)
 
 
 def run_look(options: argparse.Namespace) -> None:
-    head_number(options)
-    trace = traced(options)
-    shown = shown_matrix(trace, options)
+    parse_head(options)
+    trace = trace_from_arguments(options)
+    shown = select_attention_matrix(trace, options)
     from rich.console import Console
 
-    from regard.plots.terminal import look
+    from regard.plots.terminal import print_trace
 
-    look(trace, shown, Console(highlight=False, markup=False, emoji=False, soft_wrap=True))
+    print_trace(trace, shown, Console(highlight=False, markup=False, emoji=False, soft_wrap=True))
 
 
-ENDINGS = (".json", ".svg", ".html")
+TRACE_SUFFIXES = (".json", ".svg", ".html")
 
 DESCRIPTION = """\
 Translate one sentence and write down everything that produced the translation: the tokens, the
@@ -80,7 +86,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "trace",
         help="write down all that produced one translation",
@@ -93,42 +99,43 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
     )
-    add_matrix(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
-    add_looking(parser)
+    add_attention_arguments(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
+    add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
 
 
 def run_trace(options: argparse.Namespace) -> None:
     ending = ".json" if options.output == "-" else Path(options.output).suffix
-    if ending not in ENDINGS:
+    if ending not in TRACE_SUFFIXES:
         raise RegardError(
-            f"{options.output} has no ending that can be written; end the name in {' or '.join(ENDINGS)}"
+            f"{options.output} has no ending that can be written; end the name in {' or '.join(TRACE_SUFFIXES)}"
         )
     if options.output != "-":
-        refuse_unwritable(Path(options.output))
-    head_number(options)
+        reject_unwritable(Path(options.output))
+    parse_head(options)
     if ending == ".json":
         why = "is for a figure (.svg) and a page (.html); JSON has every head of every layer"
-        refuse_unused(options, ("kind", "layer", "head"), why)
-    trace = traced(options, qkv=ending == ".html")
-    content = _written(trace, ending, options).encode("utf-8")
+        reject_unused_flags(options, ("kind", "layer", "head"), why)
+    trace = trace_from_arguments(options, qkv=ending == ".html")
+    content = _render_trace(trace, ending, options).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
     else:
         write_output(Path(options.output), content)
 
 
-def _written(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
+def _render_trace(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
     match ending:
         case ".json":
             return trace.dumps()
         case ".html":
-            from regard.trace.page import document, opening
+            from regard.trace.page import build_view_fragment, render_trace_html
 
-            return document(
-                trace, opening(trace, "attention", options.kind, options.layer, head_number(options))
+            return render_trace_html(
+                trace,
+                build_view_fragment(trace, "attention", options.kind, options.layer, parse_head(options)),
             )
         case _:
-            from regard.plots.attention_matrix import draw
+            from regard.plots.attention_matrix import draw_attention_matrix
 
-            return draw(shown_matrix(trace, options))
+            return draw_attention_matrix(select_attention_matrix(trace, options))

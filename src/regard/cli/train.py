@@ -5,49 +5,49 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.train_args import add_settings, settings
-from regard.cli.output import program
+from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.cli.output import command_name
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from regard.train.loop import Outcome
-    from regard.train.setup import TaskRun
-    from regard.translation.paper_recipe import Conformance
+    from regard.train.loop import TrainingResult
+    from regard.train.setup import RunConfig
+    from regard.translation.paper_recipe import PaperComparison
 
 
-def show_conformance(found: "Conformance", console: "Console") -> None:
+def print_conformance(conformance: "PaperComparison", console: "Console") -> None:
     """Deviations first, then what a run does not decide, then what the paper leaves open."""
-    if found.deviations:
-        console.print(f"departs from the paper's {found.size} model:")
-        table = _table("setting", "the paper", "section", "here")
-        for row in found.deviations:
-            table.add_row(row.setting, row.paper, _section(row.section), row.here)
+    if conformance.deviations:
+        console.print(f"departs from the paper's {conformance.size} model:")
+        table = _plain_table("setting", "the paper", "section", "here")
+        for row in conformance.deviations:
+            table.add_row(row.setting, row.paper_value, _section_title(row.section), row.run_value)
         console.print(table)
     else:
-        console.print(f"departs in nothing from the paper's {found.size} model, as far as settings go")
-    if found.undecided:
+        console.print(f"departs in nothing from the paper's {conformance.size} model, as far as settings go")
+    if conformance.not_run_settings:
         console.print("\nthe paper says, and these settings do not decide:")
-        table = _table("what", "the paper", "section")
-        for claim in found.undecided:
-            table.add_row(claim.setting, claim.words or str(claim.value), _section(claim.section))
+        table = _plain_table("what", "the paper", "section")
+        for claim in conformance.not_run_settings:
+            table.add_row(claim.setting, claim.wording or str(claim.value), _section_title(claim.section))
         console.print(table)
     console.print("\nthe paper leaves open:")
-    table = _table("what", "here")
-    for what, here in found.left_open:
+    table = _plain_table("what", "here")
+    for what, here in conformance.unspecified:
         table.add_row(what, here)
     console.print(table)
 
 
-def _section(number: str) -> str:
-    from regard.translation.paper_recipe import SECTIONS
+def _section_title(number: str) -> str:
+    from regard.translation.paper_recipe import PAPER_SECTIONS
 
-    return f"{number} {SECTIONS[number]}"
+    return f"{number} {PAPER_SECTIONS[number]}"
 
 
-def _table(*columns: str) -> "Table":
+def _plain_table(*columns: str) -> "Table":
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
@@ -56,7 +56,7 @@ def _table(*columns: str) -> "Table":
     return table
 
 
-USES = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
+MODEL_USAGE = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
 """What to give a model, by its task."""
 EPILOG = """\
 presets (layers, width, heads, feed-forward)
@@ -84,7 +84,7 @@ examples
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "train",
         help="train a model on two text files, or on series in a table",
@@ -99,69 +99,69 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         action="store_true",
         help="do not train; show each setting that departs from the paper",
     )
-    add_settings(parser)
+    add_train_arguments(parser)
     parser.set_defaults(run=run_train)
 
 
 def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from regard.train.run_folder import refuse_unusable
+    from regard.train.run_folder import reject_unusable_folder
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if not options.conformance:  # what cannot work is said before the files are read
         if options.out is None:
             raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
-        refuse_unusable(options.out)
-    run = settings(options, console, options.out)
+        reject_unusable_folder(options.out)
+    run = resolve_settings(options, console, options.out)
     if options.conformance:
-        _conform(run)
+        _report_conformance(run)
         return
     from regard.runtime import keep_freed_memory
-    from regard.train.model_files import VERBS
+    from regard.train.model_files import TASK_COMMANDS
 
     keep_freed_memory()
-    outcome = _train(run, options.out, console)
+    outcome = _train_task(run, options.out, console)
     folder = shlex.quote(str(options.out))
     console.print(
-        f"  {_ended(outcome, options.out)}\n"
-        f"  {VERBS[run.task]} with: {program()} {VERBS[run.task]} {folder} {USES[run.task]}\n"
-        f"  see how it went: {program()} plot {folder} -o curves.html"
+        f"  {_describe_outcome(outcome, options.out)}\n"
+        f"  {TASK_COMMANDS[run.task]} with: {command_name()} {TASK_COMMANDS[run.task]} {folder} {MODEL_USAGE[run.task]}\n"
+        f"  see how it went: {command_name()} plot {folder} -o curves.html"
     )
 
 
-def _conform(run: "TaskRun") -> None:
+def _report_conformance(run: "RunConfig") -> None:
     from rich.console import Console
 
-    from regard.translation.paper_recipe import conformance
+    from regard.translation.paper_recipe import compare_with_paper
     from regard.translation.run import TranslationRun
 
     if not isinstance(run, TranslationRun):
         raise ConfigError(f"--conformance cannot work; the paper has no {run.task}")
-    show_conformance(conformance(run), Console(highlight=False, markup=False, emoji=False))
+    print_conformance(compare_with_paper(run), Console(highlight=False, markup=False, emoji=False))
 
 
-def _train(run: "TaskRun", out: Path, console: "Console") -> "Outcome":
+def _train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingResult":
     from regard.classification.run import ClassificationRun, train_classification
-    from regard.forecasting.run import ForecastRun, train_forecasting
-    from regard.plots.curves_page import small
+    from regard.forecasting.run import ForecastingRun, train_forecasting
+    from regard.plots.curves_page import render_model_card_svg
     from regard.translation.run import TranslationRun, train_translation
 
     match run:
         case TranslationRun():
-            return train_translation(run, out, console, draw=small)
+            return train_translation(run, out, console, render_curves=render_model_card_svg)
         case ClassificationRun():
-            return train_classification(run, out, console, draw=small)
-        case ForecastRun():
-            return train_forecasting(run, out, console, draw=small)
+            return train_classification(run, out, console, render_curves=render_model_card_svg)
+        case ForecastingRun():
+            return train_forecasting(run, out, console, render_curves=render_model_card_svg)
         case _:
             raise TypeError(f"there is no way to train for {run.task}")
 
 
-def _ended(outcome: "Outcome", out: Path) -> str:
-    if outcome.ending == "interrupt" and outcome.step == 0:
+def _describe_outcome(outcome: "TrainingResult", out: Path) -> str:
+    if outcome.stop_reason == "interrupt" and outcome.step == 0:
         return "interrupted before the first step"
-    if outcome.ending == "interrupt":
+    if outcome.stop_reason == "interrupt":
         return f"interrupted after step {outcome.step:,}; the same command goes on from there"
-    why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.ending]
+    why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.stop_reason]
     return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"

@@ -6,11 +6,11 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-FIRST, EVERY = 10.0, 30.0
+FIRST_REPORT_SECONDS, REPORT_INTERVAL_SECONDS = 10.0, 30.0
 """Seconds until the first line, and between the others: what is done sooner says nothing."""
 
 
-class Watch:
+class TranslationProgress:
     """Counts what is done, and says how fast and how long still.
 
     `total` is the size of the input in bytes, None where that is not known; `shown` is false where
@@ -21,7 +21,7 @@ class Watch:
         self._console = console = Console(stderr=True)
         self._total = total
         self._began = self._said = time.monotonic()
-        self._lines = self._tokens = self._sure = self._position = self._before = 0
+        self._lines = self._tokens = self._batched_lines = self._position = self._resumed_position = 0
         self._bar = Progress(
             TextColumn("  translating"),
             BarColumn(bar_width=20),
@@ -35,7 +35,7 @@ class Watch:
         self._task = self._bar.add_task("", total=total, speed="")
         self._plain = shown and not console.is_terminal
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> "TranslationProgress":
         self._bar.start()
         return self
 
@@ -44,20 +44,20 @@ class Watch:
     ) -> None:
         self._bar.stop()
 
-    def begin(self, position: int) -> None:
+    def resume_at(self, position: int) -> None:
         """So much was done before; it counts for how far, not for how fast."""
-        self._before = self._position = position
+        self._resumed_position = self._position = position
         self._show()
 
-    def lines(self, count: int) -> None:
+    def add_lines(self, count: int) -> None:
         """Lines that are done in a window that is not."""
         self._lines += count
         self._show()
 
-    def window(self, lines: int, tokens: int, position: int) -> None:
+    def add_batch(self, lines: int, tokens: int, position: int) -> None:
         """A window that is done."""
-        self._sure += lines
-        self._lines = self._sure
+        self._batched_lines += lines
+        self._lines = self._batched_lines
         self._tokens += tokens
         self._position = max(self._position, position)
         self._show()
@@ -66,17 +66,21 @@ class Watch:
         now = time.monotonic()
         speed = self._speed(now - self._began)
         self._bar.update(self._task, completed=self._position, speed=speed)
-        if self._plain and now - self._said > (FIRST if self._said == self._began else EVERY):
+        if self._plain and now - self._said > (
+            FIRST_REPORT_SECONDS if self._said == self._began else REPORT_INTERVAL_SECONDS
+        ):
             self._said = now
-            self._console.print(f"  {self._lines:,} lines, {speed}{self._left(now)}", highlight=False)
+            self._console.print(
+                f"  {self._lines:,} lines, {speed}{self._remaining_time(now)}", highlight=False
+            )
 
     def _speed(self, seconds: float) -> str:
         seconds = max(seconds, 1e-9)
         tokens = f", {self._tokens / seconds:,.0f} tokens/s" if self._tokens else ""  # counted by window
         return f"{self._lines / seconds:,.1f} sentences/s{tokens}"
 
-    def _left(self, now: float) -> str:
-        done = self._position - self._before
+    def _remaining_time(self, now: float) -> str:
+        done = self._position - self._resumed_position
         if self._total is None or not done:
             return ""
         seconds = round((now - self._began) * (self._total - self._position) / done)

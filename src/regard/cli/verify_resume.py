@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.train_args import add_settings, settings
-from regard.errors import RegardError, require
+from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.errors import RegardError, require_setting
 
 if TYPE_CHECKING:
-    from regard.train.setup import TaskRun
+    from regard.train.setup import RunConfig
 
 METRICS = "metrics.jsonl"
 
@@ -30,7 +30,7 @@ example
 """
 
 
-def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "verify-resume",
         help="prove that a killed training goes on as if it had not been",
@@ -38,7 +38,7 @@ def add(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_settings(parser)
+    add_train_arguments(parser)
     parser.add_argument("--steps", metavar="N", type=int, default=30, help="steps to train (default: 30)")
     parser.set_defaults(run=run_verify_resume)
 
@@ -48,27 +48,27 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
     from regard.config import to_toml
 
-    require(options.steps >= 6, "--steps", options.steps, "it must be at least 6")
-    run = short(settings(options, Console(highlight=False, markup=False)), options.steps)
+    require_setting(options.steps >= 6, "--steps", options.steps, "it must be at least 6")
+    run = shorten_run(resolve_settings(options, Console(highlight=False, markup=False)), options.steps)
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
         config.write_text(to_toml(run), encoding="utf-8")
         whole, killed = Path(place) / "whole", Path(place) / "killed"
         sys.stdout.write(f"  training {options.steps} steps\n")
-        _finish(_start(config, whole))
+        _wait_for_success(_start_training(config, whole))
         sys.stdout.write("  training them again\n")
-        at = _kill(_start(config, killed), killed, options.steps // 2)
+        at = _kill_after(_start_training(config, killed), killed, options.steps // 2)
         sys.stdout.write(f"  killed after step {at}; going on\n")
-        _finish(_start(config, killed))
-        sys.stdout.write(_compared(whole, killed, options.steps))
+        _wait_for_success(_start_training(config, killed))
+        sys.stdout.write(_compare_runs(whole, killed, options.steps))
 
 
-def short(run: "TaskRun", steps: int) -> "TaskRun":
+def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
     """The run, ended early, saved often and every loss written; nothing that a step depends on is changed.
 
     Free memory, which may differ from one start to the next, is not asked for.
     """
-    from regard.train.setup import with_sections
+    from regard.train.setup import replace_sections
     from regard.translation.run import TranslationRun
 
     train = replace(
@@ -76,51 +76,53 @@ def short(run: "TaskRun", steps: int) -> "TaskRun":
     )
     if isinstance(run, TranslationRun):  # validations are not what is looked at
         run = replace(run, data=replace(run.data, bleu_pairs=1))
-    return with_sections(run, train=replace(train, judge="loss"), compute=replace(run.compute, memory="any"))
+    return replace_sections(
+        run, train=replace(train, judge="loss"), compute=replace(run.compute, memory="any")
+    )
 
 
-def losses(run: Path) -> dict[int, str]:
+def read_losses(run: Path) -> dict[int, str]:
     """The loss of each step as exact text, by step."""
     *lines, _ = (run / METRICS).read_text(encoding="utf-8").split("\n")  # a kill may cut the last
     facts = [json.loads(line) for line in lines]
     return {line["step"]: json.dumps(line["loss"]) for line in facts if line["kind"] == "train"}
 
 
-def _start(config: Path, out: Path) -> "subprocess.Popen[bytes]":
+def _start_training(config: Path, out: Path) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "regard", "train", "--config", str(config), "--out", str(out)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def _finish(process: "subprocess.Popen[bytes]") -> None:
+def _wait_for_success(process: "subprocess.Popen[bytes]") -> None:
     _, said = process.communicate()
     if process.returncode:
         raise RegardError(said.decode("utf-8", "replace").strip().removeprefix("regard: "))
 
 
-def _kill(process: "subprocess.Popen[bytes]", out: Path, after: int) -> int:
+def _kill_after(process: "subprocess.Popen[bytes]", out: Path, after: int) -> int:
     """Kills it once that step is recorded; the step it had reached."""
     while process.poll() is None and not (out / METRICS).exists():
         time.sleep(0.001)
-    while process.poll() is None and len(losses(out)) < after:
+    while process.poll() is None and len(read_losses(out)) < after:
         time.sleep(0.001)
     process.kill()
     process.communicate()
     if process.returncode >= 0:
         raise RegardError("the run was over before it could be killed; give a larger --steps")
-    return max(losses(out))
+    return max(read_losses(out))
 
 
-def _compared(whole: Path, killed: Path, steps: int) -> str:
+def _compare_runs(whole: Path, killed: Path, steps: int) -> str:
     """What was compared, for a person; refused if anything differs."""
-    from regard.checkpoint import WEIGHTS, sha256
-    from regard.train.state import TENSORS
+    from regard.checkpoint import WEIGHTS_FILE, file_sha256
+    from regard.train.state import OPTIMIZER_FILE
 
-    first, second = losses(whole), losses(killed)
+    first, second = read_losses(whole), read_losses(killed)
     equal = [step for step in first if first[step] == second.get(step)]
     said = f"  losses     {len(equal)} of {steps} equal\n"
     same = len(equal) == len(first) == len(second) == steps
-    for name, what in ((WEIGHTS, "weights"), (TENSORS, "optimizer")):
-        a, b = (sha256(run / f"step-{steps:06}" / name) for run in (whole, killed))
+    for name, what in ((WEIGHTS_FILE, "weights"), (OPTIMIZER_FILE, "optimizer")):
+        a, b = (file_sha256(run / f"step-{steps:06}" / name) for run in (whole, killed))
         same = same and a == b
         said += f"  {what:<10} SHA-256 {a[:16]} and {b[:16]}: {'equal' if a == b else 'different'}\n"
     if not same:

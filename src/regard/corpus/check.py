@@ -12,22 +12,22 @@ import numpy as np
 from jaxtyping import UInt8
 from rich.console import Console
 
-from regard.corpus.dedup import SLAB, HashFile, slabs
-from regard.corpus.findings import Report
+from regard.corpus.dedup import BLOCK_PAIRS, HashFile, iterate_hash_blocks
+from regard.corpus.findings import CorpusReport
 from regard.corpus.holdout import HeldOut, hold_out
-from regard.corpus.progress import Bar
-from regard.data.cache import Cache, FileFacts
-from regard.data.tokenization import Numbered
+from regard.corpus.progress import FileProgressBar
+from regard.data.cache import DiskCache, FileFacts
+from regard.data.tokenization import NumberedPair
 from regard.errors import DataError
-from regard.text.compression import Seen
-from regard.text.corpus_files import Row, clean
+from regard.text.compression import ChunkCallback
+from regard.text.corpus_files import RawRow, normalize_text
 
-Text = tuple[str, str]
-SHARING = "sharing a sentence with the held-out part"
+TextPair = tuple[str, str]
+SHARED_WITH_HELD_OUT = "sharing a sentence with the held-out part"
 
 
 @runtime_checkable
-class Files(Protocol):
+class CorpusFiles(Protocol):
     """Where two texts that belong together lie: a sentence and its translation, or a text and its label."""
 
     @property
@@ -36,19 +36,19 @@ class Files(Protocol):
     @property
     def name(self) -> str: ...
 
-    def rows(self, seen: Seen | None = None) -> Iterator[Row]: ...
+    def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]: ...
 
 
-AnyFiles = TypeVar("AnyFiles", bound=Files)
+AnyFiles = TypeVar("AnyFiles", bound=CorpusFiles)
 
 
 @dataclass(frozen=True)
-class Doctor(Generic[AnyFiles]):
+class CorpusChecker(Generic[AnyFiles]):
     """Who examines one kind of corpus."""
 
     settings: Any
     """What counts as odd."""
-    examine: Callable[[AnyFiles, AnyFiles | None, Seen, HashFile], Report]
+    check: Callable[[AnyFiles, AnyFiles | None, ChunkCallback, HashFile], CorpusReport]
     """A corpus, against another that it must share nothing with; fills in the hashes of its lines."""
     unit: str
     """What a line holds."""
@@ -57,7 +57,7 @@ class Doctor(Generic[AnyFiles]):
 
 
 @dataclass(frozen=True)
-class Part:
+class HoldOutSpec:
     """What is held out where there are no validation files: at most so many pairs, drawn by the seed."""
 
     pairs: int
@@ -65,30 +65,30 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedCorpora:
     """What the doctor said of each corpus, and the lines that may be learned from."""
 
     key: str
     """The same for the same text, checked in the same way."""
-    corpora: tuple[Files, ...]
-    files: Mapping[Path, FileFacts]
+    corpora: tuple[CorpusFiles, ...]
+    file_facts: Mapping[Path, FileFacts]
     keep: UInt8[np.ndarray, " lines"]
     """1 for each line, through all corpora, that is learned from; mapped, not read."""
-    kept: int
+    kept_count: int
     reports: tuple[dict[str, Any], ...]
     left_out: dict[str, int]
-    held_out: tuple[Text, ...]
+    held_out: tuple[TextPair, ...]
 
-    def texts(self, corpus: int, seen: Seen | None = None) -> Iterator[Numbered]:
+    def read_texts(self, corpus: int, on_chunk: ChunkCallback | None = None) -> Iterator[NumberedPair]:
         """The rows of one corpus that are learned from, as training sees them, and their lines."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
-        rows = zip(self.corpora[corpus].rows(seen), _each(keep), strict=False)
+        rows = zip(self.corpora[corpus].read_rows(on_chunk), _iterate_mask(keep), strict=False)
         for line, (row, kept) in enumerate(rows, start=1):
             if kept:
-                yield line, _as_text(row)
+                yield line, _normalize_row(row)
 
-    def refuse_bad(self) -> None:
+    def reject_bad_lines(self) -> None:
         """What `strict` asks for: the first line that would be left out ends it."""
         for report in self.reports:
             bad = [finding for finding in report["findings"] if finding["severity"] == "bad"]
@@ -101,84 +101,85 @@ class Checked:
                 )
 
 
-def check(
+def check_corpora(
     corpora: Sequence[AnyFiles],
     valid: AnyFiles | None,
     files: Mapping[Path, FileFacts],
-    part: Part,
-    doctor: Doctor[AnyFiles],
-    cache: Cache,
+    hold_out_spec: HoldOutSpec,
+    checker: CorpusChecker[AnyFiles],
+    cache: DiskCache,
     console: Console,
-) -> Checked:
+) -> CheckedCorpora:
     """Examines the corpora, unless the same files have been examined before.
 
     Lines that share a text with `valid` are left out; if it is None, a part is held out.
     """
     made_from = {
         "format": 1,
-        "files": [_as_read(corpus, files) for corpus in corpora],
-        "valid": _as_read(valid, files) if valid else asdict(part),
-        "doctor": asdict(doctor.settings),
+        "files": [_content_key(corpus, files) for corpus in corpora],
+        "valid": _content_key(valid, files) if valid else asdict(hold_out_spec),
+        "doctor": asdict(checker.settings),
     }
 
     def fill(place: Path) -> dict[str, Any]:
-        facts = _examine(place, corpora, valid, part, doctor, cache.scratch(), console)
-        cache.confirm(files)
+        facts = _check_and_hold_out(
+            place, corpora, valid, hold_out_spec, checker, cache.scratch_folder(), console
+        )
+        cache.reject_changed_files(files)
         return facts
 
-    path, known = cache.folder("checked", made_from, fill)
+    path, known = cache.get_or_create("checked", made_from, fill)
     reports = json.loads((path / "reports.json").read_bytes())
     for report, corpus in zip(reports, corpora, strict=True):
         report["files"] = [str(file) for file in corpus.files]  # the same text may have moved
     held = tuple((a, b) for a, b in json.loads((path / "held.json").read_bytes()))
     keep = np.asarray(np.memmap(path / "keep", np.uint8, "r"))
-    return Checked(
+    return CheckedCorpora(
         path.name, tuple(corpora), files, keep, known["kept"], tuple(reports), known["left_out"], held
     )
 
 
-def _examine(
+def _check_and_hold_out(
     place: Path,
     corpora: Sequence[AnyFiles],
     valid: AnyFiles | None,
-    part: Part,
-    doctor: Doctor[AnyFiles],
+    part: HoldOutSpec,
+    doctor: CorpusChecker[AnyFiles],
     scratch: Path,
     console: Console,
 ) -> dict[str, Any]:
     """Fills a folder with the reports, a mark for each line that is kept, and what is held out."""
     with ExitStack() as files:
         hashes = [files.enter_context(HashFile(scratch)) for _ in corpora]
-        with Bar(
+        with FileProgressBar(
             f"checking the {doctor.unit}", [file for each in corpora for file in each.files], console
         ) as seen:
             reports = [
-                doctor.examine(corpus, valid, seen, each)
-                for corpus, each in zip(corpora, hashes, strict=True)
+                doctor.check(corpus, valid, seen, each) for corpus, each in zip(corpora, hashes, strict=True)
             ]
         for report in reports:
-            if report.fatal is not None:
-                raise DataError(report.fatal.detail)
+            if report.fatal_finding is not None:
+                raise DataError(report.fatal_finding.detail)
         left_out = sum((Counter(report.left_out) for report in reports), Counter())
         good = sum(report.pairs for report in reports) - left_out.total()
         held = None
         if valid is None:
-            held = hold_out([each.pairs() for each in hashes], max(1, min(part.pairs, good // 10)), part.seed)
-        kept = _write_keep(place / "keep", reports, hashes, held)
-    chosen = [] if held is None else _texts_at(corpora, held.pairs)
+            held = hold_out([each.read() for each in hashes], max(1, min(part.pairs, good // 10)), part.seed)
+        kept = _write_keep_mask(place / "keep", reports, hashes, held)
+    chosen = [] if held is None else _read_texts_at(corpora, held.pairs)
     if held is not None:
-        left_out[SHARING] = good - kept - len(chosen)
+        left_out[SHARED_WITH_HELD_OUT] = good - kept - len(chosen)
     if not kept:
         raise DataError(
             f"{corpora[0].name}: too few different {doctor.unit} to hold some out; give {doctor.valid_flag}"
         )
-    (place / "reports.json").write_text(json.dumps([report.as_document() for report in reports]), "utf-8")
+    (place / "reports.json").write_text(json.dumps([report.to_dict() for report in reports]), "utf-8")
     (place / "held.json").write_text(json.dumps(chosen), "utf-8")
     return {"kept": kept, "left_out": {why: count for why, count in left_out.items() if count}}
 
 
-def _write_keep(
-    path: Path, reports: Sequence[Report], hashes: Sequence[HashFile], held: HeldOut | None
+def _write_keep_mask(
+    path: Path, reports: Sequence[CorpusReport], hashes: Sequence[HashFile], held: HeldOut | None
 ) -> int:
     """A byte for each line of all corpora: 1 if it is learned from. Returns how many are."""
     kept, first = 0, 0
@@ -187,37 +188,37 @@ def _write_keep(
     for report, each in zip(reports, hashes, strict=True):
         here = keep[first : first + report.pairs]
         for finding in report.findings:
-            if finding.kind.leaves_out:
+            if finding.kind.excludes_line:
                 here[np.asarray(finding.lines, np.int64) - 1] = 0
-        for start, slab in slabs(each.pairs()):
+        for start, slab in iterate_hash_blocks(each.read()):
             if held is not None:
-                here[start : start + SLAB] &= ~held.touches(slab)
+                here[start : start + BLOCK_PAIRS] &= ~held.shares_sentence(slab)
         kept += int(np.count_nonzero(here))
         first += report.pairs
     keep.flush()
     return kept
 
 
-def _texts_at(corpora: Sequence[Files], chosen: Sequence[Sequence[int]]) -> list[Text]:
+def _read_texts_at(corpora: Sequence[CorpusFiles], chosen: Sequence[Sequence[int]]) -> list[TextPair]:
     """What is on those lines."""
     found = []
     for corpus, indexes in zip(corpora, chosen, strict=True):
         wanted = set(indexes)
-        found += [_as_text(row) for index, row in enumerate(corpus.rows()) if index in wanted]
+        found += [_normalize_row(row) for index, row in enumerate(corpus.read_rows()) if index in wanted]
     return found
 
 
-def _as_text(row: Row) -> Text:
+def _normalize_row(row: RawRow) -> TextPair:
     """A good line as training sees it; what is not UTF-8 can only come from a file that is changing."""
     source, target = ((side or b"").decode("utf-8", "replace") for side in row)
-    return clean(source), clean(target)
+    return normalize_text(source), normalize_text(target)
 
 
-def _as_read(corpus: Files, files: Mapping[Path, FileFacts]) -> list[list[str]]:
+def _content_key(corpus: CorpusFiles, files: Mapping[Path, FileFacts]) -> list[list[str]]:
     """What each file holds, and the endings that say how it is read."""
     return [[files[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
 
 
-def _each(keep: UInt8[np.ndarray, " lines"]) -> Iterator[int]:
-    for start in range(0, len(keep), SLAB):
-        yield from keep[start : start + SLAB].tolist()
+def _iterate_mask(keep: UInt8[np.ndarray, " lines"]) -> Iterator[int]:
+    for start in range(0, len(keep), BLOCK_PAIRS):
+        yield from keep[start : start + BLOCK_PAIRS].tolist()

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 Hashes = Int64[np.ndarray, " hashes"]
-Known = Int64[np.ndarray, " _"]  # those of another corpus: sorted, each once
+KnownHashes = Int64[np.ndarray, " _"]  # those of another corpus: sorted, each once
 PairHashes = Int64[np.ndarray, "pairs 2"]
 
-NONE = 0  # stands for a sentence of a bad pair
-SLAB = 2**16  # pairs looked at together
-PART = 2**21  # hashes that are sorted together
-MIX = -7046029254386353131  # odd, with its bits all over: 2^64 divided by the golden ratio
+NO_HASH = 0  # stands for a sentence of a bad pair
+BLOCK_PAIRS = 2**16  # pairs looked at together
+PARTITION_SIZE = 2**21  # hashes that are sorted together
+HASH_MULTIPLIER = -7046029254386353131  # odd, with its bits all over: 2^64 divided by the golden ratio
 
 
 class HashFile:
@@ -38,7 +38,7 @@ class HashFile:
         self._file.write(hashes.tobytes())
         self._pairs += len(hashes)
 
-    def pairs(self) -> PairHashes:
+    def read(self) -> PairHashes:
         """All of them, mapped into memory and not read into it."""
         self._file.flush()
         if not self._pairs:  # which cannot be mapped
@@ -46,34 +46,36 @@ class HashFile:
         return np.asarray(np.memmap(self._file, np.int64, "r", shape=(self._pairs, 2)))
 
 
-def slabs(hashes: PairHashes) -> Iterator[tuple[int, PairHashes]]:
+def iterate_hash_blocks(hashes: PairHashes) -> Iterator[tuple[int, PairHashes]]:
     """Stretches of the pairs, and where each begins."""
-    for start in range(0, len(hashes), SLAB):
-        yield start, hashes[start : start + SLAB]
+    for start in range(0, len(hashes), BLOCK_PAIRS):
+        yield start, hashes[start : start + BLOCK_PAIRS]
 
 
-def among(known: Known, hashes: Hashes) -> Bool[np.ndarray, " hashes"]:
+def is_known(known: KnownHashes, hashes: Hashes) -> Bool[np.ndarray, " hashes"]:
     """Which of the hashes are known; `known` is sorted, each once."""
     if not len(known):
         return np.zeros(len(hashes), dtype=bool)
     return known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
 
 
-def repeats(hashes: PairHashes) -> array:
+def find_duplicates(hashes: PairHashes) -> array:
     """The pairs, counted from 1, that are the same as an earlier one; bad pairs are like no other.
 
     Hashes are spread evenly, so each part of their range holds about as many: one is sorted at a time.
     """
-    parts = 1 + len(hashes) // PART
-    found = [_repeats_in(hashes, part, parts) for part in range(parts)]
+    parts = 1 + len(hashes) // PARTITION_SIZE
+    found = [_duplicates_in_partition(hashes, part, parts) for part in range(parts)]
     return array("q", np.sort(np.concatenate(found)).tobytes())
 
 
-def _repeats_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, " repeats"]:
+def _duplicates_in_partition(
+    hashes: PairHashes, part: int, parts: int
+) -> Int64[np.ndarray, " find_duplicates"]:
     numbers, places = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for start, slab in slabs(hashes):
-        mixed = slab[:, 0] * MIX + slab[:, 1]
-        chosen = np.flatnonzero((slab[:, 0] != NONE) & (mixed % parts == part))
+    for start, slab in iterate_hash_blocks(hashes):
+        mixed = slab[:, 0] * HASH_MULTIPLIER + slab[:, 1]
+        chosen = np.flatnonzero((slab[:, 0] != NO_HASH) & (mixed % parts == part))
         numbers.append(mixed[chosen])
         places.append(chosen + start + 1)
     number = np.concatenate(numbers)
@@ -84,21 +86,23 @@ def _repeats_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, 
     return np.concatenate(places)[again]
 
 
-def conflicts(hashes: PairHashes) -> array:
+def find_conflicts(hashes: PairHashes) -> array:
     """The pairs, counted from 1, whose first number stands beside another second one elsewhere."""
-    parts = 1 + len(hashes) // PART
-    found = [_conflicts_in(hashes, part, parts) for part in range(parts)]
+    parts = 1 + len(hashes) // PARTITION_SIZE
+    found = [_conflicts_in_partition(hashes, part, parts) for part in range(parts)]
     return array("q", np.sort(np.concatenate(found)).tobytes())
 
 
-def _conflicts_in(hashes: PairHashes, part: int, parts: int) -> Int64[np.ndarray, " conflicts"]:
+def _conflicts_in_partition(
+    hashes: PairHashes, part: int, parts: int
+) -> Int64[np.ndarray, " find_conflicts"]:
     chosen = [np.zeros((0, 3), np.int64)]
-    for start, slab in slabs(hashes):
-        here = np.flatnonzero((slab[:, 0] != NONE) & (slab[:, 0] % parts == part))
+    for start, slab in iterate_hash_blocks(hashes):
+        here = np.flatnonzero((slab[:, 0] != NO_HASH) & (slab[:, 0] % parts == part))
         chosen.append(np.column_stack([slab[here], here + start + 1]))
     first, second, place = np.concatenate(chosen).T
     order = np.lexsort((second, first))
-    begins = np.flatnonzero(np.diff(first[order], prepend=NONE))  # NONE itself is not among them
+    begins = np.flatnonzero(np.diff(first[order], prepend=NO_HASH))  # NONE itself is not among them
     counts = np.diff(begins, append=len(order))
     differ = second[order[begins]] != second[order[begins + counts - 1]]
     return place[order[np.repeat(differ, counts)]]

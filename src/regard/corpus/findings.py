@@ -7,89 +7,109 @@ from typing import Any, Literal
 
 Severity = Literal["fatal", "bad", "note"]
 
-LISTED = 10_000  # line numbers of a kind that the JSON lists; the count is always whole
+MAX_REPORTED_LINES = 10_000  # line numbers of a kind that the JSON lists; the count is always whole
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     """A sort of trouble: fatal (nothing can be learned), bad (should not be learned from), or a note."""
 
     name: str
     severity: Severity
     meaning: str
     remedy: str
-    leaves_out: bool = False
+    excludes_line: bool = False
     """Whether it is a single line's, which training leaves out."""
 
 
-LINE_COUNTS = Kind(
+LINE_COUNTS = FindingKind(
     "line counts differ",
     "fatal",
     "the two files cannot match line by line",
     "find the line that is missing, or that was cut in two",
 )
-EMPTY = Kind(
+NOTHING_USABLE = FindingKind(
     "nothing to learn from",
     "fatal",
     "a file, or every pair, is without text that could be used",
     "check the paths, and the findings beside this one",
 )
-SHIFT = Kind(
+MISALIGNED = FindingKind(
     "shift",
     "bad",
     "from some line on, the other side fits a few lines further up or down",
     "compare the two files around that line, and mend the one with a line too many or too few",
 )
-NO_PAIR = Kind(
+MALFORMED_PAIR = FindingKind(
     "no pair",
     "bad",
     "not two columns with a tab between them, or not JSON with the texts source and target",
     "mend it or leave it out",
-    leaves_out=True,
+    excludes_line=True,
 )
-NOT_UTF8 = Kind(
-    "not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8", leaves_out=True
+NOT_UTF8 = FindingKind(
+    "not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8", excludes_line=True
 )
-BLANK = Kind(
-    "blank side", "bad", "a sentence without a translation, or the reverse", "leave it out", leaves_out=True
+BLANK_SIDE = FindingKind(
+    "blank side",
+    "bad",
+    "a sentence without a translation, or the reverse",
+    "leave it out",
+    excludes_line=True,
 )
-NUL = Kind(
+NUL_CHARACTER = FindingKind(
     "NUL",
     "bad",
     "the character U+0000: binary data, or UTF-16",
     "convert the file, or leave it out",
-    leaves_out=True,
+    excludes_line=True,
 )
-CONTROL = Kind(
+CONTROL_CHARACTERS = FindingKind(
     "control characters",
     "bad",
     "characters that print nothing; tabs are fine",
     "remove them: they teach noise",
-    leaves_out=True,
+    excludes_line=True,
 )
-LONG = Kind(
-    "long line", "bad", "far longer than a sentence", "split it into sentences on both sides", leaves_out=True
+LONG_LINE = FindingKind(
+    "long line",
+    "bad",
+    "far longer than a sentence",
+    "split it into sentences on both sides",
+    excludes_line=True,
 )
-RATIO = Kind(
+LENGTH_RATIO = FindingKind(
     "length ratio",
     "bad",
     "one side is many times as long as the other",
     "hardly a translation: look at it",
-    leaves_out=True,
+    excludes_line=True,
 )
-COPY = Kind("copy", "bad", "both sides are the same text", "teaches to copy: leave it out", leaves_out=True)
-SHARED = Kind(
+IDENTICAL_SIDES = FindingKind(
+    "copy", "bad", "both sides are the same text", "teaches to copy: leave it out", excludes_line=True
+)
+SHARED_SENTENCE = FindingKind(
     "shared",
     "bad",
     "a side of it is in the other corpus too",
     "leave it out, or the test measures memory",
-    leaves_out=True,
+    excludes_line=True,
 )
-DUPLICATE = Kind(
+DUPLICATE_PAIR = FindingKind(
     "duplicate", "note", "the same pair as an earlier one", "harmless unless there are very many"
 )
 
-PAIRWISE = (NO_PAIR, NOT_UTF8, BLANK, NUL, CONTROL, LONG, RATIO, COPY, SHARED)
+PAIR_FINDING_KINDS = (
+    MALFORMED_PAIR,
+    NOT_UTF8,
+    BLANK_SIDE,
+    NUL_CHARACTER,
+    CONTROL_CHARACTERS,
+    LONG_LINE,
+    LENGTH_RATIO,
+    IDENTICAL_SIDES,
+    SHARED_SENTENCE,
+)
 """What makes a single pair bad; a pair that is bad in several ways counts under the first of these."""
 
 
@@ -97,7 +117,7 @@ PAIRWISE = (NO_PAIR, NOT_UTF8, BLANK, NUL, CONTROL, LONG, RATIO, COPY, SHARED)
 class Finding:
     """One kind of trouble in one corpus."""
 
-    kind: Kind
+    kind: FindingKind
     count: int
     """Pairs that have it, or lines without a partner."""
     lines: Sequence[int]
@@ -107,7 +127,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class CorpusReport:
     """What was found in two files that should match line by line, or in one with both sides on each line."""
 
     files: tuple[str, ...]
@@ -127,50 +147,50 @@ class Report:
         return min(self.source_lines, self.target_lines)
 
     @property
-    def fatal(self) -> Finding | None:
+    def fatal_finding(self) -> Finding | None:
         """The first finding that forbids training, if there is one."""
         return next((finding for finding in self.findings if finding.kind.severity == "fatal"), None)
 
     @property
-    def bad(self) -> tuple[Finding, ...]:
+    def bad_findings(self) -> tuple[Finding, ...]:
         """The findings that a strict reader refuses, though training could go on."""
         return tuple(finding for finding in self.findings if finding.kind.severity == "bad")
 
     @property
     def bad_lines(self) -> dict[int, str]:
         """The pairs that training leaves out, by line number, and why."""
-        found = ((line, f.kind.name) for f in self.findings if f.kind.leaves_out for line in f.lines)
+        found = ((line, f.kind.name) for f in self.findings if f.kind.excludes_line for line in f.lines)
         return dict(sorted(found))
 
     @property
     def left_out(self) -> dict[str, int]:
         """How many pairs training leaves out, by reason."""
-        return {finding.kind.name: finding.count for finding in self.findings if finding.kind.leaves_out}
+        return {finding.kind.name: finding.count for finding in self.findings if finding.kind.excludes_line}
 
     def to_json(self) -> str:
         """Everything, for programs."""
-        return json.dumps(self.as_document(), ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
 
-    def as_document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it; of each kind the first LISTED line numbers."""
         return {
             "files": list(self.files),
             "source_lines": self.source_lines,
             "target_lines": self.target_lines,
             "pairs": self.pairs,
-            "fatal": self.fatal is not None,
-            "bad": sum(finding.count for finding in self.bad if finding.kind.leaves_out),
+            "fatal": self.fatal_finding is not None,
+            "bad": sum(finding.count for finding in self.bad_findings if finding.kind.excludes_line),
             **({} if self.labels is None else {"labels": dict(self.labels)}),
-            "findings": [_as_dict(finding) for finding in self.findings],
+            "findings": [_finding_to_dict(finding) for finding in self.findings],
         }
 
 
-def _as_dict(finding: Finding) -> dict[str, object]:
+def _finding_to_dict(finding: Finding) -> dict[str, object]:
     return {
         "kind": finding.kind.name,
         "severity": finding.kind.severity,
         "count": finding.count,
-        "lines": list(finding.lines[:LISTED]),
+        "lines": list(finding.lines[:MAX_REPORTED_LINES]),
         "detail": finding.detail,
         "meaning": finding.kind.meaning,
         "remedy": finding.kind.remedy,

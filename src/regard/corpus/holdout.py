@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int64
 
-from regard.corpus.dedup import NONE, Hashes, Known, PairHashes, among, slabs
-from regard.data.permutation import permuted
+from regard.corpus.dedup import NO_HASH, Hashes, KnownHashes, PairHashes, is_known, iterate_hash_blocks
+from regard.data.permutation import permute_indices
 
-Indexes = Int64[np.ndarray, " chosen"]
-Chosen = Int64[np.ndarray, "chosen 2"]
-Hashed = Sequence[Int64[np.ndarray, "_ 2"]]  # corpora of any size
+PairIndexes = Int64[np.ndarray, " chosen"]
+ChosenHashes = Int64[np.ndarray, "chosen 2"]
+CorpusHashes = Sequence[Int64[np.ndarray, "_ 2"]]  # corpora of any size
 
-WIDE = 16
+CANDIDATES_PER_PAIR = 16
 """Candidates for each place; those that share fewest sentences with others are taken."""
 
 
@@ -23,23 +23,23 @@ class HeldOut:
 
     pairs: tuple[tuple[int, ...], ...]
     """Of each corpus, counted from 0 and in order."""
-    source: Known
-    target: Known
+    source: KnownHashes
+    target: KnownHashes
 
-    def touches(self, hashes: PairHashes) -> Bool[np.ndarray, " pairs"]:
+    def shares_sentence(self, hashes: PairHashes) -> Bool[np.ndarray, " pairs"]:
         """Which pairs have a sentence of the held-out part, or are in it."""
-        return among(self.source, hashes[:, 0]) | among(self.target, hashes[:, 1])
+        return is_known(self.source, hashes[:, 0]) | is_known(self.target, hashes[:, 1])
 
 
-def hold_out(corpora: Hashed, pairs: int, seed: int) -> HeldOut:
+def hold_out(corpora: CorpusHashes, pairs: int, seed: int) -> HeldOut:
     """A random part, the same for the same seed, in flat memory.
 
     Repeats are common in real corpora, and a pair that shares a side with a held-out one must be
     left out of both, or validation would measure memory. To lose few, of some random candidates
     those are held out that share least.
     """
-    candidates, hashes = _candidates(corpora, WIDE * pairs, seed)
-    shared = _occurrences(hashes[:, 0], 0, corpora) + _occurrences(hashes[:, 1], 1, corpora)
+    candidates, hashes = _candidates(corpora, CANDIDATES_PER_PAIR * pairs, seed)
+    shared = _count_occurrences(hashes[:, 0], 0, corpora) + _count_occurrences(hashes[:, 1], 1, corpora)
     chosen = np.argsort(shared, kind="stable")[:pairs]
     ends = np.cumsum([len(corpus) for corpus in corpora])
     held = np.split(np.sort(candidates[chosen]), np.searchsorted(np.sort(candidates[chosen]), ends[:-1]))
@@ -51,14 +51,14 @@ def hold_out(corpora: Hashed, pairs: int, seed: int) -> HeldOut:
     )
 
 
-def _candidates(corpora: Hashed, most: int, seed: int) -> tuple[Indexes, Chosen]:
+def _candidates(corpora: CorpusHashes, most: int, seed: int) -> tuple[PairIndexes, ChosenHashes]:
     """Good pairs in random order, counted through all corpora, and their hashes."""
     total = sum(map(len, corpora))
     found, hashes, count = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)], 0
     for start in range(0, total, most):
-        indexes = permuted(np.arange(start, min(start + most, total)), total, seed)
-        theirs = _at(corpora, indexes)
-        good = theirs[:, 0] != NONE
+        indexes = permute_indices(np.arange(start, min(start + most, total)), total, seed)
+        theirs = _hashes_at(corpora, indexes)
+        good = theirs[:, 0] != NO_HASH
         found.append(indexes[good])
         hashes.append(theirs[good])
         count += int(good.sum())
@@ -67,7 +67,7 @@ def _candidates(corpora: Hashed, most: int, seed: int) -> tuple[Indexes, Chosen]
     return np.concatenate(found)[:most], np.concatenate(hashes)[:most]
 
 
-def _at(corpora: Hashed, indexes: Indexes) -> Chosen:
+def _hashes_at(corpora: CorpusHashes, indexes: PairIndexes) -> ChosenHashes:
     found, first = np.zeros((len(indexes), 2), np.int64), 0
     for corpus in corpora:
         here = (indexes >= first) & (indexes < first + len(corpus))
@@ -76,17 +76,17 @@ def _at(corpora: Hashed, indexes: Indexes) -> Chosen:
     return found
 
 
-def _occurrences(hashes: Hashes, side: int, corpora: Hashed) -> Int64[np.ndarray, " hashes"]:
+def _count_occurrences(hashes: Hashes, side: int, corpora: CorpusHashes) -> Int64[np.ndarray, " hashes"]:
     """How often each of the sentences stands on that side."""
     known, inverse = np.unique(hashes, return_inverse=True)
     counts = np.zeros(len(known), np.int64)
-    for slab in _all_slabs(corpora):
+    for slab in _iterate_blocks(corpora):
         theirs = slab[:, side]
-        counts += np.bincount(np.searchsorted(known, theirs[among(known, theirs)]), minlength=len(known))
+        counts += np.bincount(np.searchsorted(known, theirs[is_known(known, theirs)]), minlength=len(known))
     return counts[inverse]
 
 
-def _all_slabs(corpora: Hashed) -> Iterator[PairHashes]:
+def _iterate_blocks(corpora: CorpusHashes) -> Iterator[PairHashes]:
     for corpus in corpora:
-        for _, slab in slabs(corpus):
+        for _, slab in iterate_hash_blocks(corpus):
             yield slab

@@ -10,34 +10,40 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from regard.corpus.check import Checked, Files
-from regard.corpus.findings import Kind
-from regard.corpus.progress import Bar
-from regard.corpus.scan import differing, empty
-from regard.data.cache import Cache, FileFacts
-from regard.data.pairs import Ids, Indexes, Pairs
+from regard.corpus.check import CheckedCorpora, CorpusFiles
+from regard.corpus.findings import FindingKind
+from regard.corpus.progress import FileProgressBar
+from regard.corpus.scan import empty_file_message, line_count_mismatch
+from regard.data.cache import DiskCache, FileFacts
+from regard.data.pairs import Indexes, PairDataset, RaggedIds
 from regard.errors import DataError
-from regard.text.tokenizer import WHOLE_WORDS, Tokenizer, learn_tokenizer, learn_words, load_tokenizer
+from regard.text.tokenizer import (
+    WORD_PATTERN,
+    Tokenizer,
+    learn_tokenizer,
+    learn_word_tokenizer,
+    load_tokenizer,
+)
 from regard.text.vocab_extension import extend_tokenizer
-from regard.train.run_folder import REPORT
-from regard.train.task import Lines
+from regard.train.run_folder import DATA_REPORT_FILE
+from regard.train.task import FileLines
 
-Text = tuple[str, str]
-MEASURED, BARS = 100_000, 50
+TextPair = tuple[str, str]
+MEASURED_SENTENCES, HISTOGRAM_BINS = 100_000, 50
 """Sentences that are measured, and bars of the picture that shows their lengths."""
-SAMPLE = 2_000_000
+TOKENIZER_SAMPLE_SIZE = 2_000_000
 """Pairs that the pieces are learnt from; of a larger corpus as many, evenly spaced."""
 
 
 @dataclass(frozen=True)
-class Corpora:
+class PreparedCorpora:
     """What a run learns from, and what it is judged on."""
 
-    train: Pairs
+    train: PairDataset
     """Mapped into memory, not read into it."""
-    valid: Pairs
+    valid: PairDataset
     """Those that fit the model."""
-    valid_texts: tuple[Text, ...]
+    valid_texts: tuple[TextPair, ...]
     """All of them, source and target, or text and label."""
     tokenizer: Tokenizer
     held_out: bool
@@ -50,13 +56,13 @@ class Corpora:
     unit: str = "pairs"
     """What a line of them holds."""
 
-    def lines_of(self, pairs: Indexes) -> list[Lines]:
+    def training_lines(self, pairs: Indexes) -> list[FileLines]:
         """Where those training pairs stand in the files."""
         files = [report["files"] for report in self.report["train"]["corpora"]]
-        lines = self.train.lines_of(pairs)
-        return [Lines(tuple(files[corpus]), tuple(numbers)) for corpus, numbers in lines.items()]
+        lines = self.train.line_numbers_of(pairs)
+        return [FileLines(tuple(files[corpus]), tuple(numbers)) for corpus, numbers in lines.items()]
 
-    def plan(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str]:
         """What a person should know of it before the training."""
         how = "held out of the training files" if self.held_out else "from their own files"
         train, valid = self.report["train"], self.report["valid"]
@@ -65,9 +71,9 @@ class Corpora:
         for part, name in ((train, "training"), (valid, "validation")):
             if said := [f"{why} ({count:,})" for why, count in part["left_out"].items()]:
                 yield f"        left out of {name}: {', '.join(said)}"
-        if self.train.turns != len(self.train):
+        if self.train.epoch_size != len(self.train):
             weights = ", ".join(f"{weight:g}" for weight in self.train.weights)
-            shown = f"{self.train.turns:,} {self.unit}"
+            shown = f"{self.train.epoch_size:,} {self.unit}"
             yield f"        an epoch shows {shown}: the corpora have the weights {weights}"
         long = train["long"]
         if long.get("cut"):
@@ -85,12 +91,12 @@ class Corpora:
                     )
 
 
-def open_cache(place: str | None, console: Console) -> Cache:
+def open_cache(place: str | None, console: Console) -> DiskCache:
     """Where prepared corpora are kept; none is the user's own folder for such things."""
-    return Cache(place, lambda said: console.print(f"  {said}"))
+    return DiskCache(place, lambda said: console.print(f"  {said}"))
 
 
-def write_report(run: Path, corpora: Corpora) -> None:
+def write_data_report(run: Path, corpora: PreparedCorpora) -> None:
     """`data.json` in the run's folder: every finding with its lines, and which files were read."""
     document = {
         "files": dict(corpora.fingerprint),
@@ -98,92 +104,103 @@ def write_report(run: Path, corpora: Corpora) -> None:
         "held_out": corpora.held_out,
         **corpora.report,
     }
-    (run / REPORT).write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace")
+    (run / DATA_REPORT_FILE).write_text(
+        json.dumps(document, ensure_ascii=False, indent=2) + "\n", "utf-8", "replace"
+    )
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TokenizerSpec:
     """What is to be learnt as pieces."""
 
-    most: int
+    vocab_size: int
     lowercase: bool
     sides: int = 2
     """How many texts of a line they are learnt from."""
-    words: bool = False
+    whole_words: bool = False
     """Whether whole words, and not what byte-pair encoding finds."""
 
 
-def count(corpora: Sequence[Files], cache: Cache, console: Console) -> dict[Path, FileFacts]:
+def count_files(corpora: Sequence[CorpusFiles], cache: DiskCache, console: Console) -> dict[Path, FileFacts]:
     """Lines and SHA-256 of each file; files that cannot match are refused here, before any work."""
     paths = [file for corpus in corpora for file in corpus.files]
-    with Bar("counting lines", paths, console) as seen:
-        found = {path: cache.file(path, seen) for path in dict.fromkeys(paths)}
+    with FileProgressBar("counting lines", paths, console) as seen:
+        found = {path: cache.file_facts(path, seen) for path in dict.fromkeys(paths)}
     for corpus in corpora:
         names, lines = [str(path) for path in corpus.files], [found[path].lines for path in corpus.files]
         if 0 in lines:
-            raise DataError(empty(names[lines.index(0)]))
+            raise DataError(empty_file_message(names[lines.index(0)]))
         if lines[0] != lines[-1]:
-            raise DataError(differing(names, lines))
+            raise DataError(line_count_mismatch(names, lines))
     return found
 
 
-def pieces(checked: Checked, how: Pieces, cache: Cache, console: Console) -> Tokenizer:
+def learn_corpus_tokenizer(
+    checked: CheckedCorpora, spec: TokenizerSpec, cache: DiskCache, console: Console
+) -> Tokenizer:
     """From what the run learns from and nothing else."""
 
     def fill(place: Path) -> dict[str, Any]:
         with console.status("learning the pieces"):
-            learn = learn_words if how.words else learn_tokenizer
-            learn(_Sample(checked, how.sides), how.most, how.lowercase).save(place / "tokenizer.json")
-        cache.confirm(checked.files)
+            learn = learn_word_tokenizer if spec.whole_words else learn_tokenizer
+            learn(_TokenizerSample(checked, spec.sides), spec.vocab_size, spec.lowercase).save(
+                place / "tokenizer.json"
+            )
+        cache.reject_changed_files(checked.file_facts)
         return {}
 
-    made_from = {"format": 1, "text": checked.key, "pieces": how.most, "lowercase": how.lowercase}
-    path, _ = cache.folder("pieces", {**made_from, **({"words": WHOLE_WORDS} if how.words else {})}, fill)
+    made_from = {"format": 1, "text": checked.key, "pieces": spec.vocab_size, "lowercase": spec.lowercase}
+    path, _ = cache.get_or_create(
+        "pieces", {**made_from, **({"words": WORD_PATTERN} if spec.whole_words else {})}, fill
+    )
     return load_tokenizer(path / "tokenizer.json")
 
 
-def more_pieces(
-    checked: Checked, tokenizer: Tokenizer, pieces: int, cache: Cache, console: Console
+def extend_corpus_tokenizer(
+    checked: CheckedCorpora, tokenizer: Tokenizer, new_tokens: int, cache: DiskCache, console: Console
 ) -> Tokenizer:
     """The tokenizer with what this corpus repeats and it has no piece for."""
 
     def fill(place: Path) -> dict[str, Any]:
         with console.status("learning more pieces"):
-            extend_tokenizer(tokenizer, _Sample(checked), pieces).save(place / "tokenizer.json")
+            extend_tokenizer(tokenizer, _TokenizerSample(checked), new_tokens).save(place / "tokenizer.json")
         return {}
 
-    made_from = {"format": 1, "text": checked.key, "pieces": pieces, "beside": tokenizer.fingerprint}
-    path, _ = cache.folder("pieces", made_from, fill)
+    made_from = {"format": 1, "text": checked.key, "pieces": new_tokens, "beside": tokenizer.fingerprint}
+    path, _ = cache.get_or_create("pieces", made_from, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 
-def sample_of(checked: Checked) -> int:
+def tokenizer_sample_size(checked: CheckedCorpora) -> int:
     """How many lines pieces are learnt from, where that is not all of them; else 0."""
-    return SAMPLE if checked.kept > SAMPLE else 0
+    return TOKENIZER_SAMPLE_SIZE if checked.kept_count > TOKENIZER_SAMPLE_SIZE else 0
 
 
-class _Sample:
+class _TokenizerSample:
     """The sentences that pieces are learnt from, to be gone through more than once."""
 
-    def __init__(self, checked: Checked, sides: int = 2) -> None:
+    def __init__(self, checked: CheckedCorpora, sides: int = 2) -> None:
         self._checked, self._sides = checked, sides
 
     def __iter__(self) -> Iterator[str]:
-        kept, wanted = self._checked.kept, min(SAMPLE, self._checked.kept)
+        kept, wanted = self._checked.kept_count, min(TOKENIZER_SAMPLE_SIZE, self._checked.kept_count)
         corpora = range(len(self._checked.corpora))
-        texts = (pair for corpus in corpora for _, pair in self._checked.texts(corpus))
+        texts = (pair for corpus in corpora for _, pair in self._checked.read_texts(corpus))
         for index, pair in enumerate(texts):
             if index * wanted // kept != (index + 1) * wanted // kept:
                 yield from pair[: self._sides]
 
 
-def read_valid(
-    valid: Files, judge: Callable[[bytes | None, bytes | None], Text | Kind], unit: str, strict: bool
-) -> tuple[tuple[Text, ...], dict[str, int]]:
+def read_validation_texts(
+    valid: CorpusFiles,
+    check_row: Callable[[bytes | None, bytes | None], TextPair | FindingKind],
+    unit: str,
+    strict: bool,
+) -> tuple[tuple[TextPair, ...], dict[str, int]]:
     """What to validate on as it is, less what is without text; how much that is, by reason."""
     texts, left_out = [], Counter()
-    for line, row in enumerate(valid.rows(), start=1):
-        verdict = judge(*row)
+    for line, row in enumerate(valid.read_rows(), start=1):
+        verdict = check_row(*row)
         if isinstance(verdict, tuple):
             texts.append(verdict)
             continue
@@ -191,35 +208,35 @@ def read_valid(
         if strict and verdict.severity == "bad":
             raise DataError(f"{valid.name} line {line}: {verdict.name}; --strict refuses it")
     if not texts and not left_out:
-        raise DataError(empty(valid.name))
+        raise DataError(empty_file_message(valid.name))
     if not texts:
         raise DataError(f"{valid.name} has no {unit} that could be used: {', '.join(left_out)}")
     return tuple(texts), dict(left_out)
 
 
-def chosen(ids: Ids) -> Indexes:
+def sample_evenly(ids: RaggedIds) -> Indexes:
     """Of many sentences as many as tell, evenly spaced."""
-    return np.linspace(0, len(ids) - 1, min(len(ids), MEASURED)).round().astype(np.int64)
+    return np.linspace(0, len(ids) - 1, min(len(ids), MEASURED_SENTENCES)).round().astype(np.int64)
 
 
-def histogram(lengths: Indexes) -> dict[str, list[int]]:
+def length_histogram(lengths: Indexes) -> dict[str, list[int]]:
     """How many sentences are how long, from each of `bins` to the next."""
-    width = -(-(int(lengths.max()) + 1) // BARS)
+    width = -(-(int(lengths.max()) + 1) // HISTOGRAM_BINS)
     counts = np.bincount(lengths // width)
     return {"bins": [width * bar for bar in range(len(counts) + 1)], "counts": counts.tolist()}
 
 
-def with_long(left_out: Mapping[str, int], too_long: int, max_length: int) -> dict[str, int]:
+def add_too_long(left_out: Mapping[str, int], too_long: int, max_length: int) -> dict[str, int]:
     return {**left_out, **({f"over {max_length - 1} pieces": too_long} if too_long else {})}
 
 
-def every_fingerprint(
-    corpora: Sequence[Files], valid: Files | None, cache: str | None, console: Console
+def hash_corpus_files(
+    corpora: Sequence[CorpusFiles], valid: CorpusFiles | None, cache: str | None, console: Console
 ) -> dict[str, str]:
     """The SHA-256 of every file of a run, known before anything is made of them."""
     every = [*corpora, *([] if valid is None else [valid])]
-    return fingerprint_of(every, count(every, open_cache(cache, console), console))
+    return sha256_by_path(every, count_files(every, open_cache(cache, console), console))
 
 
-def fingerprint_of(corpora: Sequence[Files], files: Mapping[Path, FileFacts]) -> dict[str, str]:
+def sha256_by_path(corpora: Sequence[CorpusFiles], files: Mapping[Path, FileFacts]) -> dict[str, str]:
     return {str(path): files[path].sha256 for corpus in corpora for path in corpus.files}

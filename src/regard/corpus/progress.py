@@ -7,13 +7,13 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from regard.text.compression import Seen
+from regard.text.compression import ChunkCallback
 
 
-class Bar:
+class FileProgressBar:
     """Counts the bytes of the files as they lie on disk, read once or several times."""
 
-    def __init__(self, doing: str, files: Iterable[Path], console: Console) -> None:
+    def __init__(self, description: str, files: Iterable[Path], console: Console) -> None:
         self._bar = Progress(
             TextColumn("  {task.description}"),
             BarColumn(bar_width=20),
@@ -24,10 +24,10 @@ class Bar:
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task(
-            doing, total=sum(path.stat().st_size for path in files if path.is_file())
+            description, total=sum(path.stat().st_size for path in files if path.is_file())
         )
 
-    def __enter__(self) -> Seen:
+    def __enter__(self) -> ChunkCallback:
         self._bar.start()
         return lambda piece: self._bar.advance(self._task, len(piece))
 

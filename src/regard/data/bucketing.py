@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Int64
 
-Lengths = Int64[np.ndarray, " pairs"]
-Indexes = Int64[np.ndarray, " batch"]
+PairLengths = Int64[np.ndarray, " pairs"]
+BucketIndexes = Int64[np.ndarray, " batch"]
 
 
-def by_length(lengths: Lengths, budget: int) -> list[Indexes]:
+def bucket_by_length(lengths: PairLengths, max_tokens: int) -> list[BucketIndexes]:
     """Every sequence once, the longest first, so that memory is most at the start."""
-    return list(_cut(np.argsort(-lengths, kind="stable"), lengths, budget))
+    return list(_split_by_budget(np.argsort(-lengths, kind="stable"), lengths, max_tokens))
 
 
-def _cut(order: Indexes, lengths: Lengths, budget: int) -> Iterator[Indexes]:
+def _split_by_budget(order: BucketIndexes, lengths: PairLengths, budget: int) -> Iterator[BucketIndexes]:
     """Runs of `order` whose longest, end mark included, times their number stays within the budget."""
     first, widest = 0, 0
     for here, length in enumerate(lengths[order].tolist()):

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.errors import ConfigError, require
+from regard.errors import ConfigError, require_setting
 
-Long = Literal["drop", "cut", "split"]
+LongPairPolicy = Literal["drop", "cut", "split"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DataConfig:
     """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
     strict: bool = False
     """Refuse a corpus with bad pairs instead of leaving them out."""
-    long: Long = "drop"
+    long: LongPairPolicy = "drop"
     """Pairs over `model.max_length` pieces: left out, cut off, or split into sentences if the sides agree."""
     batch_tokens: int = 4096
     """Tokens of a batch on its longer side, end marks counted, padding not."""
@@ -47,16 +47,18 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         for name in ("held_out", "bleu_pairs", "batch_tokens", "bpe_variants"):
-            require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+            require_setting(
+                getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1"
+            )
         dropout = self.bpe_dropout
-        require(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
+        require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         for name in ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "cache"):
-            refuse_no_path(f"data.{name}", getattr(self, name))
+            require_paths(f"data.{name}", getattr(self, name))
         self._check_validation()
         self._check_weights()
         if len(self.source) != len(self.target):
             raise ConfigError(
-                f"data.source has {_files(self.source)} and data.target {_files(self.target)}; "
+                f"data.source has {_count_files(self.source)} and data.target {_count_files(self.target)}; "
                 "each source goes with the target at the same place"
             )
 
@@ -69,7 +71,7 @@ class DataConfig:
     def _check_weights(self) -> None:
         corpora = len(self.source) + len(self.pairs)
         for weight in self.weights:
-            require(0 < weight < math.inf, "data.weights", weight, "each must be a number above 0")
+            require_setting(0 < weight < math.inf, "data.weights", weight, "each must be a number above 0")
         if self.weights and len(self.weights) != corpora:
             raise ConfigError(
                 f"data.weights has {len(self.weights)} for {corpora} corpora; "
@@ -77,13 +79,13 @@ class DataConfig:
             )
 
 
-def refuse_no_path(name: str, value: tuple[str, ...] | str | None) -> None:
+def require_paths(name: str, value: tuple[str, ...] | str | None) -> None:
     """What cannot be a file's path is not taken for one."""
     for path in value if isinstance(value, tuple) else (value,):
-        require(path is None or _is_path(path), name, repr(path), "it must be a file's path")
+        require_setting(path is None or _is_path(path), name, repr(path), "it must be a file's path")
 
 
-def _files(paths: tuple[str, ...]) -> str:
+def _count_files(paths: tuple[str, ...]) -> str:
     return f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
 
 

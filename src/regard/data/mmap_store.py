@@ -9,38 +9,50 @@ from typing import IO, Any
 
 import numpy as np
 
-from regard.data.config import Long
-from regard.data.pairs import Ids, Pairs
-from regard.data.tokenization import NO_DROPOUT, Numbered, PieceDropout, Rows, Tokenized, tokenize_pairs
+from regard.data.config import LongPairPolicy
+from regard.data.pairs import PairDataset, RaggedIds
+from regard.data.tokenization import (
+    NO_BPE_DROPOUT,
+    BPEDropout,
+    NumberedPair,
+    TokenizedPairs,
+    TokenRows,
+    tokenize_pairs,
+)
 from regard.text.tokenizer import Tokenizer
 
-CHUNK = 2**14  # pairs tokenized together
-Texts = Iterable[Numbered]
-Tokenize = Callable[[Sequence[Numbered], int], Tokenized]
+CHUNK_PAIRS = 2**14  # pairs tokenized together
+NumberedPairs = Iterable[NumberedPair]
+TokenizeChunk = Callable[[Sequence[NumberedPair], int], TokenizedPairs]
 """Some lines as ids; the number is the place of the first of them in its corpus."""
 
 
-def write_pairs(
+def write_tokenized_pairs(
     folder: Path,
-    corpora: Sequence[Texts],
+    corpora: Sequence[NumberedPairs],
     tokenizer: Tokenizer,
-    longest: int,
-    policy: Long,
-    dropout: PieceDropout = NO_DROPOUT,
+    max_length: int,
+    policy: LongPairPolicy,
+    dropout: BPEDropout = NO_BPE_DROPOUT,
 ) -> dict[str, Any]:
     """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
 
-    def tokenize(chunk: Sequence[Numbered], first: int) -> Tokenized:
-        return tokenize_pairs(chunk, tokenizer, longest, policy, dropout, first)
+    def tokenize(chunk: Sequence[NumberedPair], first: int) -> TokenizedPairs:
+        return tokenize_pairs(chunk, tokenizer, max_length, policy, dropout, first)
 
-    return write_rows(folder, corpora, tokenize, tokenizer.vocab_size, longest, dropout.ways)
+    return write_token_rows(folder, corpora, tokenize, tokenizer.vocab_size, max_length, dropout.variants)
 
 
-def write_rows(
-    folder: Path, corpora: Sequence[Texts], tokenize: Tokenize, ids: int, longest: int, ways: int
+def write_token_rows(
+    folder: Path,
+    corpora: Sequence[NumberedPairs],
+    tokenize: TokenizeChunk,
+    vocab_size: int,
+    max_length: int,
+    variants: int,
 ) -> dict[str, Any]:
     """The same, however two texts become ids, of which there are so many; each stands there in `ways`."""
-    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (ids - 1, longest))
+    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (vocab_size - 1, max_length))
     sizes, long = [], Counter()
     with (
         _SideWriter(folder, "source", kind, sizes_kind) as source,
@@ -49,35 +61,35 @@ def write_rows(
     ):
         for texts in corpora:
             before = source.sentences
-            for some in _tokenized(texts, tokenize):
+            for some in _tokenize_chunks(texts, tokenize):
                 source.add(some.source)
                 target.add(some.target)
-                lines.write(np.array(some.lines, "<i8").tobytes())
-                long += some.long
-            sizes.append((source.sentences - before) // ways)
-    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": ways, "long": dict(long)}
+                lines.write(np.array(some.line_numbers, "<i8").tobytes())
+                long += some.long_counts
+            sizes.append((source.sentences - before) // variants)
+    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": variants, "long": dict(long)}
 
 
-def open_pairs(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> Pairs:
+def open_pair_dataset(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> PairDataset:
     """The pairs that `write_pairs` wrote; nothing is read before it is asked for."""
     source, target = (
-        Ids(
-            _mapped(folder / f"{side}.ids", facts["kind"]),
-            _mapped(folder / f"{side}.starts", "<i8"),
-            _mapped(folder / f"{side}.sizes", facts["sizes_kind"]),
+        RaggedIds(
+            _open_mmap(folder / f"{side}.ids", facts["kind"]),
+            _open_mmap(folder / f"{side}.starts", "<i8"),
+            _open_mmap(folder / f"{side}.sizes", facts["sizes_kind"]),
         )
         for side in ("source", "target")
     )
-    lines = _mapped(folder / "lines", "<i8")
-    return Pairs(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"], lines)
+    lines = _open_mmap(folder / "lines", "<i8")
+    return PairDataset(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"], lines)
 
 
-def _tokenized(texts: Texts, tokenize: Tokenize) -> Iterator[Tokenized]:
+def _tokenize_chunks(texts: NumberedPairs, tokenize: TokenizeChunk) -> Iterator[TokenizedPairs]:
     """Chunk by chunk; while one is tokenized, the next is read."""
     with ThreadPoolExecutor(1) as worker:
         pending = None
         for number, chunk in enumerate(_chunks(texts)):
-            job = worker.submit(tokenize, chunk, number * CHUNK)
+            job = worker.submit(tokenize, chunk, number * CHUNK_PAIRS)
             if pending is not None:
                 yield pending.result()
             pending = job
@@ -85,9 +97,9 @@ def _tokenized(texts: Texts, tokenize: Tokenize) -> Iterator[Tokenized]:
             yield pending.result()
 
 
-def _chunks(texts: Texts) -> Iterator[list[Numbered]]:
+def _chunks(texts: NumberedPairs) -> Iterator[list[NumberedPair]]:
     texts = iter(texts)
-    while chunk := list(islice(texts, CHUNK)):
+    while chunk := list(islice(texts, CHUNK_PAIRS)):
         yield chunk
 
 
@@ -109,7 +121,7 @@ class _SideWriter:
         self._starts.close()
         self._sizes.close()
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: TokenRows) -> None:
         sizes = np.array([len(row) for row in rows], "<i8")
         ends = self._end + np.cumsum(sizes)
         self._sizes.write(sizes.astype(self._sizes_kind).tobytes())
@@ -119,6 +131,6 @@ class _SideWriter:
             self._end, self.sentences = int(ends[-1]), self.sentences + len(rows)
 
 
-def _mapped(path: Path, kind: str) -> np.ndarray:
+def _open_mmap(path: Path, kind: str) -> np.ndarray:
     """A plain view of the map: slices of `np.memmap` itself are slow."""
     return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.zeros(0, kind)

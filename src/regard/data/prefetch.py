@@ -8,20 +8,20 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-def ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
+def prefetch_items(items: Iterator[Item], buffer_size: int) -> Iterator[Item]:
     """The same items in the same order, up to `count` of them made before they are asked for."""
-    made: queue.Queue[Item | BaseException] = queue.Queue(count)
+    made: queue.Queue[Item | BaseException] = queue.Queue(buffer_size)
     unwanted = threading.Event()
 
     def make() -> None:
         try:
             for item in items:
-                if not _put(made, item, unwanted):
+                if not _put_until_stopped(made, item, unwanted):
                     return
             end: BaseException = StopIteration()
         except BaseException as error:  # whoever waits shall hear of it
             end = error
-        _put(made, end, unwanted)
+        _put_until_stopped(made, end, unwanted)
 
     thread = threading.Thread(target=make, daemon=True)
     thread.start()
@@ -38,7 +38,7 @@ def ahead(items: Iterator[Item], count: int) -> Iterator[Item]:
         thread.join()
 
 
-def _put(made: "queue.Queue[Item]", item: Item, unwanted: threading.Event) -> bool:
+def _put_until_stopped(made: "queue.Queue[Item]", item: Item, unwanted: threading.Event) -> bool:
     """Waits for room, or until nobody wants more; whether it was put."""
     while not unwanted.is_set():
         try:

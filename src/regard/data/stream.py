@@ -8,12 +8,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Int64
 
-from regard.data.permutation import permuted
+from regard.data.permutation import permute_indices
 
-Indexes = Int64[np.ndarray, " chosen"]
-Lengths = Int64[np.ndarray, " chosen"]
+StreamIndexes = Int64[np.ndarray, " chosen"]
+StreamLengths = Int64[np.ndarray, " chosen"]
 
-POOL = 2**16
+POOL_SIZE = 2**16
 """Pairs that are drawn together, sorted and cut into batches; the last pool has up to half more or less.
 
 So the first batch costs the same, however many pools come after it.
@@ -21,31 +21,31 @@ So the first batch costs the same, however many pools come after it.
 
 
 @runtime_checkable
-class Shown(Protocol):
+class StreamableDataset(Protocol):
     """What can be streamed: something that says which pairs an epoch shows, and how long they are."""
 
     @property
-    def turns(self) -> int: ...
+    def epoch_size(self) -> int: ...
 
-    def at(self, epoch: int, turns: Indexes) -> Indexes: ...
+    def epoch_indexes(self, epoch: int, positions: StreamIndexes) -> StreamIndexes: ...
 
-    def lengths_of(self, indexes: Indexes) -> tuple[Lengths, Lengths]: ...
+    def lengths_of(self, indexes: StreamIndexes) -> tuple[StreamLengths, StreamLengths]: ...
 
 
 @dataclass(frozen=True)
-class BatchPlan:
+class TokenBudget:
     """How large a batch is."""
 
-    tokens: int
+    max_tokens: int
     """The most on either side: real ones, end marks counted, padding not."""
-    sentences: int | None = None
+    max_sentences: int | None = None
     """The most pairs; none is any number."""
-    sort: bool = True
+    sort_by_length: bool = True
     """Like lengths together, for batches that will be padded."""
 
 
 @dataclass(frozen=True)
-class Position:
+class StreamPosition:
     """A place between two batches of a stream."""
 
     epoch: int = 0
@@ -53,31 +53,31 @@ class Position:
     batch: int = 0
 
 
-START = Position()
+STREAM_START = StreamPosition()
 
 
-def stream(
-    pairs: Shown, plan: BatchPlan, seed: int, start: Position = START
-) -> Iterator[tuple[Indexes, Position]]:
+def stream_batches(
+    dataset: StreamableDataset, budget: TokenBudget, seed: int, start: StreamPosition = STREAM_START
+) -> Iterator[tuple[StreamIndexes, StreamPosition]]:
     """The indexes of each batch and the position after it, epoch after epoch without end, from `start` on.
 
     Which pairs share a batch, and the order of batches, depend on seed and epoch alone.
     """
-    pools = _pools(pairs.turns)
+    pools = _pool_count(dataset.epoch_size)
     while True:
-        batches = pool_batches(pairs, plan, seed, start.epoch, start.pool)
+        batches = make_pool_batches(dataset, budget, seed, start.epoch, start.pool)
         for number in range(start.batch, len(batches) - 1):
-            yield batches[number], Position(start.epoch, start.pool, number + 1)
+            yield batches[number], StreamPosition(start.epoch, start.pool, number + 1)
         last = start.pool + 1 == pools
-        after = Position(start.epoch + 1) if last else Position(start.epoch, start.pool + 1)
+        after = StreamPosition(start.epoch + 1) if last else StreamPosition(start.epoch, start.pool + 1)
         if start.batch < len(batches):
             yield batches[-1], after
         start = after
 
 
 def share(
-    batches: Iterator[tuple[Indexes, Position]], rank: int, world: int
-) -> Iterator[tuple[Indexes, Position]]:
+    batches: Iterator[tuple[StreamIndexes, StreamPosition]], rank: int, world: int
+) -> Iterator[tuple[StreamIndexes, StreamPosition]]:
     """The part of one of `world` processes: of every `world` batches one, and the position after all of them.
 
     Batch i goes to process i % world, so the order over all of them is that of a single one.
@@ -87,22 +87,24 @@ def share(
         yield turn[rank][0], turn[-1][1]
 
 
-def pool_batches(pairs: Shown, plan: BatchPlan, seed: int, epoch: int, pool: int) -> list[Indexes]:
+def make_pool_batches(
+    dataset: StreamableDataset, budget: TokenBudget, seed: int, epoch: int, pool: int
+) -> list[StreamIndexes]:
     """The batches of one pool in random order; together they hold its pairs once each."""
-    first = pool * POOL
-    end = pairs.turns if pool + 1 == _pools(pairs.turns) else first + POOL
-    turns = permuted(np.arange(first, end), pairs.turns, seed, epoch)
-    indexes = pairs.at(epoch, turns)
-    source, target = pairs.lengths_of(indexes)
-    if plan.sort:
-        order = _by_length(source, target)
+    first = pool * POOL_SIZE
+    end = dataset.epoch_size if pool + 1 == _pool_count(dataset.epoch_size) else first + POOL_SIZE
+    turns = permute_indices(np.arange(first, end), dataset.epoch_size, seed, epoch)
+    indexes = dataset.epoch_indexes(epoch, turns)
+    source, target = dataset.lengths_of(indexes)
+    if budget.sort_by_length:
+        order = _order_by_length(source, target)
         indexes, source, target = indexes[order], source[order], target[order]
-    ends = _cut(source + 1, target + 1, plan)
+    ends = _batch_ends(source + 1, target + 1, budget)
     batches = np.split(indexes, ends[:-1])
-    return [batches[i] for i in permuted(np.arange(len(batches)), len(batches), seed, epoch, pool)]
+    return [batches[i] for i in permute_indices(np.arange(len(batches)), len(batches), seed, epoch, pool)]
 
 
-def _by_length(source: Lengths, target: Lengths) -> Indexes:
+def _order_by_length(source: StreamLengths, target: StreamLengths) -> StreamIndexes:
     """Places by the length of the target, then of the source; among equals the order stays random.
 
     What numpy sorts stably in 16 bits it does not compare: eight times as fast as `lexsort`, and the first
@@ -113,13 +115,13 @@ def _by_length(source: Lengths, target: Lengths) -> Indexes:
     return order[np.argsort(target[order], kind="stable")]
 
 
-def _cut(source: Lengths, target: Lengths, plan: BatchPlan) -> list[int]:
+def _batch_ends(source: StreamLengths, target: StreamLengths, plan: TokenBudget) -> list[int]:
     """Where each batch ends, in order, when each takes all it can; a pair over the budget stands alone."""
     here = np.arange(len(source))
-    ends = here + (len(source) if plan.sentences is None else plan.sentences)
+    ends = here + (len(source) if plan.max_sentences is None else plan.max_sentences)
     for lengths in (source, target):
         total = np.cumsum(lengths)
-        ends = np.minimum(ends, np.searchsorted(total, total - lengths + plan.tokens, side="right"))
+        ends = np.minimum(ends, np.searchsorted(total, total - lengths + plan.max_tokens, side="right"))
     reach = np.maximum(ends, here + 1).tolist()
     found, place = [], 0
     while place < len(reach):
@@ -128,5 +130,5 @@ def _cut(source: Lengths, target: Lengths, plan: BatchPlan) -> list[int]:
     return found
 
 
-def _pools(turns: int) -> int:
-    return max(1, (turns + POOL // 2) // POOL)
+def _pool_count(turns: int) -> int:
+    return max(1, (turns + POOL_SIZE // 2) // POOL_SIZE)

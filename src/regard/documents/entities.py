@@ -5,57 +5,61 @@ import re
 from collections.abc import Iterator
 from html.entities import html5
 
-from regard.documents.segments import Kind, Piece
+from regard.documents.segments import InlineFragment, InlineKind
 
 ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
-OLD_NAMES = "|".join(name for name in html5 if not name.endswith(";"))
+UNTERMINATED_NAMES = "|".join(name for name in html5 if not name.endswith(";"))
 """Names that pages may write without a semicolon; none of them begins another."""
-NUMBER_OR_NAME = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;"
-IN_PAGE = re.compile(f"{NUMBER_OR_NAME}|(?:{OLD_NAMES}))")
-IN_VALUE = re.compile(f"{NUMBER_OR_NAME}|(?:{OLD_NAMES})(?![=A-Za-z0-9]))")
+TERMINATED_ENTITY = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;"
+HTML_TEXT_ENTITY = re.compile(f"{TERMINATED_ENTITY}|(?:{UNTERMINATED_NAMES}))")
+HTML_ATTRIBUTE_ENTITY = re.compile(f"{TERMINATED_ENTITY}|(?:{UNTERMINATED_NAMES})(?![=A-Za-z0-9]))")
 """In an attribute it may be part of an address: `?a=1&copy=2`."""
-LONGEST = 32
-XML_NAMES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
+MAX_NUMERIC_LENGTH = 32
+XML_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 
 
-def pieces_of(raw: str, xml: bool) -> Iterator[Piece]:
+def split_entities(raw: str, xml: bool) -> Iterator[InlineFragment]:
     """A stretch of text as the document spells it: what is plain, and each entity by itself.
 
     An entity that nobody knows is no text: it is kept as a tag is.
     """
     done = 0
-    for match in (ENTITY if xml else IN_PAGE).finditer(raw):
+    for match in (ENTITY if xml else HTML_TEXT_ENTITY).finditer(raw):
         if done < match.start():
-            yield Piece(Kind.TEXT, raw[done : match.start()], raw[done : match.start()])
-        letter = character(match[0], xml)
-        yield Piece(Kind.ALONE, match[0]) if letter is None else Piece(Kind.TEXT, match[0], letter)
+            yield InlineFragment(InlineKind.TEXT, raw[done : match.start()], raw[done : match.start()])
+        letter = resolve_entity(match[0], xml)
+        yield (
+            InlineFragment(InlineKind.STANDALONE, match[0])
+            if letter is None
+            else InlineFragment(InlineKind.TEXT, match[0], letter)
+        )
         done = match.end()
     if done < len(raw):
-        yield Piece(Kind.TEXT, raw[done:], raw[done:])
+        yield InlineFragment(InlineKind.TEXT, raw[done:], raw[done:])
 
 
-def character(entity: str, xml: bool) -> str | None:
+def resolve_entity(entity: str, xml: bool) -> str | None:
     """What an entity stands for; None if nobody knows."""
     if xml and entity[1] != "#":
-        return XML_NAMES.get(entity)
-    if len(entity) > LONGEST and entity[1] == "#":  # no character has so high a number
+        return XML_ENTITIES.get(entity)
+    if len(entity) > MAX_NUMERIC_LENGTH and entity[1] == "#":  # no character has so high a number
         return None
     found = html.unescape(entity)
     return None if found in ("", entity) else found
 
 
-def plain(raw: str, xml: bool, entity: re.Pattern[str] = ENTITY) -> str:
+def unescape_entities(raw: str, xml: bool, entity: re.Pattern[str] = ENTITY) -> str:
     """The text of a value in which entities may occur."""
-    return entity.sub(lambda match: character(match[0], xml) or match[0], raw)
+    return entity.sub(lambda match: resolve_entity(match[0], xml) or match[0], raw)
 
 
-class Spelling:
+class EntityEscaper:
     """Spells text as this document does: a letter that it wrote as an entity is written so again."""
 
     def __init__(self, document: str, xml: bool) -> None:
         found = {"<": "&lt;", "&": "&amp;"}
-        for entity in dict.fromkeys((ENTITY if xml else IN_VALUE).findall(document)):
-            letter = character(entity, xml)
+        for entity in dict.fromkeys((ENTITY if xml else HTML_ATTRIBUTE_ENTITY).findall(document)):
+            letter = resolve_entity(entity, xml)
             if letter is not None and len(letter) == 1 and not letter.isspace():
                 found.setdefault(letter, entity if entity.endswith(";") else f"{entity};")
         self._table = str.maketrans(found)
@@ -64,6 +68,6 @@ class Spelling:
         """Text between tags."""
         return text.translate(self._table).replace("]]>", "]]&gt;")
 
-    def in_quotes(self, text: str, quote: str) -> str:
+    def escape_attribute(self, text: str, quote: str) -> str:
         """The value of an attribute in such quotes."""
         return self(text).replace(quote, "&quot;" if quote == '"' else "&#39;")

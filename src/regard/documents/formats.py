@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.documents import html, line_formats, markdown, po, srt, translation_units, xml_tree
-from regard.documents.encoding import Encoding, decoded
-from regard.documents.template import Fillable
+from regard.documents.encoding import DocumentEncoding, decode_document
+from regard.documents.template import DocumentTemplate
 from regard.errors import DataError
-from regard.text.compression import readable
+from regard.text.compression import wrap_read_errors
 
-FORMATS = {
+DOCUMENT_FORMATS = {
     ".txt": "plain text",
     ".tsv": "a table, tabs between its columns",
     ".jsonl": "a JSON object on each line",
@@ -26,9 +26,9 @@ FORMATS = {
 }
 """What each ending of a name means."""
 
-DECLARED = {
-    **dict.fromkeys((".tmx", ".xliff", ".xlf"), xml_tree.DECLARED),
-    **dict.fromkeys((".html", ".htm"), html.DECLARED),
+CHARSET_DECLARATIONS = {
+    **dict.fromkeys((".tmx", ".xliff", ".xlf"), xml_tree.XML_CHARSET),
+    **dict.fromkeys((".html", ".htm"), html.HTML_CHARSET),
 }
 """Where a document of such a name says its charset."""
 
@@ -40,21 +40,21 @@ class Document:
     name: str
     segments: Sequence[str]
     """The texts to translate, in order, without markup and without white space around them."""
-    content: Fillable
-    encoding: Encoding
+    template: DocumentTemplate
+    encoding: DocumentEncoding
 
-    def written(self, translations: Sequence[str]) -> bytes:
+    def render(self, translations: Sequence[str]) -> bytes:
         """The document with a translation in the place of each segment."""
         if len(translations) != len(self.segments):
             raise DataError(
                 f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
                 "there must be one for each"
             )
-        return self.encoding.encoded(self.content.filled(translations), self.name)
+        return self.encoding.to_bytes(self.template.render(translations), self.name)
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentOptions:
     """How a document is read, where its format leaves a choice."""
 
     column: str | None = None
@@ -65,24 +65,26 @@ class Reading:
     """Of the translations in a .tmx that has several languages, or only the source's."""
 
 
-def open_document(path: Path, name: str | None = None, reading: Reading | None = None) -> Document:
+def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
     """The document in a file; `name` says its format where the file's own name does not."""
-    with readable(path):
+    with wrap_read_errors(path):
         content = path.read_bytes()
-    return read_document(content, name or str(path), reading or Reading())
+    return read_document(content, name or str(path), options or DocumentOptions())
 
 
-def read_document(content: bytes, name: str, reading: Reading) -> Document:
+def read_document(content: bytes, name: str, options: DocumentOptions) -> Document:
     """The document that these bytes are; the ending of the name says its format."""
     ending = Path(name).suffix.lower()
-    if ending not in FORMATS:
-        raise DataError(f"{name} is no document that is known; its name must end in {', '.join(FORMATS)}")
-    text, encoding = decoded(content, name, DECLARED.get(ending))
-    found = _read(ending, text, name, reading)
+    if ending not in DOCUMENT_FORMATS:
+        raise DataError(
+            f"{name} is no document that is known; its name must end in {', '.join(DOCUMENT_FORMATS)}"
+        )
+    text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(ending))
+    found = _parse_template(ending, text, name, options)
     return Document(name, found.segments, found, encoding)
 
 
-def _read(ending: str, text: str, name: str, reading: Reading) -> Fillable:
+def _parse_template(ending: str, text: str, name: str, reading: DocumentOptions) -> DocumentTemplate:
     match ending:
         case ".txt":
             found = line_formats.read_txt(text)

@@ -9,88 +9,111 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from regard.documents.entities import plain
-from regard.documents.markdown_escape import Spelling, spelled
-from regard.documents.markdown_inline import BY_TEXT, TAG, Found, InlineMarkdown
-from regard.documents.markup_alignment import Part, placed
-from regard.documents.segments import Kind, Marked, Piece, marked
-from regard.documents.template import Layers, Slot, Span, Template, cut, one_line, unless_same
+from regard.documents.entities import unescape_entities
+from regard.documents.markdown_escape import MarkdownStyle, render_markdown
+from regard.documents.markdown_inline import (
+    IMPLICIT_REFERENCE_ENDS,
+    TEMPLATE_TAG,
+    InlineMarkdownParser,
+    MarkdownSpan,
+)
+from regard.documents.markup_alignment import OutputPart, place_markup
+from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment
+from regard.documents.template import (
+    LayeredTemplate,
+    Slot,
+    SlotSpan,
+    Template,
+    build_template,
+    keep_if_unchanged,
+    to_single_line,
+)
 from regard.errors import DataError
 
-FRONT = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
-SEPARATE = re.compile(r"\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)|\A\[![\w-]+\][+-]?(?!\S)")
+NON_TEXT_MARKERS = re.compile(r"\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)|\A\[![\w-]+\][+-]?(?!\S)")
 """In a text: the mark of a footnote, the box of a task, and what makes a quotation a note or a warning."""
-MARKUP = re.compile(r"[\\`*_\[\]<&|~]")
-PICTURE = re.compile(r"[^\\`*_\[\]<\n]+")
+MARKUP_CHARACTERS = re.compile(r"[\\`*_\[\]<&|~]")
+PLAIN_ALT_TEXT = re.compile(r"[^\\`*_\[\]<\n]+")
 """Text of a picture that is plain but for entities."""
 
 
 @dataclass(frozen=True)
-class _Block:
+class _MarkdownBlock:
     """What stands in a block, less what makes it one, and where its lines begin in the document."""
 
     content: str
-    places: Sequence[tuple[int, int]]
+    offsets: Sequence[tuple[int, int]]
     """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
     kind: str
     """A paragraph (or a heading written as one, with a line below it), a heading after #, or a cell."""
 
-    def place(self, at: int) -> int:
-        inside, outside = self.places[max(bisect_right(self.places, at, key=itemgetter(0)) - 1, 0)]
+    def document_offset(self, at: int) -> int:
+        inside, outside = self.offsets[max(bisect_right(self.offsets, at, key=itemgetter(0)) - 1, 0)]
         return outside + at - inside
 
 
-def read_markdown(text: str, name: str) -> Layers:
+def read_markdown(text: str, name: str) -> LayeredTemplate:
     """The text of each block, with its inline markup; and the texts of pictures."""
-    return Layers(_pictures(text, name), _texts(text, name), lambda changed: _texts(changed, name))
+    return LayeredTemplate(
+        _alt_text_template(text, name),
+        _block_template(text, name),
+        lambda changed: _block_template(changed, name),
+    )
 
 
-def _texts(text: str, name: str) -> Template:
-    reader = InlineMarkdown()
-    spans = (_span(text, block, reader) for block in _blocks(text, name, reader))
-    return cut(text, [span for span in spans if span is not None])
+def _block_template(text: str, name: str) -> Template:
+    reader = InlineMarkdownParser()
+    spans = (_block_span(text, block, reader) for block in _parse_blocks(text, name, reader))
+    return build_template(text, [span for span in spans if span is not None])
 
 
-def _pictures(text: str, name: str) -> Template:
+def _alt_text_template(text: str, name: str) -> Template:
     if "![" not in text:
         return Template([text])
-    reader = InlineMarkdown()
-    spans: list[Span] = []
-    for block in _blocks(text, name, reader):
-        for found in reader.read(block.content) if "![" in block.content else ():
+    reader = InlineMarkdownParser()
+    spans: list[SlotSpan] = []
+    for block in _parse_blocks(text, name, reader):
+        for found in reader.find_markup(block.content) if "![" in block.content else ():
             words = found.label.strip()
-            if PICTURE.fullmatch(words) and not TAG.search(words) and any(map(str.isalnum, words)):
-                spans.append(_picture(text, block, found, words))
-    return cut(text, spans)
+            if (
+                PLAIN_ALT_TEXT.fullmatch(words)
+                and not TEMPLATE_TAG.search(words)
+                and any(map(str.isalnum, words))
+            ):
+                spans.append(_alt_text_span(text, block, found, words))
+    return build_template(text, spans)
 
 
-def _picture(text: str, block: _Block, found: Found, words: str) -> Span:
+def _alt_text_span(text: str, block: _MarkdownBlock, found: MarkdownSpan, words: str) -> SlotSpan:
     first = found.start + 2 + found.label.index(words)
     last = first + len(words)
-    by_text = block.content[found.start + 2 + len(found.label) : found.end] in BY_TEXT
-    start, end = block.place(first), block.place(found.end if by_text else last)
-    name = f"][{_name(words, block)}]" if by_text else ""
-    shown = plain(words, xml=False)
-    write = unless_same(shown, text[start:end], lambda translation: _picture_text(translation) + name)
-    return Span(start, end, Slot(shown, write))
+    by_text = block.content[found.start + 2 + len(found.label) : found.end] in IMPLICIT_REFERENCE_ENDS
+    start, end = block.document_offset(first), block.document_offset(found.end if by_text else last)
+    name = f"][{_reference_name(words, block)}]" if by_text else ""
+    shown = unescape_entities(words, xml=False)
+    write = keep_if_unchanged(
+        shown, text[start:end], lambda translation: _escape_alt_text(translation) + name
+    )
+    return SlotSpan(start, end, Slot(shown, write))
 
 
-def _name(label: str, block: _Block) -> str:
+def _reference_name(label: str, block: _MarkdownBlock) -> str:
     """What a link or picture goes by, where its text is no longer that."""
     return label.replace("|", "\\|") if block.kind == "cell" else label
 
 
-def _picture_text(translation: str) -> str:
+def _escape_alt_text(translation: str) -> str:
     """Spelled so that it joins with nothing: in a code span even a backslash is no help."""
-    return MARKUP.sub(lambda match: f"&#{ord(match[0])};", one_line(translation))
+    return MARKUP_CHARACTERS.sub(lambda match: f"&#{ord(match[0])};", to_single_line(translation))
 
 
-def _blocks(text: str, name: str, reader: InlineMarkdown) -> Iterator[_Block]:
-    lines = _lines(text)
+def _parse_blocks(text: str, name: str, reader: InlineMarkdownParser) -> Iterator[_MarkdownBlock]:
+    lines = _parser_lines(text)
     line = cell = 0
     kind, mark = "", ""
-    for token in reader.blocks("\n".join(content for content, _ in lines)):
+    for token in reader.parse_blocks("\n".join(content for content, _ in lines)):
         if token.type in ("paragraph_open", "heading_open", "th_open", "td_open"):
             kind, mark = token.type.removesuffix("_open"), token.markup
             kind = "paragraph" if mark in ("=", "-") else kind
@@ -101,17 +124,17 @@ def _blocks(text: str, name: str, reader: InlineMarkdown) -> Iterator[_Block]:
         if not token.content.strip():
             continue
         if kind in ("th", "td"):
-            block, cell = _cell(lines[line], token.content, cell)
+            block, cell = _cell_block(lines[line], token.content, cell)
         else:
-            block = _paragraph(lines[token.map[0] : token.map[1]], token.content, kind, mark)
+            block = _paragraph_block(lines[token.map[0] : token.map[1]], token.content, kind, mark)
         if block is None:
             raise DataError(f"{name} line {line + 1} cannot be followed; write the paragraph without tabs")
         yield block
 
 
-def _lines(text: str) -> list[tuple[str, int]]:
+def _parser_lines(text: str) -> list[tuple[str, int]]:
     """The lines as the parser counts them, and where each starts; those of the front matter are blank."""
-    front = FRONT.match(text)
+    front = FRONT_MATTER.match(text)
     matter = front.end() if front else 0
     found: list[tuple[str, int]] = []
     place = 0
@@ -123,7 +146,9 @@ def _lines(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: str) -> _Block | None:
+def _paragraph_block(
+    lines: Sequence[tuple[str, int]], content: str, kind: str, mark: str
+) -> _MarkdownBlock | None:
     places: list[tuple[int, int]] = []
     inside, at = 0, 0
     for row in content.split("\n"):
@@ -141,10 +166,10 @@ def _paragraph(lines: Sequence[tuple[str, int]], content: str, kind: str, mark: 
         else:
             return None
         inside += len(row) + 1
-    return _Block(content, places, kind)
+    return _MarkdownBlock(content, places, kind)
 
 
-def _cell(line: tuple[str, int], content: str, after: int) -> tuple[_Block | None, int]:
+def _cell_block(line: tuple[str, int], content: str, after: int) -> tuple[_MarkdownBlock | None, int]:
     """A cell of a table and where it ends in its line; a bar inside it is written with a backslash."""
     body, start = line
     body = body.replace("\0", "\ufffd")
@@ -156,78 +181,93 @@ def _cell(line: tuple[str, int], content: str, after: int) -> tuple[_Block | Non
     for extra, bar in enumerate(re.finditer(r"\|", content), 1):
         places.append((bar.start(), start + column + bar.start() + extra - 1))
         places.append((bar.end(), start + column + bar.end() + extra))
-    return _Block(content, places, "cell"), column + len(written)
+    return _MarkdownBlock(content, places, "cell"), column + len(written)
 
 
-def _span(text: str, block: _Block, reader: InlineMarkdown) -> Span | None:
-    found = reader.read(block.content)
-    pieces = list(_pieces(text, block, found))
-    sentence = marked(pieces)
+def _block_span(text: str, block: _MarkdownBlock, reader: InlineMarkdownParser) -> SlotSpan | None:
+    found = reader.find_markup(block.content)
+    pieces = list(_block_fragments(text, block, found))
+    sentence = build_segment(pieces)
     if sentence is None:
         return None
-    start, end = block.place(0), block.place(len(block.content))
-    texts = (piece for piece in pieces if piece.kind is Kind.TEXT)
+    start, end = block.document_offset(0), block.document_offset(len(block.content))
+    texts = (piece for piece in pieces if piece.kind is InlineKind.TEXT)
     letters = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
-    names = {_end(part, block): block.content[part.start : part.end] for part in found if _goes_by_text(part)}
-    lead, tail = _edges(pieces, sentence)
+    names = {
+        _explicit_reference_end(part, block): block.content[part.start : part.end]
+        for part in found
+        if _is_implicit_reference(part)
+    }
+    lead, tail = _outer_markup(pieces, sentence)
 
     def write(translation: str) -> str:
-        parts = [*lead, *placed(sentence, one_line(translation)), *tail]
-        return spelled(parts, Spelling(block.kind, letters, names), reader)
+        parts = [*lead, *place_markup(sentence, to_single_line(translation)), *tail]
+        return render_markdown(parts, MarkdownStyle(block.kind, letters, names), reader)
 
-    return Span(start, end, Slot(sentence.text, unless_same(sentence.text, text[start:end], write)))
+    return SlotSpan(start, end, Slot(sentence.text, keep_if_unchanged(sentence.text, text[start:end], write)))
 
 
-def _goes_by_text(part: Found) -> bool:
+def _is_implicit_reference(part: MarkdownSpan) -> bool:
     """Whether this ends a link that goes by its own text."""
-    return part.kind is Kind.CLOSE and part.label != ""
+    return part.kind is InlineKind.CLOSE and part.label != ""
 
 
-def _end(part: Found, block: _Block) -> str:
+def _explicit_reference_end(part: MarkdownSpan, block: _MarkdownBlock) -> str:
     """How such a link ends whatever its text."""
-    return f"][{_name(part.label, block)}]"
+    return f"][{_reference_name(part.label, block)}]"
 
 
-def _edges(pieces: Sequence[Piece], sentence: Marked) -> tuple[list[Part], list[Part]]:
+def _outer_markup(
+    pieces: Sequence[InlineFragment], sentence: Segment
+) -> tuple[list[OutputPart], list[OutputPart]]:
     """The markup around the whole text: before it, and after it."""
-    lead: list[Part] = []
-    tail: list[Part] = []
-    place, last = 0, sum(len(piece.raw) for piece in pieces) - sentence.tail
+    lead: list[OutputPart] = []
+    tail: list[OutputPart] = []
+    place, last = 0, sum(len(piece.raw) for piece in pieces) - sentence.tail_length
     for piece in pieces:
         raw = piece.raw
-        kind = Kind.BREAK if piece.kind is Kind.TEXT else piece.kind  # of a text, its white space
-        if place < sentence.lead:
-            lead.append(Part(raw[: sentence.lead - place], ready=True, kind=kind))
+        kind = InlineKind.SPACE if piece.kind is InlineKind.TEXT else piece.kind  # of a text, its white space
+        if place < sentence.lead_length:
+            lead.append(OutputPart(raw[: sentence.lead_length - place], is_raw=True, kind=kind))
         if place + len(raw) > last:
-            tail.append(Part(raw[max(last - place, 0) :], ready=True, kind=kind))
+            tail.append(OutputPart(raw[max(last - place, 0) :], is_raw=True, kind=kind))
         place += len(raw)
     return lead, tail
 
 
-def _pieces(text: str, block: _Block, found: Sequence[Found]) -> Iterator[Piece]:
+def _block_fragments(
+    text: str, block: _MarkdownBlock, found: Sequence[MarkdownSpan]
+) -> Iterator[InlineFragment]:
     done = 0
     for part in found:
-        yield from _words(text, block, done, part.start)
-        raw = text[block.place(part.start) : block.place(part.end)]
-        yield Piece(part.kind, _end(part, block) if _goes_by_text(part) else raw, part.text)
+        yield from _text_fragments(text, block, done, part.start)
+        raw = text[block.document_offset(part.start) : block.document_offset(part.end)]
+        yield InlineFragment(
+            part.kind,
+            _explicit_reference_end(part, block) if _is_implicit_reference(part) else raw,
+            part.text,
+        )
         done = part.end
-    yield from _words(text, block, done, len(block.content))
+    yield from _text_fragments(text, block, done, len(block.content))
 
 
-def _words(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
+def _text_fragments(text: str, block: _MarkdownBlock, start: int, end: int) -> Iterator[InlineFragment]:
     """What is plain text to Markdown, less what is not text to people."""
     if start == end:
         return
     done = start
-    for match in SEPARATE.finditer(block.content, start, end):
-        yield from _plain(text, block, done, match.start())
-        yield Piece(Kind.ALONE, text[block.place(match.start()) : block.place(match.end())])
+    for match in NON_TEXT_MARKERS.finditer(block.content, start, end):
+        yield from _plain_fragment(text, block, done, match.start())
+        yield InlineFragment(
+            InlineKind.STANDALONE,
+            text[block.document_offset(match.start()) : block.document_offset(match.end())],
+        )
         done = match.end()
-    yield from _plain(text, block, done, end)
+    yield from _plain_fragment(text, block, done, end)
 
 
-def _plain(text: str, block: _Block, start: int, end: int) -> Iterator[Piece]:
+def _plain_fragment(text: str, block: _MarkdownBlock, start: int, end: int) -> Iterator[InlineFragment]:
     if start < end:
-        raw, words = text[block.place(start) : block.place(end)], block.content[start:end]
+        raw, words = text[block.document_offset(start) : block.document_offset(end)], block.content[start:end]
         only_nul = len(raw) == len(words)  # the parser writes another character in its place
-        yield Piece(Kind.TEXT, raw, raw if only_nul else words)
+        yield InlineFragment(InlineKind.TEXT, raw, raw if only_nul else words)

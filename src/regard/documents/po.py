@@ -5,18 +5,33 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from regard.documents.markup_alignment import placed
-from regard.documents.segments import ADDRESS, Kind, Marked, Piece, marked, tag_pieces
-from regard.documents.template import Declared, Slot, Span, Template, cut
+from regard.documents.markup_alignment import place_markup
+from regard.documents.segments import (
+    URL_OR_EMAIL,
+    InlineFragment,
+    InlineKind,
+    Segment,
+    build_segment,
+    split_inline_tags,
+)
+from regard.documents.template import CharsetTemplate, Slot, SlotSpan, Template, build_template
 from regard.errors import DataError
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
-STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')
+QUOTED_STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s*(".*)')
 ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-SPELLED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b"}
-SPELLED |= {"\f": "\\f", "\v": "\\v"}
+ESCAPED_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+CHARACTER_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "\n": "\\n",
+    "\t": "\\t",
+    "\r": "\\r",
+    "\a": "\\a",
+    "\b": "\\b",
+}
+CHARACTER_ESCAPES |= {"\f": "\\f", "\v": "\\v"}
 PLACEHOLDER = re.compile(
     r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
     r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
@@ -25,65 +40,65 @@ PLACEHOLDER = re.compile(
 )
 """What a program replaces when it runs: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
 ${name}, %{name}, {{ name }}."""
-KEPT = re.compile(f"{ADDRESS.pattern}|{PLACEHOLDER.pattern}")
+PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
 """Addresses too, as what looks like a placeholder in one (%20) is a part of it."""
 CHARSET = re.compile(r"charset=([\w-]*)")
 CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
-ASCII = ("", "charset", "us-ascii", "ascii")
+UNSET_CHARSETS = ("", "charset", "us-ascii", "ascii")
 """Charsets of a header that is yet to be filled in, or that nobody thought about."""
-WIDTH = 79  # columns after which gettext's own tools begin a new line
+LINE_WIDTH = 79  # columns after which gettext's own tools begin a new line
 
 
 @dataclass
-class _Field:
+class _PoField:
     """A keyword and its strings: what they say, and where they stand."""
 
     keyword: str
-    form: int | None
+    plural_index: int | None
     start: int
     end: int
     raw: list[str]
 
     @property
     def value(self) -> str:
-        return "".join(ESCAPE.sub(_letter, raw) for raw in self.raw)
+        return "".join(ESCAPE.sub(_unescape, raw) for raw in self.raw)
 
 
 @dataclass
-class _Entry:
+class _PoEntry:
     line: int
-    fields: dict[str, _Field] = field(default_factory=dict)
-    forms: list[_Field] = field(default_factory=list)
+    fields: dict[str, _PoField] = field(default_factory=dict)
+    translations: list[_PoField] = field(default_factory=list)
 
 
-def read_po(text: str, name: str, overwrite: bool) -> Template | Declared:
+def read_po(text: str, name: str, overwrite: bool) -> Template | CharsetTemplate:
     """Messages without a translation; with `overwrite` those that have one, or a guess (fuzzy), too."""
     entries = list(_entries(text, name))
-    header = next((entry.forms[0] for entry in entries if not entry.fields["msgid"].value), None)
-    singular = _singular_form(header, name)
+    header = next((entry.translations[0] for entry in entries if not entry.fields["msgid"].value), None)
+    singular = _singular_index(header, name)
     newline = "\r\n" if "\r\n" in text else "\n"
-    spans: list[Span] = []
+    spans: list[SlotSpan] = []
     for entry in entries:
-        if not overwrite and any(form.value for form in entry.forms):
+        if not overwrite and any(form.value for form in entry.translations):
             continue
-        for form in entry.forms:
+        for form in entry.translations:
             source = entry.fields["msgid"]
-            if "msgid_plural" in entry.fields and form.form != singular:
+            if "msgid_plural" in entry.fields and form.plural_index != singular:
                 source = entry.fields["msgid_plural"]
-            if (slot := _slot(source, newline)) is not None and entry.fields["msgid"].value:
-                spans.append(Span(form.start, form.end, slot))
-    charset = _charset(text, header, newline)
+            if (slot := _message_slot(source, newline)) is not None and entry.fields["msgid"].value:
+                spans.append(SlotSpan(form.start, form.end, slot))
+    charset = _charset_replacement(text, header, newline)
     if charset is None:
-        return cut(text, spans)
+        return build_template(text, spans)
     start, end, instead = charset
-    before = cut(text, [span for span in spans if span.end <= start], end=start)
-    after = cut(text, [span for span in spans if span.start >= end], start=end)
-    return Declared(before, text[start:end], instead, after)
+    before = build_template(text, [span for span in spans if span.end <= start], end=start)
+    after = build_template(text, [span for span in spans if span.start >= end], start=end)
+    return CharsetTemplate(before, text[start:end], instead, after)
 
 
-def _entries(text: str, name: str) -> Iterator[_Entry]:
-    entry: _Entry | None = None
-    current: _Field | None = None
+def _entries(text: str, name: str) -> Iterator[_PoEntry]:
+    entry: _PoEntry | None = None
+    current: _PoField | None = None
     place = 0
     for number, line in enumerate(LINE.findall(text), 1):
         content = line.strip()
@@ -92,43 +107,43 @@ def _entries(text: str, name: str) -> Iterator[_Entry]:
         elif keyword := KEYWORD.fullmatch(content):
             start = place + line.index(content) + keyword.start(3)
             word = keyword[1].partition("[")[0]
-            current = _Field(word, int(keyword[2]) if keyword[2] else None, start, start, [])
+            current = _PoField(word, int(keyword[2]) if keyword[2] else None, start, start, [])
             if entry is None or word == "msgctxt" or (word == "msgid" and "msgid" in entry.fields):
                 if entry is not None:
-                    yield _whole(entry, name)
-                entry = _Entry(number)
+                    yield _require_complete(entry, name)
+                entry = _PoEntry(number)
             if word == "msgstr":
-                entry.forms.append(current)
+                entry.translations.append(current)
             else:
                 entry.fields[word] = current
             content = keyword[3]
         elif current is None or not content.startswith('"'):
             raise DataError(f'{name} line {number} is neither a comment, nor msgid, nor "text"')
         if current is not None:
-            string = STRING.fullmatch(content)
+            string = QUOTED_STRING.fullmatch(content)
             if string is None:
                 raise DataError(f'{name} line {number} is not text in quotes; a " inside is written \\"')
             current.raw.append(string[1])
             current.end = place + line.index(content) + len(content)
         place += len(line)
     if entry is not None:
-        yield _whole(entry, name)
+        yield _require_complete(entry, name)
 
 
-def _whole(entry: _Entry, name: str) -> _Entry:
-    if "msgid" not in entry.fields or not entry.forms:
+def _require_complete(entry: _PoEntry, name: str) -> _PoEntry:
+    if "msgid" not in entry.fields or not entry.translations:
         missing = "msgstr" if "msgid" in entry.fields else "msgid"
         raise DataError(f"{name} line {entry.line} begins a message that has no {missing}")
     return entry
 
 
-def _charset(text: str, header: _Field | None, newline: str) -> tuple[int, int, str] | None:
+def _charset_replacement(text: str, header: _PoField | None, newline: str) -> tuple[int, int, str] | None:
     """From where to where the header says that all is ASCII, or says nothing; and what to say instead."""
     if header is None:
         return None
     said = CHARSET.search(text, header.start, header.end)
     if said is not None:
-        return (*said.span(1), "UTF-8") if said[1].lower() in ASCII else None
+        return (*said.span(1), "UTF-8") if said[1].lower() in UNSET_CHARSETS else None
     if CHARSET.search(header.value):  # in two strings
         return None
     if content := CONTENT_TYPE.search(text, header.start, header.end):
@@ -137,11 +152,11 @@ def _charset(text: str, header: _Field | None, newline: str) -> tuple[int, int, 
     return header.end, header.end, f'{newline}"{begin}Content-Type: text/plain; charset=UTF-8\\n"'
 
 
-def _singular_form(header: _Field | None, name: str) -> int | None:
+def _singular_index(header: _PoField | None, name: str) -> int | None:
     """Which form is for one thing, as the header's rule says; None where one form serves for all."""
     value = header.value if header else ""
     charset = CHARSET.search(value)
-    if charset and charset[1].lower() not in ("utf-8", "utf8", *ASCII):
+    if charset and charset[1].lower() not in ("utf-8", "utf8", *UNSET_CHARSETS):
         raise DataError(f"{name} is in charset {charset[1]}; convert it: msgconv --to-code=UTF-8 {name}")
     rule = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)", value)
     if rule is None:
@@ -154,37 +169,37 @@ def _singular_form(header: _Field | None, name: str) -> int | None:
         return 0
 
 
-def _slot(source: _Field, newline: str) -> Slot | None:
+def _message_slot(source: _PoField, newline: str) -> Slot | None:
     value = source.value
-    sentence = marked(_pieces(value))
+    sentence = build_segment(_message_fragments(value))
     if sentence is None:
         return None
     original = newline.join(f'"{raw}"' for raw in source.raw)
-    lead, tail = value[: sentence.lead], value[len(value) - sentence.tail :]
+    lead, tail = value[: sentence.lead_length], value[len(value) - sentence.tail_length :]
 
     def write(translation: str) -> str:
         if translation == sentence.text:
             return original
-        parts = placed(sentence, _without_surplus(sentence, translation))
+        parts = place_markup(sentence, _drop_extra_placeholders(sentence, translation))
         message = lead + "".join(part.text for part in parts) + tail
-        return _strings(message, newline, wrap=len(source.raw) > 1)
+        return _quote_message(message, newline, wrap=len(source.raw) > 1)
 
     return Slot(sentence.text, write)
 
 
-def _pieces(value: str) -> Iterator[Piece]:
-    for piece in tag_pieces(value):
+def _message_fragments(value: str) -> Iterator[InlineFragment]:
+    for piece in split_inline_tags(value):
         done, raw = 0, piece.raw
-        for match in KEPT.finditer(raw) if piece.kind is Kind.TEXT else ():
-            yield Piece(Kind.TEXT, raw[done : match.start()], raw[done : match.start()])
-            yield Piece(Kind.KEPT, match[0], match[0])
+        for match in PROTECTED_TEXT.finditer(raw) if piece.kind is InlineKind.TEXT else ():
+            yield InlineFragment(InlineKind.TEXT, raw[done : match.start()], raw[done : match.start()])
+            yield InlineFragment(InlineKind.PROTECTED, match[0], match[0])
             done = match.end()
-        yield Piece(piece.kind, raw[done:], piece.text[done:])
+        yield InlineFragment(piece.kind, raw[done:], piece.text[done:])
 
 
-def _without_surplus(sentence: Marked, translation: str) -> str:
+def _drop_extra_placeholders(sentence: Segment, translation: str) -> str:
     """Less placeholders that the source has not, or not so often: a program may fail on them."""
-    left = [match[0] for kept in sentence.kept for match in PLACEHOLDER.finditer(kept.raw)]
+    left = [match[0] for kept in sentence.protected for match in PLACEHOLDER.finditer(kept.raw)]
 
     def keep(match: re.Match[str]) -> str:
         if match[1] in left:
@@ -195,30 +210,30 @@ def _without_surplus(sentence: Marked, translation: str) -> str:
     return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
 
 
-def _strings(message: str, newline: str, wrap: bool) -> str:
+def _quote_message(message: str, newline: str, wrap: bool) -> str:
     """The message in quotes: on one line if its source is, else broken as gettext's tools do."""
     if not wrap:
-        return f'"{_spelled(message)}"'
+        return f'"{_escape(message)}"'
     rows = [""]
     for line in LINE.findall(message):
         row = ""
         for word in re.findall(r"\S*\s*", line):
-            if row and len(_spelled(row + word.rstrip(" "))) > WIDTH - 2:
+            if row and len(_escape(row + word.rstrip(" "))) > LINE_WIDTH - 2:
                 rows.append(row)
                 row = ""
             row += word
         rows.append(row)
     if len(rows) == 2 and "\n" not in message[:-1]:
         rows = rows[1:]
-    return newline.join(f'"{_spelled(row)}"' for row in rows)
+    return newline.join(f'"{_escape(row)}"' for row in rows)
 
 
-def _spelled(text: str) -> str:
-    return text.translate(str.maketrans(SPELLED))
+def _escape(text: str) -> str:
+    return text.translate(str.maketrans(CHARACTER_ESCAPES))
 
 
-def _letter(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     octal, hexadecimal, letter = match.groups()
     if octal or hexadecimal:
         return chr(int(octal, 8) if octal else int(hexadecimal, 16))
-    return LETTERS.get(letter, letter)
+    return ESCAPED_CHARACTERS.get(letter, letter)

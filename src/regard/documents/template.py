@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-Writer = Callable[[str], str]
+SlotWriter = Callable[[str], str]
 """What stands in the document, given the translation of a text."""
 
 
-BREAKS = re.compile(r"[\t\r\n]+")
+LINE_AND_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Slot:
     """A place of the document that depends on the translation of a text."""
 
     text: str
-    write: Writer
+    write: SlotWriter
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class Template:
     def segments(self) -> tuple[str, ...]:
         return tuple(part.text for part in self.parts if isinstance(part, Slot))
 
-    def filled(self, translations: Sequence[str]) -> str:
-        return self.joined(self.written(translations))
+    def render(self, translations: Sequence[str]) -> str:
+        return self.join(self.render_slots(translations))
 
-    def written(self, translations: Sequence[str]) -> list[str]:
+    def render_slots(self, translations: Sequence[str]) -> list[str]:
         """What stands in each slot."""
         slots = [part for part in self.parts if isinstance(part, Slot)]
         return [slot.write(new) for slot, new in zip(slots, translations, strict=True)]
 
-    def joined(self, written: Iterable[str]) -> str:
+    def join(self, written: Iterable[str]) -> str:
         """The document, given what stands in each slot."""
         left = iter(written)
         return "".join(part if isinstance(part, str) else next(left) for part in self.parts)
 
 
 @dataclass(frozen=True)
-class Layers:
+class LayeredTemplate:
     """Texts inside what is markup to other texts (a tooltip in the tag of a link): filled first, and
     then the outer texts are taken from the result."""
 
@@ -56,43 +56,43 @@ class Layers:
     def segments(self) -> tuple[str, ...]:
         return self.outer.segments + self.inner.segments
 
-    def filled(self, translations: Sequence[str]) -> str:
+    def render(self, translations: Sequence[str]) -> str:
         border = len(self.outer.segments)
         outer = self.outer
         if self.inner.segments:
-            outer = self.read_outer(self.inner.filled(translations[border:]))
+            outer = self.read_outer(self.inner.render(translations[border:]))
         if len(outer.segments) != border:  # a tooltip that turned into markup: rather leave it as it was
             outer = self.outer
-        return outer.filled(translations[:border])
+        return outer.render(translations[:border])
 
 
 @dataclass(frozen=True)
-class Declared:
+class CharsetTemplate:
     """A document that says its charset between two templates: once a letter beyond ASCII is written, it
     must say another, or nobody can read it."""
 
     before: Template
-    said: str
-    instead: str
+    declared_charset: str
+    replacement_charset: str
     after: Template
 
     @property
     def segments(self) -> tuple[str, ...]:
         return self.before.segments + self.after.segments
 
-    def filled(self, translations: Sequence[str]) -> str:
+    def render(self, translations: Sequence[str]) -> str:
         border = len(self.before.segments)
-        before = self.before.written(translations[:border])
-        after = self.after.written(translations[border:])
-        said = self.said if all(map(str.isascii, [*before, *after])) else self.instead
-        return self.before.joined(before) + said + self.after.joined(after)
+        before = self.before.render_slots(translations[:border])
+        after = self.after.render_slots(translations[border:])
+        said = self.declared_charset if all(map(str.isascii, [*before, *after])) else self.replacement_charset
+        return self.before.join(before) + said + self.after.join(after)
 
 
-Fillable = Template | Layers | Declared
+DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
 
 
 @dataclass(frozen=True)
-class Span:
+class SlotSpan:
     """A text that is replaced where it stands: characters `start` to `end` of the document."""
 
     start: int
@@ -100,7 +100,9 @@ class Span:
     slot: Slot
 
 
-def cut(document: str, spans: Iterable[Span], start: int = 0, end: int | None = None) -> Template:
+def build_template(
+    document: str, spans: Iterable[SlotSpan], start: int = 0, end: int | None = None
+) -> Template:
     """The template of a document, or of its characters `start` to `end`, whose spans, in order, are
     replaced, and nothing else."""
     parts: list[str | Slot] = []
@@ -111,23 +113,25 @@ def cut(document: str, spans: Iterable[Span], start: int = 0, end: int | None = 
     return Template([*parts, document[done:end]])
 
 
-def plain_span(document: str, start: int, end: int, spell: Writer | None = None) -> Span | None:
+def plain_text_span(document: str, start: int, end: int, write: SlotWriter | None = None) -> SlotSpan | None:
     """The span of a text without markup, less the white space around it; None where that is all."""
     text = document[start:end]
     stripped = text.strip()
     if not stripped:
         return None
     start += len(text) - len(text.lstrip())
-    return Span(
-        start, start + len(stripped), Slot(stripped, unless_same(stripped, stripped, spell or one_line))
+    return SlotSpan(
+        start,
+        start + len(stripped),
+        Slot(stripped, keep_if_unchanged(stripped, stripped, write or to_single_line)),
     )
 
 
-def unless_same(text: str, original: str, write: Writer) -> Writer:
+def keep_if_unchanged(text: str, original: str, write: SlotWriter) -> SlotWriter:
     """Where the translation is the text itself, the document's own spelling stays."""
     return lambda translation: original if translation == text else write(translation)
 
 
-def one_line(translation: str) -> str:
+def to_single_line(translation: str) -> str:
     """The translation without what would start another line or column."""
-    return BREAKS.sub(" ", translation).strip()
+    return LINE_AND_COLUMN_BREAKS.sub(" ", translation).strip()

@@ -9,32 +9,32 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int64
 
-from regard.checkpoint import sha256
+from regard.checkpoint import file_sha256
 from regard.errors import DataError
 from regard.forecasting.forecaster import Forecaster
-from regard.forecasting.series.calendar import calendar, season
-from regard.forecasting.series.config import SeriesConfig
-from regard.forecasting.series.split import Parts
-from regard.forecasting.series.table import Table
-from regard.forecasting.series.windows import Windows, refuse_none, windows
+from regard.forecasting.series.calendar import calendar_features, season_length
+from regard.forecasting.series.config import SeriesDataConfig
+from regard.forecasting.series.split import SeriesSplit
+from regard.forecasting.series.table import SeriesTable
+from regard.forecasting.series.windows import SeriesWindows, build_windows, reject_empty_windows
 
-Histories = Float[np.ndarray, "windows time"]
-Futures = Float[np.ndarray, "windows horizon"]
+HistoryRows = Float[np.ndarray, "windows time"]
+FutureRows = Float[np.ndarray, "windows horizon"]
 
 
-def repeat_last(history: Histories, horizon: int) -> Futures:
+def naive_forecast(history: HistoryRows, horizon: int) -> FutureRows:
     """The last value, over and over."""
     return np.repeat(history[:, -1:], horizon, axis=1)
 
 
-def repeat_season(history: Histories, horizon: int, season: int) -> Futures:
+def seasonal_naive_forecast(history: HistoryRows, horizon: int, season: int) -> FutureRows:
     """The last season, over and over; of a history shorter than one, all there is."""
     newest = history[:, -season:]
     return np.tile(newest, -(-horizon // newest.shape[1]))[:, :horizon]
 
 
 @dataclass(frozen=True)
-class Linear:
+class NLinear:
     """Each value of the horizon as a weighted sum of the history, both counted from the last value.
 
     This is NLinear (Zeng et al., 2022): one layer for all series. It has a closed form, so nothing is
@@ -44,30 +44,30 @@ class Linear:
     weights: Float64[np.ndarray, "time_and_one horizon"]
     """The last row is what is added whatever the history."""
 
-    def forecast(self, history: Histories) -> Futures:
+    def forecast(self, history: HistoryRows) -> FutureRows:
         last = history[:, -1:]
         return (history - last) @ self.weights[:-1] + self.weights[-1] + last
 
 
 @dataclass(frozen=True)
-class Moments:
+class RidgeStatistics:
     """All that least squares needs to know of the windows it learns from."""
 
     inputs: Float64[np.ndarray, "time_and_one time_and_one"]
     outputs: Float64[np.ndarray, "time_and_one horizon"]
     windows: int
 
-    def solve(self, penalty: float) -> Linear:
+    def solve(self, penalty: float) -> NLinear:
         """Ridge regression; the constant goes free."""
         weight = np.full(len(self.inputs), penalty * self.windows)
         weight[-1] = 1e-9 * self.windows
-        return Linear(np.linalg.solve(self.inputs + np.diag(weight), self.outputs))
+        return NLinear(np.linalg.solve(self.inputs + np.diag(weight), self.outputs))
 
 
-PENALTIES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
+RIDGE_PENALTIES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
-def moments(batches: Iterable[tuple[Histories, Futures]]) -> Moments:
+def collect_ridge_statistics(batches: Iterable[tuple[HistoryRows, FutureRows]]) -> RidgeStatistics:
     """Of all training windows, some at a time."""
     inputs, outputs, windows = 0.0, 0.0, 0
     for history, future in batches:
@@ -75,133 +75,133 @@ def moments(batches: Iterable[tuple[Histories, Futures]]) -> Moments:
         x = np.concatenate([history - last, np.ones_like(last)], axis=1)
         inputs, outputs = inputs + x.T @ x, outputs + x.T @ (future - last)
         windows += len(history)
-    return Moments(np.asarray(inputs), np.asarray(outputs), windows)
+    return RidgeStatistics(np.asarray(inputs), np.asarray(outputs), windows)
 
 
-def fit_linear(found: Moments, valid: Iterable[tuple[Histories, Futures]]) -> Linear:
+def fit_nlinear(statistics: RidgeStatistics, valid: Iterable[tuple[HistoryRows, FutureRows]]) -> NLinear:
     """The penalty under which the validation windows are foretold best."""
-    models = [found.solve(penalty) for penalty in PENALTIES]
+    models = [statistics.solve(penalty) for penalty in RIDGE_PENALTIES]
     errors = np.zeros(len(models))
     for history, future in valid:
         errors += [np.square(model.forecast(history) - future).sum() for model in models]
     return models[int(errors.argmin())]
 
 
-AT_ONCE = 1024
-FITTED = 0.75
+BATCH_WINDOWS = 1024
+LINEAR_FIT_SHARE = 0.75
 """Of the rows before those that are scored: what the linear baseline learns from in a file with no split."""
-Rows = Float[np.ndarray, "rows steps"]
-Answer = Callable[["Shown"], Rows]
+WindowRows = Float[np.ndarray, "rows steps"]
+BaselineFunction = Callable[["BacktestWindows"], WindowRows]
 
 
-class Shown(NamedTuple):
+class BacktestWindows(NamedTuple):
     """Windows as rows, one for each series of each window."""
 
-    history: Rows
-    came: Rows
+    history: WindowRows
+    actual: WindowRows
     channel: Int64[np.ndarray, " rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ForecastErrors:
     """The errors of one forecaster, for each series, in standardised units."""
 
     name: str
-    squared: Float64[np.ndarray, " channels"]
-    absolute: Float64[np.ndarray, " channels"]
+    squared_errors: Float64[np.ndarray, " channels"]
+    absolute_errors: Float64[np.ndarray, " channels"]
 
     @property
     def mse(self) -> float:
-        return float(self.squared.mean())
+        return float(self.squared_errors.mean())
 
     @property
     def mae(self) -> float:
-        return float(self.absolute.mean())
+        return float(self.absolute_errors.mean())
 
 
 @dataclass(frozen=True, eq=False)
-class Rolling:
+class BacktestReport:
     """How a model did on every window of some rows."""
 
-    table: Table
+    table: SeriesTable
     rows: range
     """Those that were foretold."""
     windows: int
     """Over all series."""
     horizon: int
-    deviation: Float64[np.ndarray, " channels"]
+    std: Float64[np.ndarray, " channels"]
     """What one standardised unit is, for each series."""
-    scores: tuple[Scores, ...]
+    errors: tuple[ForecastErrors, ...]
     """Of the model, then of the baselines."""
     coverage: dict[tuple[float, float], float] = field(default_factory=dict)
     """By the shares of an interval's ends: how much of what came lies in it."""
     notes: tuple[str, ...] = ()
 
 
-def roll(
-    model: Forecaster, path: Path, data: SeriesConfig, trained_on: str, everything: bool = False
-) -> Rolling:
+def backtest(
+    model: Forecaster, path: Path, data: SeriesDataConfig, training_sha256: str, all_rows: bool = False
+) -> BacktestReport:
     """Scores the rows that are new to the model: the test rows of the file it learnt from, or later ones.
 
     `data` is how it was trained, `trained_on` the SHA-256 of that file. With `everything`, all are scored.
     """
-    table = model.read(path)
-    parts = _parts(model, table, data, same=sha256(path) == trained_on, everything=everything)
-    config, known = model.config, model.known
-    values = known.scaling.scale(table.values).astype(np.float32)
-    dates = calendar(table.times, known.cycles)
+    table = model.read_series(path)
+    parts = _scored_split(model, table, data, same=file_sha256(path) == training_sha256, everything=all_rows)
+    config, known = model.config, model.metadata
+    values = known.scaler.scale(table.values).astype(np.float32)
+    dates = calendar_features(table.times, known.cycles)
     cut = [
-        windows(values, dates, part, config.history, config.horizon, config.channels == 1)
+        build_windows(values, dates, part, config.history, config.horizon, config.channels == 1)
         for part in (parts.train, parts.valid, parts.test)
     ]
-    refuse_none(cut[2], table.name, "new", len(parts.test))
-    tallies = [Tally("regard", len(table.columns))]
-    answers, notes = _baselines(cut, config.horizon, season(table.clock.step))
+    reject_empty_windows(cut[2], table.name, "new", len(parts.test))
+    tallies = [ErrorAccumulator("regard", len(table.columns))]
+    answers, notes = _baselines(cut, config.horizon, season_length(table.time_axis.step))
     rows = range(max(parts.test.start, config.history), parts.test.stop)
-    if table.times[rows.start] <= known.learnt_until:
+    if table.times[rows.start] <= known.trained_until:
         notes.append(
             "some of these rows are of a time that the model learnt from: if they are the same series, "
             "it has seen them"
         )
-    tallies += [Tally(name, len(table.columns)) for name in answers]
-    inside = Inside(config.quantiles)
-    for shown, foretold in _foretold(model, cut[2]):
+    tallies += [ErrorAccumulator(name, len(table.columns)) for name in answers]
+    inside = IntervalCoverage(config.quantiles)
+    for shown, foretold in _predicted_windows(model, cut[2]):
         tallies[0].add(foretold[..., 0], shown)
-        inside.add(foretold[..., 1:], shown.came)
+        inside.add(foretold[..., 1:], shown.actual)
         for tally, answer in zip(tallies[1:], answers.values(), strict=True):
             tally.add(answer(shown), shown)
-    return Rolling(
+    return BacktestReport(
         table,
         rows,
-        cut[2].turns * (1 if cut[2].channel is not None else len(table.columns)),
+        cut[2].epoch_size * (1 if cut[2].channel is not None else len(table.columns)),
         config.horizon,
-        known.scaling.deviation,
-        tuple(tally.scores() for tally in tallies),
-        inside.shares(),
+        known.scaler.std,
+        tuple(tally.mean_errors() for tally in tallies),
+        inside.coverage(),
         tuple(notes),
     )
 
 
-class Tally:
+class ErrorAccumulator:
     """Sums of errors, series by series."""
 
     def __init__(self, name: str, channels: int) -> None:
         self._name = name
         self._sums = np.zeros((3, channels))
 
-    def add(self, foretold: Rows, shown: Shown) -> None:
-        error = foretold.astype(np.float64) - shown.came
+    def add(self, predicted: WindowRows, windows: BacktestWindows) -> None:
+        error = predicted.astype(np.float64) - windows.actual
         for place, each in enumerate((np.square(error), np.abs(error), np.ones_like(error))):
-            self._sums[place] += np.bincount(shown.channel, each.sum(axis=1), self._sums.shape[1])
+            self._sums[place] += np.bincount(windows.channel, each.sum(axis=1), self._sums.shape[1])
 
-    def scores(self) -> Scores:
+    def mean_errors(self) -> ForecastErrors:
         squared, absolute, count = self._sums
         if not count.all():
             raise DataError("a series has no window without a gap; give a file in which it has more values")
-        return Scores(self._name, squared / count, absolute / count)
+        return ForecastErrors(self._name, squared / count, absolute / count)
 
 
-class Inside:
+class IntervalCoverage:
     """How often what came lies between two quantiles that leave as much above as below."""
 
     def __init__(self, quantiles: tuple[float, ...]) -> None:
@@ -213,32 +213,36 @@ class Inside:
         }
         self._hits, self._count = dict.fromkeys(self._pairs, 0), 0
 
-    def add(self, bounds: Float[np.ndarray, "rows steps quantiles"], came: Rows) -> None:
+    def add(self, bounds: Float[np.ndarray, "rows steps quantiles"], actual: WindowRows) -> None:
         for ends, (low, high) in self._pairs.items():
-            self._hits[ends] += int(((bounds[..., low] <= came) & (came <= bounds[..., high])).sum())
-        self._count += came.size
+            self._hits[ends] += int(((bounds[..., low] <= actual) & (actual <= bounds[..., high])).sum())
+        self._count += actual.size
 
-    def shares(self) -> dict[tuple[float, float], float]:
+    def coverage(self) -> dict[tuple[float, float], float]:
         return {ends: hits / self._count for ends, hits in self._hits.items()}
 
 
-def _parts(model: Forecaster, table: Table, data: SeriesConfig, same: bool, everything: bool) -> Parts:
+def _scored_split(
+    model: Forecaster, table: SeriesTable, data: SeriesDataConfig, same: bool, everything: bool
+) -> SeriesSplit:
     """Which rows are scored (as test), and from which a linear baseline may learn."""
     if same and not everything:
-        return data.parts(table.times)
-    first = int(np.searchsorted(table.times, model.known.learnt_until, side="right"))
+        return data.split_rows(table.times)
+    first = int(np.searchsorted(table.times, model.metadata.trained_until, side="right"))
     if everything or first in (0, len(table)):  # it begins after what was learnt, or is another place's past
         first = 0
-    middle = int(FITTED * first)
-    return Parts(range(middle), range(middle, first), range(first, len(table)))
+    middle = int(LINEAR_FIT_SHARE * first)
+    return SeriesSplit(range(middle), range(middle, first), range(first, len(table)))
 
 
-def _baselines(cut: list[Windows], horizon: int, cycle: int) -> tuple[dict[str, Answer], list[str]]:
+def _baselines(
+    cut: list[SeriesWindows], horizon: int, cycle: int
+) -> tuple[dict[str, BaselineFunction], list[str]]:
     """What a model must beat; the linear one learns from the same rows as the model did."""
     train, valid, _ = cut
     notes, linear = [], {}
-    if train.turns and valid.turns:
-        fitted = fit_linear(moments(_pairs(train)), _pairs(valid))
+    if train.epoch_size and valid.epoch_size:
+        fitted = fit_nlinear(collect_ridge_statistics(_history_and_future(train)), _history_and_future(valid))
         linear = {"linear": lambda shown: fitted.forecast(shown.history)}
     else:
         notes.append(
@@ -246,33 +250,35 @@ def _baselines(cut: list[Windows], horizon: int, cycle: int) -> tuple[dict[str, 
         )
     return {
         **linear,
-        f"season of {cycle}": lambda shown: repeat_season(shown.history, horizon, cycle),
-        "last value": lambda shown: repeat_last(shown.history, horizon),
+        f"season of {cycle}": lambda shown: seasonal_naive_forecast(shown.history, horizon, cycle),
+        "last value": lambda shown: naive_forecast(shown.history, horizon),
     }, notes
 
 
-def _pairs(some: Windows) -> Iterator[tuple[Rows, Rows]]:
-    for first in range(0, some.turns, AT_ONCE):
-        shown = _shown(some, np.arange(first, min(first + AT_ONCE, some.turns)))
-        yield shown.history, shown.came
+def _history_and_future(some: SeriesWindows) -> Iterator[tuple[WindowRows, WindowRows]]:
+    for first in range(0, some.epoch_size, BATCH_WINDOWS):
+        shown = _backtest_windows(some, np.arange(first, min(first + BATCH_WINDOWS, some.epoch_size)))
+        yield shown.history, shown.actual
 
 
-def _shown(some: Windows, numbers: Int64[np.ndarray, " chosen"]) -> Shown:
+def _backtest_windows(some: SeriesWindows, numbers: Int64[np.ndarray, " chosen"]) -> BacktestWindows:
     batch = some.batch(numbers)
-    history, came = (_rows(tensor.numpy()) for tensor in (batch.history, batch.target))
+    history, came = (_flatten_series(tensor.numpy()) for tensor in (batch.history, batch.target))
     channels = batch.target.shape[2]
     channel = np.tile(np.arange(channels), len(numbers)) if some.channel is None else some.channel[numbers]
-    return Shown(history, came, channel)
+    return BacktestWindows(history, came, channel)
 
 
-def _foretold(model: Forecaster, some: Windows) -> Iterator[tuple[Shown, np.ndarray]]:
-    for first in range(0, some.turns, AT_ONCE):
-        numbers = np.arange(first, min(first + AT_ONCE, some.turns))
+def _predicted_windows(
+    model: Forecaster, some: SeriesWindows
+) -> Iterator[tuple[BacktestWindows, np.ndarray]]:
+    for first in range(0, some.epoch_size, BATCH_WINDOWS):
+        numbers = np.arange(first, min(first + BATCH_WINDOWS, some.epoch_size))
         batch = some.batch(numbers)
-        found: torch.Tensor = model.foretell(batch.history, batch.past, batch.future)
-        yield _shown(some, numbers), found.transpose(1, 2).flatten(0, 1).numpy()
+        found: torch.Tensor = model.predict(batch.history, batch.past_features, batch.future_features)
+        yield _backtest_windows(some, numbers), found.transpose(1, 2).flatten(0, 1).numpy()
 
 
-def _rows(values: Float[np.ndarray, "batch steps channels"]) -> Rows:
+def _flatten_series(values: Float[np.ndarray, "batch steps channels"]) -> WindowRows:
     """Each series of each window by itself."""
     return values.transpose(0, 2, 1).reshape(-1, values.shape[1])

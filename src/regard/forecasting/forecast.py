@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from regard.forecasting.series.table import Table
+from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import Times
 
-Steps = Float64[np.ndarray, "rows channels"]
-DIGITS = 7
+ForecastValues = Float64[np.ndarray, "rows channels"]
+SIGNIFICANT_DIGITS = 7
 """That are written of a value; a model computes in no more."""
 
 
@@ -22,19 +22,19 @@ DIGITS = 7
 class Forecast:
     """Values to come, for each series, and between which bounds they are likely to lie."""
 
-    past: Table
+    history: SeriesTable
     """What it was made from."""
     times: Times
-    values: Steps
+    values: ForecastValues
     """The mean of what may come."""
-    quantiles: Mapping[float, Steps]
+    quantiles: Mapping[float, ForecastValues]
     """By share: what that share of what may come lies below."""
     notes: tuple[str, ...] = ()
     """What had to be done to make it, and what to beware of."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.past.columns
+        return self.history.columns
 
     @property
     def intervals(self) -> list[tuple[float, float]]:
@@ -48,30 +48,32 @@ class Forecast:
         writer = csv.writer(text, lineterminator="\n")
         shares = sorted(self.quantiles)
         names = [name for column in self.columns for name in (column, *(f"{column} q{s:g}" for s in shares))]
-        writer.writerow([self.past.time_column, *names])
+        writer.writerow([self.history.time_column, *names])
         each = np.stack([self.values, *(self.quantiles[share] for share in shares)], axis=2)
-        for when, row in zip(self._when(), each.reshape(len(each), -1).tolist(), strict=True):
-            writer.writerow([when, *(f"{value:.{DIGITS}g}" for value in row)])
+        for when, row in zip(self._formatted_times(), each.reshape(len(each), -1).tolist(), strict=True):
+            writer.writerow([when, *(f"{value:.{SIGNIFICANT_DIGITS}g}" for value in row)])
         return text.getvalue()
 
     def to_json(self) -> str:
         said: dict[str, Any] = {
-            "file": self.past.name,
-            "step": str(self.past.clock.step),
-            "times": self._when(),
+            "file": self.history.name,
+            "step": str(self.history.time_axis.step),
+            "times": self._formatted_times(),
         }
         said["series"] = {
             column: {
-                "mean": _list(self.values[:, number]),
-                "quantiles": {f"{s:g}": _list(self.quantiles[s][:, number]) for s in sorted(self.quantiles)},
+                "mean": _rounded(self.values[:, number]),
+                "quantiles": {
+                    f"{s:g}": _rounded(self.quantiles[s][:, number]) for s in sorted(self.quantiles)
+                },
             }
             for number, column in enumerate(self.columns)
         }
         return json.dumps({**said, "notes": list(self.notes)}, indent=1, ensure_ascii=False) + "\n"
 
-    def _when(self) -> list[str]:
-        return self.past.clock.write(self.times)
+    def _formatted_times(self) -> list[str]:
+        return self.history.time_axis.format_times(self.times)
 
 
-def _list(values: Float64[np.ndarray, " rows"]) -> list[float]:
-    return [float(f"{value:.{DIGITS}g}") for value in values]
+def _rounded(values: Float64[np.ndarray, " rows"]) -> list[float]:
+    return [float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in values]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-Words = Sequence[int | None]
+WordIndices = Sequence[int | None]
 """The word that each token belongs to; None where it is only space."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class ForcedDecoding:
     """A translation as the model reads it along its source."""
 
     log_probabilities: tuple[float, ...]
@@ -31,12 +31,12 @@ class Reading:
         return math.exp(-self.log_probability / len(self.log_probabilities))
 
     @property
-    def looks(self) -> tuple[int, ...]:
+    def most_attended(self) -> tuple[int, ...]:
         """The source token that each token looks at most."""
         return tuple(self.attention.argmax(axis=1).tolist())
 
 
-def alignment_layer(layers: int) -> int:
+def pick_alignment_layer(layers: int) -> int:
     """The layer whose heads together look most clearly at the word that is being translated.
 
     The next to last of three or more, else the last: docs/search.md has the measurements.
@@ -44,7 +44,9 @@ def alignment_layer(layers: int) -> int:
     return layers - 2 if layers > 2 else layers - 1
 
 
-def alignment(reading: Reading, source: Words, target: Words) -> tuple[tuple[int, int], ...]:
+def align_words(
+    decoding: ForcedDecoding, source: WordIndices, target: WordIndices
+) -> tuple[tuple[int, int], ...]:
     """The source word that each target word was written from, as pairs (source, target).
 
     It is the word that its first piece looks at most: the others look less clearly, since much of
@@ -55,20 +57,20 @@ def alignment(reading: Reading, source: Words, target: Words) -> tuple[tuple[int
         return ()
     for piece, word in enumerate(source):
         if word is not None:
-            looks[:, word] += reading.attention[: len(target), piece]
+            looks[:, word] += decoding.attention[: len(target), piece]
     first = {word: piece for piece, word in reversed(list(enumerate(target))) if word is not None}
     return tuple((int(looks[first[word]].argmax()), word) for word in sorted(first))
 
 
-def pharaoh(links: Sequence[tuple[int, int]]) -> str:
+def format_pharaoh(links: Sequence[tuple[int, int]]) -> str:
     """As tools for word alignments write them: 0-0 1-2."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
-def confidences(reading: Reading, target: Words) -> tuple[float, ...]:
+def word_confidences(decoding: ForcedDecoding, target: WordIndices) -> tuple[float, ...]:
     """How sure the model is of each word: the probability of its least likely piece."""
     least: dict[int, float] = {}
-    for word, log in zip(target, reading.log_probabilities, strict=False):  # the end mark is no word
+    for word, log in zip(target, decoding.log_probabilities, strict=False):  # the end mark is no word
         if word is not None:
             least[word] = min(log, least.get(word, 0.0))
     return tuple(math.exp(least[word]) for word in sorted(least))

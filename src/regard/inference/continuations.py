@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from regard.inference.eager import EagerEngine
-from regard.search.config import PAPER, SearchConfig
-from regard.search.constraints import Wish
+from regard.search.config import PAPER_SEARCH, SearchConfig
+from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.text.tokenizer import EOS
 
 
 @dataclass(frozen=True)
-class Alternative:
+class TokenContinuation:
     """One way to go on."""
 
     token: int
@@ -22,22 +22,22 @@ class Alternative:
     """The best translation found that goes on so."""
 
 
-def alternatives(
+def find_continuations(
     engine: EagerEngine,
     source: Sequence[int],
     prefix: Sequence[int],
     count: int,
-    config: SearchConfig = PAPER,
-) -> list[Alternative]:
+    config: SearchConfig = PAPER_SEARCH,
+) -> list[TokenContinuation]:
     """The likeliest tokens after `prefix`, the likeliest first, each with its best completion."""
-    before, following = engine.following(source, prefix, count)
+    before, following = engine.top_next_tokens(source, prefix, count)
     words = [token for token, _ in following if token != EOS]
-    wishes = [Wish(prefix=(*prefix, token)) for token in words]
+    wishes = [Constraints(prefix=(*prefix, token)) for token in words]
     found = engine.translate([source] * len(words), replace(config, n_best=1), wishes)
     best = dict(zip(words, (answer[0] for answer in found), strict=True))
     penalty = length_penalty(len(prefix) + 1, config.alpha)
     return [
-        Alternative(
+        TokenContinuation(
             token,
             log,
             best.get(token) or Hypothesis(tuple(prefix), before + log, (before + log) / penalty),

@@ -13,45 +13,45 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
-TILE = 32
+KEY_TILE = 32
 """Keys that are looked at together."""
 
 
-def look_back(
-    asked: Float[Tensor, "row heads_width_3"],
-    past: Float[Tensor, "2 sentence heads slot width"],
+def self_attention_step(
+    query_key_value: Float[Tensor, "row heads_width_3"],
+    kv_cache: Float[Tensor, "2 sentence heads slot width"],
     ancestors: Int[Tensor, "sentence beam time"],
-    at: Int[Tensor, ""],
+    position: Int[Tensor, ""],
     scale: float,
 ) -> Float[Tensor, "row heads_width"]:
     """Writes each row's keys and values to its slot at time `at`; what its heads find in its own past."""
-    heads, slots, width = past.shape[2:]
-    out = asked.new_empty(len(asked), heads * width)
+    heads, slots, width = kv_cache.shape[2:]
+    out = query_key_value.new_empty(len(query_key_value), heads * width)
     beam, times = ancestors.shape[1:]
-    _look_back[(len(asked), heads)](
-        asked, past, ancestors, at, out, past.stride(0), slots, times, scale, beam, heads, width,
-        triton.next_power_of_2(width), TILE, num_warps=1,
+    _self_attention_kernel[(len(query_key_value), heads)](
+        query_key_value, kv_cache, ancestors, position, out, kv_cache.stride(0), slots, times, scale, beam, heads, width,
+        triton.next_power_of_2(width), KEY_TILE, num_warps=1,
     )  # fmt: skip
     return out
 
 
-def look_at_source(
+def cross_attention_step(
     query: Float[Tensor, "row heads_width"],
-    source: Float[Tensor, "2 sentence heads source width"],
+    source_kv: Float[Tensor, "2 sentence heads source width"],
     lengths: Int[Tensor, " sentence"],
     scale: float,
 ) -> Float[Tensor, "row heads_width"]:
     """What the heads of each row find in the first tokens of its sentence, as many as it has."""
-    sentences, heads, tokens, width = source.shape[1:]
+    sentences, heads, tokens, width = source_kv.shape[1:]
     out = torch.empty_like(query)
-    _look_at_source[(len(query), heads)](
-        query, source, lengths, out, source.stride(0), tokens, scale, len(query) // sentences, heads, width,
-        triton.next_power_of_2(width), TILE, num_warps=1,
+    _cross_attention_kernel[(len(query), heads)](
+        query, source_kv, lengths, out, source_kv.stride(0), tokens, scale, len(query) // sentences, heads, width,
+        triton.next_power_of_2(width), KEY_TILE, num_warps=1,
     )  # fmt: skip
     return out
 
 
-def add_norm(
+def add_layer_norm(
     x: Float[Tensor, "row width"],
     y: Float[Tensor, "row width"],
     weight: Float[Tensor, " width"],
@@ -61,12 +61,14 @@ def add_norm(
     """The layer norm of x + y."""
     out = torch.empty_like(x)
     width = x.shape[1]
-    _add_norm[(len(x),)](x, y, weight, bias, out, width, epsilon, triton.next_power_of_2(width), num_warps=4)
+    _add_layer_norm_kernel[(len(x),)](
+        x, y, weight, bias, out, width, epsilon, triton.next_power_of_2(width), num_warps=4
+    )
     return out
 
 
 @triton.jit
-def _look_back(
+def _self_attention_kernel(
     asked, past, ancestors, at_place, out, values, slots, times, scale,
     BEAM: tl.constexpr, HEADS: tl.constexpr, WIDTH: tl.constexpr, ROOM: tl.constexpr, TILE: tl.constexpr,
 ) -> Any:  # fmt: skip
@@ -94,12 +96,12 @@ def _look_back(
         both = seen[:, None] & inside[None, :]
         key_tile = tl.load(keys + where, mask=both, other=0.0).to(tl.float32)
         value_tile = tl.load(keys + values + where, mask=both, other=0.0).to(tl.float32)
-        most, total, found = _took_in(query, key_tile, value_tile, seen, most, total, found)
+        most, total, found = _online_softmax_update(query, key_tile, value_tile, seen, most, total, found)
     tl.store(out + row * HEADS * WIDTH + head * WIDTH + d, found / total, mask=inside)
 
 
 @triton.jit
-def _look_at_source(
+def _cross_attention_kernel(
     query_rows, source, lengths, out, values, tokens, scale,
     BEAM, HEADS: tl.constexpr, WIDTH: tl.constexpr, ROOM: tl.constexpr, TILE: tl.constexpr,
 ) -> Any:  # fmt: skip
@@ -121,12 +123,12 @@ def _look_at_source(
         both = seen[:, None] & inside[None, :]
         key_tile = tl.load(keys + where, mask=both, other=0.0).to(tl.float32)
         value_tile = tl.load(keys + values + where, mask=both, other=0.0).to(tl.float32)
-        most, total, found = _took_in(query, key_tile, value_tile, seen, most, total, found)
+        most, total, found = _online_softmax_update(query, key_tile, value_tile, seen, most, total, found)
     tl.store(out + place, found / total, mask=inside)
 
 
 @triton.jit
-def _took_in(query, key_tile, value_tile, seen, most, total, found) -> Any:
+def _online_softmax_update(query, key_tile, value_tile, seen, most, total, found) -> Any:
     """The running softmax with one tile more in it."""
     scores = tl.where(seen, tl.sum(query[None, :] * key_tile, axis=1), -1e30)
     higher = tl.maximum(most, tl.max(scores, axis=0))
@@ -137,7 +139,7 @@ def _took_in(query, key_tile, value_tile, seen, most, total, found) -> Any:
 
 
 @triton.jit
-def _add_norm(x, y, weight, bias, out, width, epsilon, ROOM: tl.constexpr) -> Any:
+def _add_layer_norm_kernel(x, y, weight, bias, out, width, epsilon, ROOM: tl.constexpr) -> Any:
     row = tl.program_id(0).to(tl.int64)
     d = tl.arange(0, ROOM)
     inside = d < width

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from regard.search.config import SearchConfig
-from regard.search.constraints import Wish
+from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
 
-EXTRA = 50
+EXTRA_LENGTH = 50
 """A translation may be this much longer than its source (section 6.1)."""
-NO_ROOM = Hypothesis((), -math.inf, -math.inf)
+UNSATISFIABLE = Hypothesis((), -math.inf, -math.inf)
 """What is found where nothing can keep to the wish."""
 
 
@@ -19,7 +19,7 @@ class Engine(Protocol):
     """Translates ids in one batch; which others are in it changes no answer."""
 
     @property
-    def longest(self) -> int:
+    def max_tokens(self) -> int:
         """Source tokens that it takes at most."""
         ...
 
@@ -27,7 +27,7 @@ class Engine(Protocol):
         self,
         sources: Sequence[Sequence[int]],
         config: SearchConfig,
-        wishes: Sequence[Wish] | None = None,
+        constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
         """For each source its `n_best` best translations, the best first; fewer if fewer were found.
 
@@ -37,17 +37,22 @@ class Engine(Protocol):
         ...
 
 
-def needed(wish: Wish) -> int:
+def constrained_min_length(constraints: Constraints) -> int:
     """Tokens that a translation has at least which keeps to the wish."""
-    return len(wish.prefix) + sum(min(map(len, phrase)) for phrase in wish.required)
+    return len(constraints.prefix) + sum(min(map(len, phrase)) for phrase in constraints.required)
 
 
-def allowed(longest: int, config: SearchConfig) -> int:
+def max_output_length(max_tokens: int, config: SearchConfig) -> int:
     """Tokens that any translation may have; `longest` is the model's own limit."""
-    return longest if config.max_length is None else min(config.max_length, longest)
+    return max_tokens if config.max_length is None else min(config.max_length, max_tokens)
 
 
-def limit(source_length: int, longest: int, config: SearchConfig, wish: Wish) -> int:
+def output_length_limit(
+    source_length: int, max_tokens: int, config: SearchConfig, constraints: Constraints
+) -> int:
     """Tokens that the translation may have; what is asked and needs more room than is usual gets it."""
-    usual = source_length + EXTRA if config.max_length is None else config.max_length
-    return min(max(usual, needed(wish), config.min_length), allowed(longest, config))
+    usual = source_length + EXTRA_LENGTH if config.max_length is None else config.max_length
+    return min(
+        max(usual, constrained_min_length(constraints), config.min_length),
+        max_output_length(max_tokens, config),
+    )

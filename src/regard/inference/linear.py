@@ -8,13 +8,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-Precision = Literal["fp32", "bf16", "fp16", "int8"]
-STORED = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.float32}
+ComputePrecision = Literal["fp32", "bf16", "fp16", "int8"]
+STORAGE_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.float32}
 """What lies between two products; int8 is for weights and what they are multiplied with, no more."""
 
 
 @runtime_checkable
-class Linear(Protocol):
+class FusedLinear(Protocol):
     """x W + b, and perhaps max(0, that)."""
 
     def __call__(
@@ -22,14 +22,17 @@ class Linear(Protocol):
     ) -> Float[Tensor, "row outputs"]: ...
 
 
-def ready(parts: Sequence[nn.Linear], precision: Precision) -> Linear:
+def fuse_linears(parts: Sequence[nn.Linear], precision: ComputePrecision) -> FusedLinear:
     """The products of one input with each of `parts`, as one; the answers stand side by side."""
     weight = torch.cat([part.weight.detach() for part in parts])
     biases = [part.bias.detach() for part in parts if part.bias is not None]
     bias = torch.cat(biases) if biases else None
     if precision == "int8":
         return Int8Linear(weight.float(), bias)
-    weight, bias = weight.to(STORED[precision]), None if bias is None else bias.to(STORED[precision])
+    weight, bias = (
+        weight.to(STORAGE_DTYPES[precision]),
+        None if bias is None else bias.to(STORAGE_DTYPES[precision]),
+    )
     if weight.is_cuda or not torch.backends.mkldnn.is_available():
         return PlainLinear(weight, bias)
     return PackedLinear(weight, bias)
@@ -62,9 +65,9 @@ class PackedLinear:
         return torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, after, [], "")
 
 
-ZERO, LARGEST = 128, 127
+ZERO_POINT, INT8_MAX = 128, 127
 """Of the input, whose bytes have no sign: oneDNN has no fast kernel for those that do."""
-TINY = 1e-12
+MIN_SCALE = 1e-12
 
 
 class Int8Linear:
@@ -74,21 +77,23 @@ class Int8Linear:
     """
 
     def __init__(self, weight: Float[Tensor, "outputs inputs"], bias: Tensor | None) -> None:
-        scale = weight.abs().amax(dim=1).clamp(min=TINY) / LARGEST
+        scale = weight.abs().amax(dim=1).clamp(min=MIN_SCALE) / INT8_MAX
         in_bytes = (weight / scale[:, None]).round().to(torch.int8)
         self._weight = torch.ops.onednn.qlinear_prepack(in_bytes, None)
-        self._scale = scale / LARGEST  # of a weight, and of an input whose largest is 1
+        self._scale = scale / INT8_MAX  # of a weight, and of an input whose largest is 1
         self._zeros = torch.zeros(len(weight), dtype=torch.int32)
-        self._middle = torch.full((weight.shape[1],), ZERO + 0.5)  # the half rounds what is then cut off
+        self._middle = torch.full(
+            (weight.shape[1],), ZERO_POINT + 0.5
+        )  # the half rounds what is then cut off
         self._bias = bias
 
     def __call__(self, x: Float[Tensor, "row inputs"], relu: bool = False) -> Float[Tensor, "row outputs"]:
-        largest = x.abs().amax(dim=1, keepdim=True).clamp_min_(TINY)
-        whole = torch.addcmul(self._middle, x, largest.reciprocal(), value=LARGEST)
+        largest = x.abs().amax(dim=1, keepdim=True).clamp_min_(MIN_SCALE)
+        whole = torch.addcmul(self._middle, x, largest.reciprocal(), value=INT8_MAX)
         if len(x) > 1:
             whole = whole.short()  # a detour, and yet faster
         out = torch.ops.onednn.qlinear_pointwise.default(
-            whole.byte(), 1.0, ZERO, self._weight, self._scale, self._zeros, None,
+            whole.byte(), 1.0, ZERO_POINT, self._weight, self._scale, self._zeros, None,
             1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
         out = out.mul_(largest) if self._bias is None else torch.addcmul(self._bias, out, largest, out=out)

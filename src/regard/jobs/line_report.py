@@ -7,10 +7,16 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8, TOO_LONG, IMPOSSIBLE, CUT, SPLIT = "not UTF-8", "too long", "impossible", "cut", "split"
-UNTRANSLATED = (NOT_UTF8, TOO_LONG, IMPOSSIBLE)
+NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE = (
+    "not UTF-8",
+    "too long",
+    "impossible",
+    "cut",
+    "split",
+)
+FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
 """These give an empty line; the others are translated, but not in one piece."""
-NAMED = 10
+MAX_REPORTED_LINES = 10
 """Line numbers of a kind that are named; all are counted."""
 
 
@@ -20,61 +26,61 @@ class UntranslatedError(RegardError):
     exit_code = 4
 
 
-class Trouble(NamedTuple):
+class LineIssue(NamedTuple):
     """What is wrong with a line."""
 
     line: int
     kind: str
-    said: str
+    message: str
 
     def to_json(self) -> str:
         return json.dumps(self._asdict(), ensure_ascii=False)
 
 
 @dataclass
-class Report:
+class JobReport:
     """Counts troubles and keeps the first line numbers of each kind, so that it never grows."""
 
-    what: str = "line"
+    item: str = "line"
     """What is counted, and numbered from 1."""
-    left: str = "empty"
+    left_as: str = "empty"
     """What becomes of one that cannot be translated."""
     verb: str = "translated"
     """What is done with the others."""
     lines: int = 0
     counts: dict[str, int] = field(default_factory=dict)
-    first: dict[str, list[int]] = field(default_factory=dict)
+    first_lines: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, lines: int, troubles: Sequence[Trouble]) -> None:
+    def add(self, lines: int, issues: Sequence[LineIssue]) -> None:
         self.lines += lines
-        for trouble in troubles:
+        for trouble in issues:
             self.counts[trouble.kind] = self.counts.get(trouble.kind, 0) + 1
-            named = self.first.setdefault(trouble.kind, [])
-            if len(named) < NAMED:
+            named = self.first_lines.setdefault(trouble.kind, [])
+            if len(named) < MAX_REPORTED_LINES:
                 named.append(trouble.line)
 
-    def said(self) -> list[str]:
+    def summary_lines(self) -> list[str]:
         """One line for each kind."""
         return [
-            f"{self._named(kind)} {_meaning(kind, self.left, self.verb)}"
-            for kind in (*UNTRANSLATED, CUT, SPLIT)
+            f"{self._list_lines(kind)} {_explain_kind(kind, self.left_as, self.verb)}"
+            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE)
             if kind in self.counts
         ]
 
-    def refuse_untranslated(self) -> None:
+    def raise_if_untranslated(self) -> None:
         """Ends the command with an exit code of its own."""
-        if bad := sum(self.counts.get(kind, 0) for kind in UNTRANSLATED):
+        if bad := sum(self.counts.get(kind, 0) for kind in FAILED_KINDS):
             raise UntranslatedError(
-                f"{bad:,} of {self.lines:,} {self.what}s could not be {self.verb} and are left {self.left}"
+                f"{bad:,} of {self.lines:,} {self.item}s could not be {self.verb} and are left {self.left_as}"
             )
 
-    def _named(self, kind: str) -> str:
-        count, named = self.counts[kind], self.first[kind]
+    def _list_lines(self, kind: str) -> str:
+        count, named = self.counts[kind], self.first_lines[kind]
         numbers = ", ".join(map(str, named)) + (", ..." if count > len(named) else "")
-        return f"{count:,} {self.what}{'s' if count > 1 else ''} ({numbers})"
+        return f"{count:,} {self.item}{'s' if count > 1 else ''} ({numbers})"
 
 
-def _meaning(kind: str, left: str, verb: str) -> str:
+def _explain_kind(kind: str, left: str, verb: str) -> str:
     match kind:
         case "not UTF-8":
             return f"not UTF-8: left {left}; convert the file to UTF-8"

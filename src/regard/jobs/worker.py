@@ -4,21 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from regard.jobs.line_batches import Window
-from regard.jobs.line_report import Trouble
+from regard.jobs.line_batches import LineBatch
+from regard.jobs.line_report import LineIssue
 
 
-class Answered(NamedTuple):
+class BatchResult(NamedTuple):
     """A window's answer."""
 
     number: int
     lines: int
     tokens: int
     """Pieces that were written."""
-    troubles: list[Trouble]
+    issues: list[LineIssue]
     text: str
     """The lines themselves."""
-    position: int
+    byte_offset: int
 
 
 @runtime_checkable
@@ -29,9 +29,9 @@ class Worker(Protocol):
         """The model, ready."""
         ...
 
-    def answer(
-        self, translator: Any, window: Window, on_done: Callable[[int], None] | None = None
-    ) -> Answered:
+    def process_batch(
+        self, translator: Any, batch: LineBatch, on_done: Callable[[int], None] | None = None
+    ) -> BatchResult:
         """As many answers as lines, whatever is in them."""
         ...
 
@@ -39,6 +39,6 @@ class Worker(Protocol):
         """Every model folder that decides what is written."""
         ...
 
-    def options(self) -> dict[str, str]:
+    def output_settings(self) -> dict[str, str]:
         """By name, all else that decides it."""
         ...

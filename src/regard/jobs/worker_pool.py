@@ -10,56 +10,56 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from regard.errors import RegardError
-from regard.jobs.line_batches import Window
-from regard.jobs.worker import Answered, Worker
+from regard.jobs.line_batches import LineBatch
+from regard.jobs.worker import BatchResult, Worker
 from regard.runtime import keep_freed_memory
 
-Finish = Callable[[Answered], Answered]
+ResultHandler = Callable[[BatchResult], BatchResult]
 """What becomes of an answer where it was made: a part on disk, for one. Can be sent to another process."""
 
-AHEAD = 4
+BATCHES_AHEAD_PER_WORKER = 4
 """Windows for each worker that may be begun before the first of them is done."""
 
 
-def as_it_is(answered: Answered) -> Answered:
+def return_result(answered: BatchResult) -> BatchResult:
     return answered
 
 
-def alone(
+def run_sequentially(
     worker: Worker,
-    windows: Iterator[Window],
-    finish: Finish = as_it_is,
+    batches: Iterator[LineBatch],
+    handle_result: ResultHandler = return_result,
     on_done: Callable[[int], None] | None = None,
-) -> Iterator[Answered]:
+) -> Iterator[BatchResult]:
     """In this process; `on_done` is told of lines as they are done."""
     translator = worker.load()
-    for window in windows:
-        yield finish(worker.answer(translator, window, on_done))
+    for window in batches:
+        yield handle_result(worker.process_batch(translator, window, on_done))
 
 
-def together(
+def run_in_worker_pool(
     worker: Worker,
-    windows: Iterator[Window],
+    batches: Iterator[LineBatch],
     workers: int,
-    finish: Finish = as_it_is,
-) -> Iterator[Answered]:
+    handle_result: ResultHandler = return_result,
+) -> Iterator[BatchResult]:
     """In processes of their own, each with the model; answers come in the order of their windows.
 
     The processes end with this one, whatever it ends of.
     """
-    with _workers(worker, workers, finish) as pipes:
+    with _start_workers(worker, workers, handle_result) as pipes:
         idle, busy = list(pipes), dict[Connection, int]()
-        begun, given, held = 0, 0, dict[int, Answered]()
-        window = next(windows, None)
+        begun, given, held = 0, 0, dict[int, BatchResult]()
+        window = next(batches, None)
         while window is not None or busy:
-            while window is not None and idle and begun - given < AHEAD * workers:
+            while window is not None and idle and begun - given < BATCHES_AHEAD_PER_WORKER * workers:
                 pipe = idle.pop()
                 busy[pipe] = begun
                 pipe.send(window)
-                begun, window = begun + 1, next(windows, None)
+                begun, window = begun + 1, next(batches, None)
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
-                held[busy.pop(pipe)] = _received(pipe)
+                held[busy.pop(pipe)] = _receive_result(pipe)
                 idle.append(pipe)
             while given in held:
                 yield held.pop(given)
@@ -67,14 +67,14 @@ def together(
 
 
 @contextmanager
-def _workers(worker: Worker, count: int, finish: Finish) -> Iterator[list[Connection]]:
+def _start_workers(worker: Worker, count: int, finish: ResultHandler) -> Iterator[list[Connection]]:
     context = multiprocessing.get_context("spawn")  # a fork would share what threads hold
     processes, pipes = [], []
     try:
-        with _deaf():
+        with _sigint_ignored():
             for _ in range(count):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_serve, args=(theirs, worker, finish), daemon=True)
+                process = context.Process(target=_run_worker, args=(theirs, worker, finish), daemon=True)
                 process.start()
                 theirs.close()  # so that its end is seen when the process ends
                 processes.append(process)
@@ -87,7 +87,7 @@ def _workers(worker: Worker, count: int, finish: Finish) -> Iterator[list[Connec
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
+def _sigint_ignored() -> Iterator[None]:
     """Processes that are started now do not hear Ctrl-C, which is for this one to answer."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -99,26 +99,26 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _serve(pipe: Connection, worker: Worker, finish: Finish) -> None:
+def _run_worker(pipe: Connection, worker: Worker, finish: ResultHandler) -> None:
     """What a worker does until it is ended: a window in, its answer or what went wrong out."""
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     keep_freed_memory()
     try:
         translator = worker.load()
         while True:
-            pipe.send(finish(worker.answer(translator, pipe.recv())))
+            pipe.send(finish(worker.process_batch(translator, pipe.recv())))
     except Exception as error:
         pipe.send(error)
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _received(pipe: Connection) -> Answered:
+def _receive_result(pipe: Connection) -> BatchResult:
     try:
         answer: Any = pipe.recv()
     except (EOFError, OSError):

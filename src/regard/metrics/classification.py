@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 Labels = Int64[np.ndarray, " texts"]
-Confusion = Int64[np.ndarray, "classes classes"]
+ConfusionMatrix = Int64[np.ndarray, "classes classes"]
 
 
 @dataclass(frozen=True)
-class ClassScore:
+class ClassMetrics:
     """One label against all others; what has no instance to be measured on is 0."""
 
     precision: float
@@ -25,73 +25,73 @@ class ClassScore:
 
 
 @dataclass(frozen=True)
-class Accuracy:
+class ClassificationMetrics:
     """The figures of one set of predictions."""
 
     accuracy: float
     macro_f1: float
     """The mean over labels that occur, however rare: accuracy is what the frequent ones make it."""
-    classes: tuple[ClassScore, ...]
+    classes: tuple[ClassMetrics, ...]
 
 
-def confusion(true: Labels, predicted: Labels, classes: int) -> Confusion:
+def confusion_matrix(true: Labels, predicted: Labels, classes: int) -> ConfusionMatrix:
     """How many texts of each label (rows) were given each label (columns)."""
     return np.bincount(true * classes + predicted, minlength=classes * classes).reshape(classes, classes)
 
 
-def accuracy(matrix: Confusion) -> Accuracy:
+def classification_metrics(matrix: ConfusionMatrix) -> ClassificationMetrics:
     """All figures that follow from a confusion matrix; a label occurs if a text has it or was given it."""
     scores = tuple(_score(matrix, label) for label in range(len(matrix)))
     occurs = (matrix.sum(axis=0) + matrix.sum(axis=1)) > 0
     macro = float(np.mean([score.f1 for score in scores], where=occurs)) if occurs.any() else 0.0
-    return Accuracy(_share(int(matrix.trace()), int(matrix.sum())), macro, scores)
+    return ClassificationMetrics(_ratio(int(matrix.trace()), int(matrix.sum())), macro, scores)
 
 
-def _score(matrix: Confusion, label: int) -> ClassScore:
+def _score(matrix: ConfusionMatrix, label: int) -> ClassMetrics:
     right, given, have = (int(n) for n in (matrix[label, label], matrix[:, label].sum(), matrix[label].sum()))
-    return ClassScore(_share(right, given), _share(right, have), _share(2 * right, given + have), have)
+    return ClassMetrics(_ratio(right, given), _ratio(right, have), _ratio(2 * right, given + have), have)
 
 
-def _share(part: int, of: int) -> float:
+def _ratio(part: int, of: int) -> float:
     return part / of if of else 0.0
 
 
-Scores = Float64[np.ndarray, "texts classes"]
+ClassScores = Float64[np.ndarray, "texts classes"]
 
-BINS = 15
+CALIBRATION_BINS = 15
 """Of equal width, as in the article."""
-COLDEST, HOTTEST = 0.02, 50.0
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.02, 50.0
 """Between which a temperature is looked for."""
-CLOSE = 1e-4
+TEMPERATURE_TOLERANCE = 1e-4
 """How far, as a share of it, the temperature found may be from the best."""
-GOLDEN = (math.sqrt(5) - 1) / 2
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
-def probabilities(scores: Scores, temperature: float = 1.0) -> Scores:
+def class_probabilities(scores: ClassScores, temperature: float = 1.0) -> ClassScores:
     """The softmax of the scores divided by the temperature."""
     return np.exp(_log_probabilities(scores, temperature))
 
 
-def negative_log_likelihood(scores: Scores, true: Labels, temperature: float = 1.0) -> float:
+def negative_log_likelihood(scores: ClassScores, true: Labels, temperature: float = 1.0) -> float:
     """Of the true labels: the mean over texts, in nats."""
     chosen = np.take_along_axis(_log_probabilities(scores, temperature), true[:, None], axis=1)
     return -float(chosen.mean())
 
 
-def calibration_error(scores: Scores, true: Labels, temperature: float = 1.0) -> float:
+def expected_calibration_error(scores: ClassScores, true: Labels, temperature: float = 1.0) -> float:
     """How far confidence is from accuracy, on average over texts: the expected calibration error.
 
     Texts are put together by the probability of the likeliest label; of those that are said to be right
     eight times in ten, eight in ten should be.
     """
-    found = probabilities(scores, temperature)
+    found = class_probabilities(scores, temperature)
     sure, right = found.max(axis=1), found.argmax(axis=1) == true
-    bins = np.clip(np.ceil(sure * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    apart = np.bincount(bins, weights=sure - right, minlength=BINS)
+    bins = np.clip(np.ceil(sure * CALIBRATION_BINS).astype(np.int64) - 1, 0, CALIBRATION_BINS - 1)
+    apart = np.bincount(bins, weights=sure - right, minlength=CALIBRATION_BINS)
     return float(np.abs(apart).sum() / len(true))
 
 
-def fit_temperature(scores: Scores, true: Labels) -> float:
+def fit_temperature(scores: ClassScores, true: Labels) -> float:
     """The temperature under which the true labels are likeliest.
 
     It changes no ranking, only how sure the answers sound. The likelihood has a single peak over it, so
@@ -104,14 +104,14 @@ def fit_temperature(scores: Scores, true: Labels) -> float:
     def cost(log_temperature: float) -> float:
         return negative_log_likelihood(scores, true, math.exp(log_temperature))
 
-    low, high = math.log(COLDEST), math.log(HOTTEST)
-    while high - low > CLOSE:
-        one, other = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
+    while high - low > TEMPERATURE_TOLERANCE:
+        one, other = high - GOLDEN_RATIO * (high - low), low + GOLDEN_RATIO * (high - low)
         low, high = (low, other) if cost(one) <= cost(other) else (one, high)
     return math.exp((low + high) / 2)
 
 
-def _log_probabilities(scores: Scores, temperature: float) -> Scores:
+def _log_probabilities(scores: ClassScores, temperature: float) -> ClassScores:
     scaled = scores / temperature
     scaled = scaled - scaled.max(axis=1, keepdims=True)
     return scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))

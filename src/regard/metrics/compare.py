@@ -9,7 +9,7 @@ from sacrebleu.significance import PairedTest, Result
 
 
 @dataclass(frozen=True)
-class Difference:
+class MetricComparison:
     """One metric of two systems on the same sentences."""
 
     score: float
@@ -19,9 +19,9 @@ class Difference:
     signature: str
 
 
-def compare(
+def compare_translations(
     hypotheses: Sequence[str], baseline: Sequence[str], references: Sequence[str]
-) -> dict[str, Difference]:
+) -> dict[str, MetricComparison]:
     """BLEU and chrF, cased, of both systems over a thousand draws of the test set (Koehn, 2004)."""
     systems: list[tuple[str, Sequence[str]]] = [
         ("baseline", list(baseline)),
@@ -35,7 +35,7 @@ def compare(
     }
 
 
-def _difference(results: Sequence[str | Result], signature: str) -> Difference:
+def _difference(results: Sequence[str | Result], signature: str) -> MetricComparison:
     before, after = (result for result in results if isinstance(result, Result))
     assert after.p_value is not None
-    return Difference(float(after.score), float(before.score), float(after.p_value), signature)
+    return MetricComparison(float(after.score), float(before.score), float(after.p_value), signature)

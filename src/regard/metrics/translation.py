@@ -13,7 +13,7 @@ from regard.errors import RegardError
 
 
 @dataclass(frozen=True)
-class Bleu:
+class BleuScore:
     """A corpus score from 0 to 100."""
 
     score: float
@@ -25,58 +25,58 @@ class Bleu:
     reference_length: int
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Bleu:
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> BleuScore:
     """Corpus BLEU of detokenised text against one reference each."""
-    return bleu_by(BLEU(lowercase=lowercase), hypotheses, references)
+    return corpus_bleu_with(BLEU(lowercase=lowercase), hypotheses, references)
 
 
-def bleu_by(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
+def corpus_bleu_with(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> BleuScore:
     """What this of sacreBLEU's many BLEUs finds."""
     found = metric.corpus_score(list(hypotheses), [list(references)])
-    return Bleu(found.score, str(metric.get_signature()), found.bp, found.sys_len, found.ref_len)
+    return BleuScore(found.score, str(metric.get_signature()), found.bp, found.sys_len, found.ref_len)
 
 
 @dataclass(frozen=True)
-class Chrf:
+class ChrfScore:
     """A corpus score from 0 to 100."""
 
     score: float
     signature: str
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> Chrf:
+def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> ChrfScore:
     """Corpus chrF2 of detokenised text against one reference each."""
     metric = CHRF(lowercase=lowercase)
     found = metric.corpus_score(list(hypotheses), [list(references)])
-    return Chrf(found.score, str(metric.get_signature()))
+    return ChrfScore(found.score, str(metric.get_signature()))
 
 
-MISSING = 'tokenised BLEU needs sacremoses: pip install "regard[moses]"'
+SACREMOSES_MISSING = 'tokenised BLEU needs sacremoses: pip install "regard[moses]"'
 
 
-def tokenised_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
+def tokenised_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> BleuScore:
     """BLEU-4, not smoothed, of what `moses` makes of both sides.
 
     Whoever tokenises otherwise gets another number, so the signature says how it was done.
     """
-    tokenize = moses(language)
+    tokenize = moses_tokenizer(language)
     metric = BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True)
-    found = bleu_by(metric, list(map(tokenize, hypotheses)), list(map(tokenize, references)))
+    found = corpus_bleu_with(metric, list(map(tokenize, hypotheses)), list(map(tokenize, references)))
     how = f"moses:{language}+norm+escape|sacremoses:{_sacremoses().__version__}"
     return replace(found, signature=f"{found.signature}|{how}")
 
 
-def moses(language: str) -> Callable[[str], str]:
+def moses_tokenizer(language: str) -> Callable[[str], str]:
     """Text to tokens with blanks between: lower case, plain punctuation, then Moses' rules and entities."""
     package = _sacremoses()
-    if language not in languages():
-        known = ", ".join(sorted(languages()))
+    if language not in moses_languages():
+        known = ", ".join(sorted(moses_languages()))
         raise RegardError(f"Moses has no rules for the language {language!r}; it has: {known}")
     normalizer, tokenizer = package.MosesPunctNormalizer(language), package.MosesTokenizer(language)
     return lambda text: tokenizer.tokenize(normalizer.normalize(text.lower()), escape=True, return_str=True)
 
 
-def languages() -> Collection[str]:
+def moses_languages() -> Collection[str]:
     """Codes of the languages that Moses has rules for, such as de; none where sacremoses is missing."""
     try:
         return set(_sacremoses().corpus.NonbreakingPrefixes().available_langs.values())
@@ -88,15 +88,15 @@ def _sacremoses() -> Any:
     try:
         return importlib.import_module("sacremoses")  # optional: only this figure needs it
     except ImportError:
-        raise RegardError(MISSING) from None
+        raise RegardError(SACREMOSES_MISSING) from None
 
 
-PARTS, FEWEST = 5, 10
+MAX_LENGTH_GROUPS, MIN_GROUP_SENTENCES = 5, 10
 """Groups at most, and sentences in each at least: the BLEU of fewer says little."""
 
 
 @dataclass(frozen=True)
-class ByLength:
+class BleuByLength:
     """Group i has the lengths from bins[i] up to, not with, bins[i + 1]."""
 
     bins: tuple[int, ...]
@@ -106,33 +106,33 @@ class ByLength:
 
 def bleu_by_length(
     lengths: Sequence[int], hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False
-) -> ByLength:
+) -> BleuByLength:
     """The scores of groups of about as many sentences each; sentences of one length stay together."""
     sizes = np.array(lengths, np.int64)
-    count = max(1, min(PARTS, len(sizes) // FEWEST))
+    count = max(1, min(MAX_LENGTH_GROUPS, len(sizes) // MIN_GROUP_SENTENCES))
     cuts = np.unique(np.quantile(sizes, np.arange(count) / count, method="higher"))
     group = np.searchsorted(cuts, sizes, side="right") - 1
     members = [np.flatnonzero(group == place).tolist() for place in range(len(cuts))]
     scores = [
-        bleu([hypotheses[i] for i in each], [references[i] for i in each], lowercase).score
+        corpus_bleu([hypotheses[i] for i in each], [references[i] for i in each], lowercase).score
         for each in members
     ]
-    return ByLength(
+    return BleuByLength(
         (*cuts.tolist(), int(sizes.max()) + 1),
         tuple(round(score, 2) for score in scores),
         tuple(map(len, members)),
     )
 
 
-def all_scores(
+def score_translations(
     hypotheses: Sequence[str], references: Sequence[str], language: str | None
-) -> Mapping[str, Bleu | Chrf]:
+) -> Mapping[str, BleuScore | ChrfScore]:
     """BLEU and chrF, cased and in lower case; tokenised BLEU too, if the language of the text is given."""
-    scores: dict[str, Bleu | Chrf] = {
-        "bleu": bleu(hypotheses, references),
-        "bleu_lower": bleu(hypotheses, references, lowercase=True),
-        "chrf": chrf(hypotheses, references),
-        "chrf_lower": chrf(hypotheses, references, lowercase=True),
+    scores: dict[str, BleuScore | ChrfScore] = {
+        "bleu": corpus_bleu(hypotheses, references),
+        "bleu_lower": corpus_bleu(hypotheses, references, lowercase=True),
+        "chrf": corpus_chrf(hypotheses, references),
+        "chrf_lower": corpus_chrf(hypotheses, references, lowercase=True),
     }
     if language is not None:
         scores["bleu_tokenised_lower"] = tokenised_bleu(hypotheses, references, language)

@@ -7,17 +7,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.errors import require
-from regard.model.config import CoreConfig, at_least
+from regard.errors import require_setting
+from regard.model.config import LayerConfig, require_at_least
 from regard.model.dropout import Dropout
 from regard.model.embedding import Embedding
-from regard.model.layers import first_weights
-from regard.model.masks import Segments, packed
+from regard.model.layers import init_weights
+from regard.model.masks import PackedSequences, make_packed_mask
 from regard.model.stacks import Encoder
 
 
 @dataclass(frozen=True)
-class ClassifierConfig(CoreConfig):
+class ClassifierConfig(LayerConfig):
     """The sizes and choices of one classifier; the labels of the data say how many classes it has."""
 
     vocab_size: int = 8_000
@@ -36,33 +36,33 @@ class ClassifierConfig(CoreConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "vocab_size", "encoder_layers")
-        at_least(self, 2, "max_length")
+        require_at_least(self, 1, "vocab_size", "encoder_layers")
+        require_at_least(self, 2, "max_length")
         first = self.first_embedding
-        require(0 < first < math.inf, "model.first_embedding", first, "it must be a number above 0")
+        require_setting(0 < first < math.inf, "model.first_embedding", first, "it must be a number above 0")
         hides, right = self.piece_dropout, "it must be at least 0 and less than 1"
-        require(0 <= hides < 1, "model.piece_dropout", hides, right)
+        require_setting(0 <= hides < 1, "model.piece_dropout", hides, right)
 
 
-class Classifier(nn.Module):
+class TransformerClassifier(nn.Module):
     """Texts to scores of labels; every text begins with the class token, a learned vector like any piece's.
 
     A piece of the vocabulary stands for it, and not a parameter of its own, so that a batch is plain ids
     and the class token has its place, position 0, in every table of pieces, weights and attention.
     """
 
-    def __init__(self, config: ClassifierConfig, classes: int, hidden: int) -> None:
+    def __init__(self, config: ClassifierConfig, classes: int, mask_token: int) -> None:
         """`hidden` is the piece that stands where training hides one: it is never in a text."""
         super().__init__()
         self.config = config
-        self.hidden = hidden
+        self.mask_token = mask_token
         self.embedding = Embedding(
             config.vocab_size, config.d_model, config.position, config.max_length, config.dropout
         )
         self.encoder = Encoder(config, config.encoder_layers)
         self.dropout = Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, classes)
-        first_weights(self, config.d_model)
+        init_weights(self, config.d_model)
         with torch.no_grad():
             self.embedding.tokens.weight.mul_(config.first_embedding)
 
@@ -71,27 +71,35 @@ class Classifier(nn.Module):
         return self.output.weight.device
 
     @property
-    def longest(self) -> int:
+    def max_tokens(self) -> int:
         """Pieces that a text has at most: one place is the class token's."""
         return self.config.max_length - 1
 
-    def forward(self, tokens: Int[Tensor, "1 tokens"], texts: Segments) -> Float[Tensor, "texts classes"]:
+    def forward(
+        self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
+    ) -> Float[Tensor, "texts classes"]:
         """The scores of the labels of texts that lie end to end; a softmax makes probabilities of them."""
-        return self.output(self.dropout(self.read(tokens, texts)))
+        return self.output(self.dropout(self.class_token_states(tokens, texts)))
 
-    def read(self, tokens: Int[Tensor, "1 tokens"], texts: Segments) -> Float[Tensor, "texts d_model"]:
+    def class_token_states(
+        self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
+    ) -> Float[Tensor, "texts d_model"]:
         """What the last layer makes of each class token, which has looked at its whole text by then."""
-        encoded = self.encode(self._hiding(tokens, texts), texts)
+        encoded = self.encode(self._drop_tokens(tokens, texts), texts)
         return encoded[0].index_select(0, texts.starts[:-1])
 
-    def encode(self, tokens: Int[Tensor, "1 tokens"], texts: Segments) -> Float[Tensor, "1 tokens d_model"]:
+    def encode(
+        self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
+    ) -> Float[Tensor, "1 tokens d_model"]:
         """Every piece after the last layer."""
-        return self.encoder(self.embedding(tokens, texts.at), packed(texts, texts))
+        return self.encoder(self.embedding(tokens, texts.positions), make_packed_mask(texts, texts))
 
-    def _hiding(self, tokens: Int[Tensor, "1 tokens"], texts: Segments) -> Int[Tensor, "1 tokens"]:
+    def _drop_tokens(
+        self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
+    ) -> Int[Tensor, "1 tokens"]:
         """The pieces that training sees; the class token is never hidden."""
         share = self.config.piece_dropout
         if not self.training or share == 0:
             return tokens
-        chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (texts.at > 0)
-        return tokens.masked_fill(chosen, self.hidden)
+        chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (texts.positions > 0)
+        return tokens.masked_fill(chosen, self.mask_token)

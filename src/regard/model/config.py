@@ -4,16 +4,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from regard.errors import ConfigError, require
+from regard.errors import ConfigError, require_setting
 
-Norm = Literal["post", "pre", "literal"]
-Position = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
+NormPlacement = Literal["post", "pre", "literal"]
+PositionScheme = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
 Activation = Literal["relu", "gelu"]
-Tied = Literal["all", "target", "none"]
+TiedEmbeddings = Literal["all", "target", "none"]
 
 
 @dataclass(frozen=True)
-class CoreConfig:
+class LayerConfig:
     """What every layer is made from, whatever the model is for: translating, classifying, forecasting."""
 
     d_model: int = 512
@@ -27,18 +27,20 @@ class CoreConfig:
     """On attention weights; not in the paper."""
     activation_dropout: float = 0.0
     """Inside the feed-forward layer; not in the paper."""
-    norm: Norm = "post"
+    norm: NormPlacement = "post"
     """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
     norm_epsilon: float = 1e-5
     activation: Activation = "relu"
-    position: Position = "paper"
+    position: PositionScheme = "paper"
     """Which position table is added to the embeddings: see position.py."""
     attention_scale: float | None = None
     """What scores are multiplied by; none is 1 / sqrt(d_k)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "d_model", "heads", "d_ff")
-        require(self.d_k is None or self.d_k >= 1, "model.d_k", self.d_k, "it must be at least 1, or none")
+        require_at_least(self, 1, "d_model", "heads", "d_ff")
+        require_setting(
+            self.d_k is None or self.d_k >= 1, "model.d_k", self.d_k, "it must be at least 1, or none"
+        )
         if self.d_k is None and self.d_model % self.heads:
             raise ConfigError(
                 f"model.d_model = {self.d_model} does not divide into model.heads = {self.heads}; "
@@ -46,11 +48,11 @@ class CoreConfig:
             )
         for name in ("dropout", "attention_dropout", "activation_dropout"):
             value = getattr(self, name)
-            require(0 <= value < 1, f"model.{name}", value, "it must be at least 0 and less than 1")
+            require_setting(0 <= value < 1, f"model.{name}", value, "it must be at least 0 and less than 1")
         epsilon, scale = self.norm_epsilon, self.attention_scale
-        require(0 < epsilon < math.inf, "model.norm_epsilon", epsilon, "it must be a number above 0")
+        require_setting(0 < epsilon < math.inf, "model.norm_epsilon", epsilon, "it must be a number above 0")
         positive = scale is None or 0 < scale < math.inf
-        require(positive, "model.attention_scale", scale, "it must be a number above 0, or none")
+        require_setting(positive, "model.attention_scale", scale, "it must be a number above 0, or none")
 
     @property
     def head_width(self) -> int:
@@ -58,35 +60,35 @@ class CoreConfig:
         return self.d_model // self.heads if self.d_k is None else self.d_k
 
     @property
-    def drops(self) -> bool:
+    def has_dropout(self) -> bool:
         """Whether there is any dropout."""
         return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
 
 
 @dataclass(frozen=True)
-class ModelConfig(CoreConfig):
+class ModelConfig(LayerConfig):
     """The sizes and choices of one Transformer; `ModelConfig()` is the paper's base model."""
 
     vocab_size: int = 37_000
     """Shared pieces; the tokenizer learns up to this many."""
     encoder_layers: int = 6
     decoder_layers: int = 6
-    tied: Tied = "all"
+    tied: TiedEmbeddings = "all"
     """Which embeddings share one matrix. all: source, target and output. target: target and output."""
     max_length: int = 512
     """Longest sequence in pieces, end mark included."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "vocab_size", "encoder_layers", "decoder_layers")
-        at_least(self, 2, "max_length")
+        require_at_least(self, 1, "vocab_size", "encoder_layers", "decoder_layers")
+        require_at_least(self, 2, "max_length")
 
 
-def at_least(config: CoreConfig, least: int, *names: str) -> None:
+def require_at_least(config: LayerConfig, least: int, *names: str) -> None:
     """Refuses a size that no model can have."""
     for name in names:
         value = getattr(config, name)
-        require(value >= least, f"model.{name}", value, f"it must be at least {least}")
+        require_setting(value >= least, f"model.{name}", value, f"it must be at least {least}")
 
 
 def _nearest_multiple(number: int, of: int) -> int:

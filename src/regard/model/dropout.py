@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-FACES = 2**16
+RANDOM_LEVELS = 2**16
 
 
 class Dropout(nn.Dropout):
@@ -20,12 +20,12 @@ class Dropout(nn.Dropout):
             return input
         if input.device.type != "cpu" or torch.compiler.is_compiling():
             return functional.dropout(input, self.p, training=True)
-        dropped = min(round(self.p * FACES), FACES - 1)
-        return (input * _dice(input.shape, dropped)).mul_(FACES / (FACES - dropped))
+        dropped = min(round(self.p * RANDOM_LEVELS), RANDOM_LEVELS - 1)
+        return (input * _draw_keep_mask(input.shape, dropped)).mul_(RANDOM_LEVELS / (RANDOM_LEVELS - dropped))
 
 
-def _dice(shape: torch.Size, dropped: int) -> Tensor:
+def _draw_keep_mask(shape: torch.Size, dropped: int) -> Tensor:
     """True for what stays: each throw of 64 bits decides on four."""
     throws = torch.empty((shape.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     faces = throws.view(torch.int16)[: shape.numel()].view(shape)
-    return faces >= dropped - FACES // 2
+    return faces >= dropped - RANDOM_LEVELS // 2

@@ -5,24 +5,24 @@ import math
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.model.config import Position
+from regard.model.config import PositionScheme
 from regard.model.dropout import Dropout
-from regard.model.position import Positions
+from regard.model.position import PositionalEncoding
 
 
 class Embedding(nn.Module):
     """The token's vector times sqrt(d_model), plus its position's vector, then dropout."""
 
     def __init__(
-        self, vocab_size: int, d_model: int, position: Position, max_length: int, dropout: float
+        self, vocab_size: int, d_model: int, position: PositionScheme, max_length: int, dropout: float
     ) -> None:
         super().__init__()
         self.scale = math.sqrt(d_model)
         self.tokens = nn.Embedding(vocab_size, d_model)
-        self.positions = Positions(position, max_length, d_model)
+        self.positions = PositionalEncoding(position, max_length, d_model)
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, tokens: Int[Tensor, "batch length"], at: Int[Tensor, "#batch length"]
+        self, tokens: Int[Tensor, "batch length"], positions: Int[Tensor, "#batch length"]
     ) -> Float[Tensor, "batch length d_model"]:
-        return self.dropout(self.tokens(tokens) * self.scale + self.positions(at))
+        return self.dropout(self.tokens(tokens) * self.scale + self.positions(positions))

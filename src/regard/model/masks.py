@@ -7,39 +7,39 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-class Segments(NamedTuple):
+class PackedSequences(NamedTuple):
     """Sentences that lie end to end in one row, without padding between them."""
 
     starts: Int[Tensor, " sentences_and_one"]
     """Where each sentence begins, and where the last one ends."""
-    at: Int[Tensor, "1 tokens"]
+    positions: Int[Tensor, "1 tokens"]
     """The position of each token in its sentence."""
-    longest: int
+    max_length: int
     """No sentence has more tokens."""
 
     @property
-    def fill_rows(self) -> bool:
+    def is_uniform(self) -> bool:
         """Whether all sentences are of the same length: end to end and in rows is then the same."""
-        return self.at.shape[1] == (len(self.starts) - 1) * self.longest
+        return self.positions.shape[1] == (len(self.starts) - 1) * self.max_length
 
-    def owner(self) -> Int[Tensor, " tokens"]:
+    def sequence_ids(self) -> Int[Tensor, " tokens"]:
         """The number of the sentence that each token belongs to."""
         lengths = self.starts.diff()
         each = torch.arange(len(lengths), device=lengths.device)
-        return each.repeat_interleave(lengths, output_size=self.at.shape[1])
+        return each.repeat_interleave(lengths, output_size=self.positions.shape[1])
 
-    def place(self) -> Int[Tensor, " tokens"]:
+    def padded_indices(self) -> Int[Tensor, " tokens"]:
         """Where each token stands once every sentence has a padded row of its own."""
-        return self.owner() * self.longest + self.at[0]
+        return self.sequence_ids() * self.max_length + self.positions[0]
 
     def keep(self) -> Bool[Tensor, "sentences longest"] | None:
         """Which places of those rows are real; None if all are."""
-        if self.fill_rows:
+        if self.is_uniform:
             return None
-        return torch.arange(self.longest, device=self.starts.device) < self.starts.diff()[:, None]
+        return torch.arange(self.max_length, device=self.starts.device) < self.starts.diff()[:, None]
 
 
-class Visible(NamedTuple):
+class AttentionMask(NamedTuple):
     """What each query may see; True in `keep` means *may be seen*.
 
     A value of its own, made once per batch and used by every layer. `keep` and `causal` are
@@ -50,18 +50,18 @@ class Visible(NamedTuple):
     """None: every key may be seen."""
     causal: bool = False
     """Query i sees keys 0 to i; for whole sequences, never together with `keep`."""
-    segments: tuple[Segments, Segments] | None = None
+    packed: tuple[PackedSequences, PackedSequences] | None = None
     """Of the queries and of the keys: each sentence sees only its own; never together with `keep`."""
 
-    def matrix(self, queries: int, keys: int, device: torch.device) -> Bool[Tensor, "#batch #query key"]:
+    def to_matrix(self, queries: int, keys: int, device: torch.device) -> Bool[Tensor, "#batch #query key"]:
         """The same as one explicit matrix, for whoever wants to look."""
         self.check(queries, keys)
         if self.keep is not None:
             return self.keep
         seen = torch.ones(1, queries, keys, dtype=torch.bool, device=device)
-        if self.segments is not None:
-            query, key = self.segments
-            seen = (query.owner()[:, None] == key.owner())[None]
+        if self.packed is not None:
+            query, key = self.packed
+            seen = (query.sequence_ids()[:, None] == key.sequence_ids())[None]
         return seen.tril() if self.causal else seen
 
     def check(self, queries: int, keys: int) -> None:
@@ -70,25 +70,27 @@ class Visible(NamedTuple):
             raise ValueError(
                 f"causal is for whole sequences without keep; there are {queries} queries and {keys} keys"
             )
-        if self.segments is not None and self.keep is not None:
+        if self.packed is not None and self.keep is not None:
             raise ValueError("packed sentences need no keep: each sees its own")
 
 
-EVERYTHING = Visible()
-CAUSAL = Visible(causal=True)
+NO_MASK = AttentionMask()
+CAUSAL_MASK = AttentionMask(causal=True)
 """For right-padded rows too: padding comes after every real query, where nobody looks."""
 
 
-def padded(keep: Bool[Tensor, "batch key"], causal: bool = False) -> Visible:
+def make_padding_mask(keep: Bool[Tensor, "batch key"], causal: bool = False) -> AttentionMask:
     """Every query of a row sees the row's real keys, padding on whichever side; if causal, no later one."""
     seen = keep[:, None, :]
-    return Visible(seen & CAUSAL.matrix(keep.shape[1], keep.shape[1], keep.device) if causal else seen)
+    return AttentionMask(
+        seen & CAUSAL_MASK.to_matrix(keep.shape[1], keep.shape[1], keep.device) if causal else seen
+    )
 
 
-def packed(query: Segments, key: Segments, causal: bool = False) -> Visible:
+def make_packed_mask(query: PackedSequences, key: PackedSequences, causal: bool = False) -> AttentionMask:
     """Sentences lie end to end in one row and see only themselves.
 
     Causal asks for query and key to be the same sequence: within a sentence, order in the row
     is order in the sentence.
     """
-    return Visible(causal=causal, segments=(query, key))
+    return AttentionMask(causal=causal, packed=(query, key))

@@ -14,9 +14,9 @@ import triton.language as tl
 from jaxtyping import Float, Int
 from torch import Tensor
 
-SHORT, LONG = 32, 64
+SHORT_TILE, LONG_TILE = 32, 64
 """Rows of a tile: a sentence of at most SHORT tokens takes one such, others one or more of LONG."""
-ANY = 2**31 - 1
+UNLIMITED_LENGTH = 2**31 - 1
 
 
 def packed_attention(
@@ -43,14 +43,16 @@ def _attend(
     scale: float,
 ) -> tuple[Tensor, Tensor]:
     """The result, and the logarithm of each query's sum of exponentials, which the way back needs."""
-    query, key, value = _rows(query), _rows(key), _rows(value)
+    query, key, value = _contiguous_heads(query), _contiguous_heads(key), _contiguous_heads(value)
     out = torch.empty(query.shape, dtype=query.dtype, device=query.device)
     log_sum = torch.empty(query.shape[:2], dtype=torch.float32, device=query.device)
     tensors = (query, key, value, out, log_sum, query_starts, key_starts)
     rest = (query.stride(0), key.stride(0), value.stride(0), query.shape[1], scale)
     grid = (len(query_starts) - 1, query.shape[1])
-    _forward[grid](*tensors, *rest, 0, SHORT, causal, query.shape[2], SHORT, num_warps=2)
-    _forward[grid](*tensors, *rest, SHORT, ANY, causal, query.shape[2], LONG, num_warps=4)
+    _forward_kernel[grid](*tensors, *rest, 0, SHORT_TILE, causal, query.shape[2], SHORT_TILE, num_warps=2)
+    _forward_kernel[grid](
+        *tensors, *rest, SHORT_TILE, UNLIMITED_LENGTH, causal, query.shape[2], LONG_TILE, num_warps=4
+    )
     return out, log_sum
 
 
@@ -80,7 +82,12 @@ def _attend_backward(
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    query, key, value, d_out = _rows(query), _rows(key), _rows(value), d_out.contiguous()
+    query, key, value, d_out = (
+        _contiguous_heads(query),
+        _contiguous_heads(key),
+        _contiguous_heads(value),
+        d_out.contiguous(),
+    )
     d_query, d_key, d_value = (
         torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value)
     )
@@ -88,9 +95,13 @@ def _attend_backward(
     rest = (query.stride(0), key.stride(0), value.stride(0), query.shape[1], scale)
     grid = (len(query_starts) - 1, query.shape[1])
     width = query.shape[2]
-    _backward_tile[grid](*tensors, *rest, 0, SHORT, causal, width, SHORT, num_warps=2)
-    _backward_tile[grid](*tensors, *rest, SHORT, LONG, causal, width, LONG, num_warps=4)
-    _backward_tiles[grid](*tensors, *rest, LONG, ANY, causal, width, LONG, num_warps=4)
+    _backward_single_tile_kernel[grid](*tensors, *rest, 0, SHORT_TILE, causal, width, SHORT_TILE, num_warps=2)
+    _backward_single_tile_kernel[grid](
+        *tensors, *rest, SHORT_TILE, LONG_TILE, causal, width, LONG_TILE, num_warps=4
+    )
+    _backward_tiled_kernel[grid](
+        *tensors, *rest, LONG_TILE, UNLIMITED_LENGTH, causal, width, LONG_TILE, num_warps=4
+    )
     return d_query, d_key, d_value
 
 
@@ -110,20 +121,20 @@ def _(
     return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
 
 
-def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
     query, key, value, query_starts, key_starts, ctx.causal, ctx.scale = inputs
     ctx.save_for_backward(query, key, value, *output, query_starts, key_starts)
 
 
-def _back(ctx: Any, d_out: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+def _backward(ctx: Any, d_out: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
     grads = _attend_backward(d_out, *ctx.saved_tensors, ctx.causal, ctx.scale)
     return *grads, None, None, None, None
 
 
-_attend.register_autograd(_back, setup_context=_remember)
+_attend.register_autograd(_backward, setup_context=_setup_context)
 
 
-def _rows(x: Tensor) -> Tensor:
+def _contiguous_heads(x: Tensor) -> Tensor:
     """With the heads of a token side by side; rows may lie apart."""
     return x if x.stride()[1:] == (x.shape[2], 1) else x.contiguous()
 
@@ -142,7 +153,7 @@ def _store(base, x, first, rows, count, stride, head, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def _seen(queries, keys, query_count, key_count, CAUSAL: tl.constexpr):
+def _visible_pairs(queries, keys, query_count, key_count, CAUSAL: tl.constexpr):
     seen = (queries < query_count)[:, None] & (keys < key_count)[None, :]
     if CAUSAL:
         seen = seen & (keys[None, :] <= queries[:, None])
@@ -150,7 +161,7 @@ def _seen(queries, keys, query_count, key_count, CAUSAL: tl.constexpr):
 
 
 @triton.jit
-def _forward(
+def _forward_kernel(
     query, key, value, out, log_sum, query_starts, key_starts,
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
@@ -178,7 +189,7 @@ def _forward(
             k = _load(key, k0, columns, k_count, key_row, head, WIDTH)
             v = _load(value, k0, columns, k_count, value_row, head, WIDTH)
             scores = tl.dot(q, tl.trans(k)) * scale
-            scores = tl.where(_seen(rows, columns, q_count, k_count, CAUSAL), scores, float("-inf"))
+            scores = tl.where(_visible_pairs(rows, columns, q_count, k_count, CAUSAL), scores, float("-inf"))
             higher = tl.maximum(top, tl.max(scores, 1))
             base = tl.where(higher == float("-inf"), 0.0, higher)
             p = tl.exp(scores - base[:, None])
@@ -198,14 +209,14 @@ def _weights_and_scores_gradient(
 ):
     """The attention weights again, and the gradient of the scores they came from."""
     p = tl.exp(tl.dot(q, tl.trans(k)) * scale - log_sum[:, None])
-    p = tl.where(_seen(rows, columns, q_count, k_count, CAUSAL), p, 0.0)
+    p = tl.where(_visible_pairs(rows, columns, q_count, k_count, CAUSAL), p, 0.0)
     share = tl.sum(d_o.to(tl.float32) * o.to(tl.float32), 1)
     d_scores = p * (tl.dot(d_o, tl.trans(v)) - share[:, None]) * scale
     return p.to(q.dtype), d_scores.to(q.dtype)
 
 
 @triton.jit
-def _backward_tile(
+def _backward_single_tile_kernel(
     query, key, value, out, log_sum, d_out, d_query, d_key, d_value, query_starts, key_starts,
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
@@ -234,7 +245,7 @@ def _backward_tile(
 
 
 @triton.jit
-def _backward_tiles(
+def _backward_tiled_kernel(
     query, key, value, out, log_sum, d_out, d_query, d_key, d_value, query_starts, key_starts,
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,

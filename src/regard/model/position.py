@@ -16,17 +16,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.model.config import Position
+from regard.model.config import PositionScheme
 
 
-def paper(length: int, channels: int) -> Float[Tensor, "length channels"]:
+def paper_position_table(length: int, channels: int) -> Float[Tensor, "length channels"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i / d)), PE(pos, 2i + 1) = cos(the same)."""
     angle = _paper_angles(length, channels)
     table = torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
     return table[:, :channels].float()
 
 
-def halves(length: int, channels: int) -> Float[Tensor, "length channels"]:
+def halves_position_table(length: int, channels: int) -> Float[Tensor, "length channels"]:
     """The paper's timescales, every sine before every cosine."""
     angle = _paper_angles(length, channels)
     return torch.cat([angle.sin(), angle[:, : channels // 2].cos()], dim=1).float()
@@ -56,31 +56,31 @@ def get_timing_signal_1d(
     return nn.functional.pad(signal, (0, channels % 2)).float()[None]
 
 
-class Positions(nn.Module):
+class PositionalEncoding(nn.Module):
     """A vector for each position, to be added to embeddings."""
 
     table: Tensor
 
-    def __init__(self, name: Position, max_length: int, d_model: int) -> None:
+    def __init__(self, scheme: PositionScheme, max_length: int, d_model: int) -> None:
         super().__init__()
-        if name == "learned":
+        if scheme == "learned":
             self.table = nn.Parameter(torch.empty(max_length, d_model).normal_(std=d_model**-0.5))
         else:
-            self.register_buffer("table", _fixed(name, max_length, d_model), persistent=False)
+            self.register_buffer("table", _fixed_table(scheme, max_length, d_model), persistent=False)
 
-    def forward(self, at: Int[Tensor, "#batch length"]) -> Float[Tensor, "#batch length d_model"]:
+    def forward(self, positions: Int[Tensor, "#batch length"]) -> Float[Tensor, "#batch length d_model"]:
         """The vectors of the positions `at`, counted from 0."""
-        return nn.functional.embedding(at, self.table)
+        return nn.functional.embedding(positions, self.table)
 
 
-def _fixed(name: Position, max_length: int, d_model: int) -> Float[Tensor, "length d_model"]:
+def _fixed_table(name: PositionScheme, max_length: int, d_model: int) -> Float[Tensor, "length d_model"]:
     match name:
         case "paper":
-            return paper(max_length, d_model)
+            return paper_position_table(max_length, d_model)
         case "tensor2tensor":
             return get_timing_signal_1d(max_length, d_model)[0]
         case "halves":
-            return halves(max_length, d_model)
+            return halves_position_table(max_length, d_model)
         case "none":
             return torch.zeros(max_length, d_model)
         case "learned":

@@ -8,41 +8,48 @@ from torch import Tensor, nn
 
 from regard.model.config import ModelConfig
 from regard.model.embedding import Embedding
-from regard.model.layers import Past, first_weights
-from regard.model.masks import CAUSAL, EVERYTHING, Segments, Visible, packed, padded
+from regard.model.layers import KVCache, init_weights
+from regard.model.masks import (
+    CAUSAL_MASK,
+    NO_MASK,
+    AttentionMask,
+    PackedSequences,
+    make_packed_mask,
+    make_padding_mask,
+)
 from regard.model.stacks import Decoder, Encoder
 
 
-class Decoding(NamedTuple):
+class DecoderState(NamedTuple):
     """Where a translation stands: what every decoder layer remembers, and how much has been read."""
 
-    past: tuple[Past, ...]
-    source_visible: Visible
+    caches: tuple[KVCache, ...]
+    source_mask: AttentionMask
     position: Int[Tensor, "row 1"]
     """Of the next target token, for each row."""
 
     @property
     def beam(self) -> int:
         """Rows of each sentence: hypotheses that read the same source, side by side."""
-        return self.position.shape[0] // self.past[0].source.key.shape[0]
+        return self.position.shape[0] // self.caches[0].source.key.shape[0]
 
-    def expand(self, beam: int) -> "Decoding":
+    def expand(self, beam: int) -> "DecoderState":
         """So many rows for each sentence, all as its one row was; the source is not copied."""
         rows = torch.arange(self.position.shape[0], device=self.position.device).repeat_interleave(beam)
         return self.reorder(rows)
 
-    def reorder(self, rows: Int[Tensor, " row"]) -> "Decoding":
+    def reorder(self, rows: Int[Tensor, " row"]) -> "DecoderState":
         """Each row goes on from that one, of the same sentence, whose source stays where it is."""
-        past = tuple(layer.reorder(rows) for layer in self.past)
-        return Decoding(past, self.source_visible, self.position.index_select(0, rows))
+        past = tuple(layer.reorder_target(rows) for layer in self.caches)
+        return DecoderState(past, self.source_mask, self.position.index_select(0, rows))
 
-    def select(self, sentences: Int[Tensor, " sentence"]) -> "Decoding":
+    def select(self, sentences: Int[Tensor, " sentence"]) -> "DecoderState":
         """Those sentences, in that order, with all their rows: how search drops what is finished."""
-        keep = self.source_visible.keep
-        seen = Visible(None if keep is None else keep.index_select(0, sentences))
-        past = tuple(layer.select_source(sentences) for layer in self.past)
+        keep = self.source_mask.keep
+        seen = AttentionMask(None if keep is None else keep.index_select(0, sentences))
+        past = tuple(layer.select_source(sentences) for layer in self.caches)
         rows = sentences[:, None] * self.beam + torch.arange(self.beam, device=sentences.device)
-        return Decoding(past, seen, self.position).reorder(rows.flatten())
+        return DecoderState(past, seen, self.position).reorder(rows.flatten())
 
 
 class Transformer(nn.Module):
@@ -51,21 +58,21 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.source_embedding = _embedding(config)
-        self.target_embedding = _embedding(config)
+        self.source_embedding = _make_embedding(config)
+        self.target_embedding = _make_embedding(config)
         self.encoder = Encoder(config, config.encoder_layers)
         self.decoder = Decoder(config, config.decoder_layers)
         self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        first_weights(self, config.d_model)
+        init_weights(self, config.d_model)
         nn.init.normal_(self.output.weight, std=config.d_model**-0.5)
-        self._tie()
+        self._tie_embeddings()
 
     @property
     def device(self) -> torch.device:
         return self.output.weight.device
 
     @property
-    def longest(self) -> int:
+    def max_tokens(self) -> int:
         """Tokens that a sentence has at most, on either side: one place is a mark's."""
         return self.config.max_length - 1
 
@@ -76,64 +83,70 @@ class Transformer(nn.Module):
         target_in: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target vocab"]:
         """Logits of the token after each of `target_in`, all positions in one pass (right-padded rows)."""
-        visible = padded(source_keep)
-        encoded = self.encode(source, positions(source), visible)
-        return self.output(self.decode(target_in, positions(target_in), encoded, CAUSAL, visible))
+        visible = make_padding_mask(source_keep)
+        encoded = self.encode(source, position_ids(source), visible)
+        return self.output(self.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, visible))
 
-    def packed(
+    def forward_packed(
         self,
         source: Int[Tensor, "1 source"],
-        sources: Segments,
+        sources: PackedSequences,
         target_in: Int[Tensor, "1 target"],
-        targets: Segments,
+        targets: PackedSequences,
     ) -> Float[Tensor, "1 target d_model"]:
         """The last decoder layer over many pairs that lie end to end: training's road, without padding."""
-        encoded = self.encode(source, sources.at, packed(sources, sources))
+        encoded = self.encode(source, sources.positions, make_packed_mask(sources, sources))
         return self.decode(
-            target_in, targets.at, encoded, packed(targets, targets, causal=True), packed(targets, sources)
+            target_in,
+            targets.positions,
+            encoded,
+            make_packed_mask(targets, targets, causal=True),
+            make_packed_mask(targets, sources),
         )
 
     def encode(
         self,
         source: Int[Tensor, "batch source"],
-        at: Int[Tensor, "#batch source"],
-        visible: Visible,
+        positions: Int[Tensor, "#batch source"],
+        mask: AttentionMask,
     ) -> Float[Tensor, "batch source d_model"]:
         """The source as the decoder will see it; `at` and `visible` say how sentences lie in the rows."""
-        return self.encoder(self.source_embedding(source, at), visible)
+        return self.encoder(self.source_embedding(source, positions), mask)
 
     def decode(
         self,
         target_in: Int[Tensor, "batch target"],
-        at: Int[Tensor, "#batch target"],
+        positions: Int[Tensor, "#batch target"],
         encoded: Float[Tensor, "batch source d_model"],
-        target_visible: Visible,
-        source_visible: Visible,
+        target_mask: AttentionMask,
+        source_mask: AttentionMask,
     ) -> Float[Tensor, "batch target d_model"]:
         """The last decoder layer at every target position; `output` makes logits of it."""
-        x = self.target_embedding(target_in, at)
-        return self.decoder(x, self.decoder.start(encoded), target_visible, source_visible)[0]
+        x = self.target_embedding(target_in, positions)
+        return self.decoder(x, self.decoder.start_caches(encoded), target_mask, source_mask)[0]
 
-    def start(self, source: Int[Tensor, "row source"], source_keep: Bool[Tensor, "row source"]) -> Decoding:
+    def start_decoding(
+        self, source: Int[Tensor, "row source"], source_keep: Bool[Tensor, "row source"]
+    ) -> DecoderState:
         """Reads the source once; from here `step` writes the target token by token."""
-        visible = padded(source_keep)
-        encoded = self.encode(source, positions(source), visible)
+        visible = make_padding_mask(source_keep)
+        encoded = self.encode(source, position_ids(source), visible)
         first = torch.zeros(source.shape[0], 1, dtype=torch.long, device=source.device)
-        return Decoding(self.decoder.start(encoded), visible, first)
+        return DecoderState(self.decoder.start_caches(encoded), visible, first)
 
     def step(
-        self, decoding: Decoding, token: Int[Tensor, " row"]
-    ) -> tuple[Float[Tensor, "row vocab"], Decoding]:
+        self, state: DecoderState, token: Int[Tensor, " row"]
+    ) -> tuple[Float[Tensor, "row vocab"], DecoderState]:
         """Reads one more target token in each row: logits of the next, and where we stand then.
 
         The new token may see all that came before it, so nothing needs hiding.
         """
-        past, source_visible, position = decoding
+        past, source_visible, position = state
         x = self.target_embedding(token[:, None], position)
-        x, past = self.decoder(x, past, EVERYTHING, source_visible)
-        return self.output(x[:, 0]), Decoding(past, source_visible, position + 1)
+        x, past = self.decoder(x, past, NO_MASK, source_visible)
+        return self.output(x[:, 0]), DecoderState(past, source_visible, position + 1)
 
-    def _tie(self) -> None:
+    def _tie_embeddings(self) -> None:
         """Section 3.4: one matrix for both embeddings and the output, or as the config says."""
         if self.config.tied == "all":
             self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
@@ -141,10 +154,10 @@ class Transformer(nn.Module):
             self.output.weight = self.target_embedding.tokens.weight
 
 
-def positions(tokens: Int[Tensor, "batch length"]) -> Int[Tensor, "1 length"]:
+def position_ids(tokens: Int[Tensor, "batch length"]) -> Int[Tensor, "1 length"]:
     """0, 1, 2, ...: each row is one sequence."""
     return torch.arange(tokens.shape[1], device=tokens.device)[None]
 
 
-def _embedding(config: ModelConfig) -> Embedding:
+def _make_embedding(config: ModelConfig) -> Embedding:
     return Embedding(config.vocab_size, config.d_model, config.position, config.max_length, config.dropout)

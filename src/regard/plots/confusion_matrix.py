@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Int64
 
-from regard.plots.svg import clip, length, tag, text
-from regard.plots.theme import picture
+from regard.plots.svg import clip_text, estimate_text_width, svg_element, svg_text
+from regard.plots.theme import svg_document
 
-SIDE = 46.0
-LONGEST = 150.0
+CELL_SIZE = 46.0
+MAX_LABEL_WIDTH = 150.0
 """Room for a label."""
-DARK = 0.6
+WHITE_TEXT_SHARE = 0.6
 """Of its row, from which on a cell's number is written in white."""
-RULES = """
+CONFUSION_CSS = """
 .rg .right { fill: #007a58 } .rg .wrong { fill: #c0392b } .rg .on { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
 .rg .right { fill: #35c79b } .rg .wrong { fill: #ff7b6b } .rg .on { fill: #15181c }
@@ -21,40 +21,42 @@ RULES = """
 """
 
 
-def draw(labels: Sequence[str], matrix: Int64[np.ndarray, "classes classes"]) -> str:
+def draw_confusion_matrix(labels: Sequence[str], matrix: Int64[np.ndarray, "classes classes"]) -> str:
     """The SVG, in light and in dark: each cell as dark as its share of the row, with its count in it."""
-    left = 30.0 + min(LONGEST, max(length(label) for label in labels))
-    top = 84.0 + min(LONGEST, max(length(label) for label in labels)) * 0.72
-    side = len(labels) * SIDE
+    left = 30.0 + min(MAX_LABEL_WIDTH, max(estimate_text_width(label) for label in labels))
+    top = 84.0 + min(MAX_LABEL_WIDTH, max(estimate_text_width(label) for label in labels)) * 0.72
+    side = len(labels) * CELL_SIZE
     right = int(matrix.trace())
     title = f"{right:,} of {int(matrix.sum()):,} texts are given their label"
     parts = [
-        text(title, 14.0, 24.0, "title"),
-        text("is taken for", left, 46.0, "small"),
-        text("is", 14.0, top - 10, "small"),
-        *_labels(labels, left, top),
-        *_cells(matrix, left, top),
+        svg_text(title, 14.0, 24.0, "title"),
+        svg_text("is taken for", left, 46.0, "small"),
+        svg_text("is", 14.0, top - 10, "small"),
+        *_draw_confusion_labels(labels, left, top),
+        *_draw_confusion_cells(matrix, left, top),
     ]
-    width = max(left + side + 0.72 * LONGEST, length(title, 14.0) + 40.0)
-    return picture(parts, title, width, top + side + 24.0, RULES)
+    width = max(left + side + 0.72 * MAX_LABEL_WIDTH, estimate_text_width(title, 14.0) + 40.0)
+    return svg_document(parts, title, width, top + side + 24.0, CONFUSION_CSS)
 
 
-def _labels(labels: Sequence[str], left: float, top: float) -> Iterator[str]:
+def _draw_confusion_labels(labels: Sequence[str], left: float, top: float) -> Iterator[str]:
     for number, label in enumerate(labels):
-        said = clip(label, LONGEST)
-        yield text(said, left - 8, top + (number + 0.5) * SIDE + 4, "ink", text_anchor="end")
-        x, y = left + (number + 0.5) * SIDE + 4, top - 8
-        yield text(said, x, y, "ink", transform=f"rotate(-45 {x:.1f} {y:.1f})")
+        said = clip_text(label, MAX_LABEL_WIDTH)
+        yield svg_text(said, left - 8, top + (number + 0.5) * CELL_SIZE + 4, "ink", text_anchor="end")
+        x, y = left + (number + 0.5) * CELL_SIZE + 4, top - 8
+        yield svg_text(said, x, y, "ink", transform=f"rotate(-45 {x:.1f} {y:.1f})")
 
 
-def _cells(matrix: Int64[np.ndarray, "classes classes"], left: float, top: float) -> Iterator[str]:
+def _draw_confusion_cells(
+    matrix: Int64[np.ndarray, "classes classes"], left: float, top: float
+) -> Iterator[str]:
     totals = np.maximum(matrix.sum(axis=1), 1)
     for row, column in np.argwhere(matrix > 0).tolist():
         share = float(matrix[row, column] / totals[row])
-        x, y = left + column * SIDE, top + row * SIDE
+        x, y = left + column * CELL_SIZE, top + row * CELL_SIZE
         kind = "right" if row == column else "wrong"
-        size = {"width": SIDE - 1, "height": SIDE - 1}
-        yield tag("rect", x=x, y=y, **size, class_=kind, fill_opacity=f"{max(share, 0.04):.3f}")
-        ink = "on" if share >= DARK else "ink"
-        middle = (x + SIDE / 2, y + SIDE / 2 + 4)
-        yield text(f"{int(matrix[row, column]):,}", *middle, ink, text_anchor="middle")
+        size = {"width": CELL_SIZE - 1, "height": CELL_SIZE - 1}
+        yield svg_element("rect", x=x, y=y, **size, class_=kind, fill_opacity=f"{max(share, 0.04):.3f}")
+        ink = "on" if share >= WHITE_TEXT_SHARE else "ink"
+        middle = (x + CELL_SIZE / 2, y + CELL_SIZE / 2 + 4)
+        yield svg_text(f"{int(matrix[row, column]):,}", *middle, ink, text_anchor="middle")

@@ -3,21 +3,23 @@
 import numpy as np
 from jaxtyping import Float64
 
-Series = Float64[np.ndarray, " points"]
-Few = Float64[np.ndarray, " few"]
+PlotSeries = Float64[np.ndarray, " points"]
+SampledSeries = Float64[np.ndarray, " few"]
 
-POINTS = 600
+MAX_POINTS = 600
 
 
-def thin(x: Series, y: Series, points: int = POINTS) -> tuple[Few, Few]:
+def downsample_extrema(
+    x: PlotSeries, y: PlotSeries, max_points: int = MAX_POINTS
+) -> tuple[SampledSeries, SampledSeries]:
     """At most `points` of them: of each part of the series its lowest and its highest, and its gaps.
 
     A gap (y is NaN) stays one, however short: a loss that was no number is what one looks for.
     """
-    if len(y) <= points:
+    if len(y) <= max_points:
         return x, y
     chosen: list[int] = []
-    for part in np.array_split(np.arange(len(y)), points // 3):
+    for part in np.array_split(np.arange(len(y)), max_points // 3):
         missing = np.flatnonzero(np.isnan(y[part]))
         known = np.flatnonzero(~np.isnan(y[part]))
         found = set(missing[:1].tolist())
@@ -27,7 +29,7 @@ def thin(x: Series, y: Series, points: int = POINTS) -> tuple[Few, Few]:
     return x[chosen], y[chosen]
 
 
-def smooth(y: Series) -> Series:
+def centered_moving_average(y: PlotSeries) -> PlotSeries:
     """The mean of the fiftieth part of the series around each point; it does not lag behind.
 
     What is no number counts for nothing, and is none afterwards either.

@@ -13,32 +13,32 @@ import numpy as np
 from jaxtyping import Float64
 
 from regard.errors import DataError
-from regard.plots.downsample import Series
+from regard.plots.downsample import PlotSeries
 
-EMPTY = np.zeros(0)
+EMPTY_SERIES = np.zeros(0)
 
 
-def outline(bars: object, heights: str = "counts") -> tuple[Series, Series]:
+def histogram_outline(histogram: object, height_key: str = "counts") -> tuple[PlotSeries, PlotSeries]:
     """The top of a histogram, from edge to edge; `bins` has the edges, or where each bar begins."""
-    if not isinstance(bars, Mapping):
-        return EMPTY, EMPTY
-    edges, tops = numbers(bars.get("bins")), numbers(bars.get(heights))
+    if not isinstance(histogram, Mapping):
+        return EMPTY_SERIES, EMPTY_SERIES
+    edges, tops = to_float_array(histogram.get("bins")), to_float_array(histogram.get(height_key))
     if edges.ndim != 1 or tops.ndim != 1 or not len(tops) or len(edges) - len(tops) not in (0, 1):
-        return EMPTY, EMPTY
+        return EMPTY_SERIES, EMPTY_SERIES
     if len(edges) == len(tops):
         width = edges[-1] - edges[-2] if len(edges) > 1 else 1.0
         edges = np.append(edges, edges[-1] + width)
     return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(tops, 2), [0.0]])
 
 
-def numbers(values: object) -> Float64[np.ndarray, "..."]:
+def to_float_array(values: object) -> Float64[np.ndarray, "..."]:
     try:
         return np.array([] if values is None else values, np.float64)
     except (TypeError, ValueError):
-        return EMPTY
+        return EMPTY_SERIES
 
 
-def learnt_from(data: Mapping[str, Any]) -> str:
+def describe_training_data(data: Mapping[str, Any]) -> str:
     """How many pairs, which were left out and why, the ratio of lengths, the pieces that occur."""
     said, train = [], data.get("train")
     if isinstance(train, Mapping) and isinstance(train.get("pairs"), int):
@@ -54,13 +54,13 @@ def learnt_from(data: Mapping[str, Any]) -> str:
     return "; ".join(said)
 
 
-METRICS, DATA = "metrics.jsonl", "data.json"
-Axis = Literal["step", "tokens", "hours"]
-Column = Float64[np.ndarray, " events"]
+METRICS_FILE, DATA_SUMMARY_FILE = "metrics.jsonl", "data.json"
+CurveAxis = Literal["step", "tokens", "hours"]
+EventColumn = Float64[np.ndarray, " events"]
 
 
 @dataclass(frozen=True)
-class Events:
+class EventTable:
     """Events of one kind, column by column."""
 
     rows: Sequence[Mapping[str, Any]]
@@ -68,26 +68,26 @@ class Events:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> EventColumn:
         """The numbers under that name; NaN where there is none."""
         values = [row.get(name) for row in self.rows]
         return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
 
 
 @dataclass(frozen=True)
-class History:
+class TrainingHistory:
     """One training: its plan, its steps and its validations."""
 
     name: str
-    facts: Mapping[str, Any]
-    train: Events
-    valid: Events
+    run_event: Mapping[str, Any]
+    train: EventTable
+    valid: EventTable
     data: Mapping[str, Any] = field(default_factory=dict)
     """What data.json says: of lengths, and of what was left out."""
-    means: Events = Events(())
+    checkpoint_averages: EventTable = EventTable(())
     """Of the last checkpoints: how good they were, where a training took any."""
 
-    def along(self, axis: Axis, events: Events) -> Column:
+    def x_values(self, axis: CurveAxis, events: EventTable) -> EventColumn:
         """Where the events lie on that axis. A validation saw as many tokens as the steps before it."""
         if axis == "hours":
             return events["time_s"] / 3600
@@ -98,7 +98,7 @@ class History:
         return np.concatenate([[0.0], tokens])[places]
 
     @property
-    def best(self) -> int | None:
+    def best_validation(self) -> int | None:
         """Which validation the training called its best, or else the one with the lowest loss."""
         if named := [place for place, row in enumerate(self.valid.rows) if row.get("best") is True]:
             return named[-1]
@@ -106,12 +106,12 @@ class History:
         return int(np.nanargmin(losses)) if np.isfinite(losses).any() else None
 
 
-def read_histories(paths: Sequence[Path]) -> list[History]:
+def read_histories(paths: Sequence[Path]) -> list[TrainingHistory]:
     """The runs, each under its folder's name, or under its whole path where two folders have one name."""
     folders = [_run_folder(path) for path in paths]
     names = [folder.resolve().name for folder in folders]
     return [
-        _read(folder, name if names.count(name) == 1 else str(path))
+        _read_history(folder, name if names.count(name) == 1 else str(path))
         for folder, name, path in zip(folders, names, paths, strict=True)
     ]
 
@@ -119,24 +119,24 @@ def read_histories(paths: Sequence[Path]) -> list[History]:
 def _run_folder(path: Path) -> Path:
     """The run meant by `path`: itself, or the one whose model or metrics it is."""
     for folder in (path, path.parent):
-        if (folder / METRICS).is_file():
+        if (folder / METRICS_FILE).is_file():
             return folder
     problem = "has no metrics.jsonl" if path.exists() else "does not exist"
     raise DataError(f"{path} {problem}; give a folder that `regard train --out` wrote")
 
 
-def _read(folder: Path, name: str) -> History:
+def _read_history(folder: Path, name: str) -> TrainingHistory:
     events: dict[str, list[Mapping[str, Any]]] = {"run": [], "train": [], "valid": [], "mean": []}
-    for event in _events(folder / METRICS):
+    for event in _read_events(folder / METRICS_FILE):
         events.get(str(event.get("kind")), []).append(event)
     if not events["train"] and not events["valid"]:
-        raise DataError(f"{folder / METRICS} has no step and no validation yet; plot it later")
+        raise DataError(f"{folder / METRICS_FILE} has no step and no validation yet; plot it later")
     facts = events["run"][-1] if events["run"] else {}
-    train, valid, means = (Events(events[kind]) for kind in ("train", "valid", "mean"))
-    return History(name, facts, train, valid, _data(folder / DATA), means)
+    train, valid, means = (EventTable(events[kind]) for kind in ("train", "valid", "mean"))
+    return TrainingHistory(name, facts, train, valid, _read_data_summary(folder / DATA_SUMMARY_FILE), means)
 
 
-def _events(path: Path) -> Iterator[Mapping[str, Any]]:
+def _read_events(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines that are whole: the last may be half written."""
     for line in path.read_bytes().split(b"\n"):
         try:
@@ -147,7 +147,7 @@ def _events(path: Path) -> Iterator[Mapping[str, Any]]:
             yield event
 
 
-def _data(path: Path) -> Mapping[str, Any]:
+def _read_data_summary(path: Path) -> Mapping[str, Any]:
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

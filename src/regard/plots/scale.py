@@ -8,58 +8,65 @@ from numpy import ndarray
 
 
 @dataclass(frozen=True)
-class Scale:
+class LinearScale:
     """Puts `low` at the pixel `start` and `high` at `end`."""
 
     low: float
     high: float
-    start: float
-    end: float
+    pixel_start: float
+    pixel_end: float
 
     def __call__(self, value: float) -> float:
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+        return self.pixel_start + (value - self.low) / (self.high - self.low) * (
+            self.pixel_end - self.pixel_start
+        )
 
-    def all(self, values: Float64[ndarray, " points"]) -> list[float]:
-        return (self.start + (values - self.low) / (self.high - self.low) * (self.end - self.start)).tolist()
+    def map_array(self, values: Float64[ndarray, " points"]) -> list[float]:
+        return (
+            self.pixel_start
+            + (values - self.low) / (self.high - self.low) * (self.pixel_end - self.pixel_start)
+        ).tolist()
 
-    def ticks(self, wanted: int) -> list[tuple[float, str]]:
+    def ticks(self, count: int) -> list[tuple[float, str]]:
         """About as many as wanted, at round numbers, each with what to write beside it."""
-        step = _round_step((self.high - self.low) / max(1, wanted))
+        step = _round_tick_step((self.high - self.low) / max(1, count))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         largest = max(abs(self.low), abs(self.high))
-        return [(number * step, label(number * step, step, largest)) for number in range(first, last + 1)]
+        return [
+            (number * step, format_tick(number * step, step, largest)) for number in range(first, last + 1)
+        ]
 
 
-def around(values: list[float], zero: bool = False) -> tuple[float, float]:
+def padded_range(values: list[float], include_zero: bool = False) -> tuple[float, float]:
     """From a little below the values to a little above; from 0 if so wished; never of no extent."""
     known = [value for value in values if math.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
-    if zero:
+    if include_zero:
         low = min(low, 0.0)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
-    return (low if zero and low == 0 else low - room), high + room
+    return (low if include_zero and low == 0 else low - room), high + room
 
 
-def label(value: float, step: float, largest: float) -> str:
+def format_tick(value: float, step: float, largest: float) -> str:
     """12k, 1.5M, 0.25, 7e-4: as many digits as tell it from the next tick, in the unit of the largest."""
     if abs(value) < step / 1e6:
         return "0"
     for unit, letter, least in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
         if largest >= least:
-            return _plain(value / unit, step / unit) + letter
+            return _format_decimal(value / unit, step / unit) + letter
     if step < 1e-3:
         power = math.floor(math.log10(abs(value)) + 1e-9)
-        return f"{_plain(value / 10**power, step / 10**power)}e{power}"
-    return _plain(value, step)
+        return f"{_format_decimal(value / 10**power, step / 10**power)}e{power}"
+    return _format_decimal(value, step)
 
 
-def _plain(value: float, step: float) -> str:
+def _format_decimal(value: float, step: float) -> str:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     said = f"{value:.{decimals + 1}f}"
     return said.rstrip("0").rstrip(".")
 
 
-def _round_step(rough: float) -> float:
+def _round_tick_step(rough: float) -> float:
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= rough * 0.9)

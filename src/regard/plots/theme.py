@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from regard.plots.svg import tag, words
+from regard.plots.svg import escape_text, svg_element
 
-SVG = "http://www.w3.org/2000/svg"
-TONES = 7
-DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2", "1 4")
+SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+COLORS_IN_THEME = 7
+DASH_PATTERNS = ("", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2", "1 4")
 """With the colours, so that nothing is told by colour alone."""
-SHAPES = (
+MARKER_PATHS = (
     "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z",  # a circle, a square, and so on
     "M-3.2 -3.2h6.4v6.4h-6.4Z",
     "M0 -4.2L4 3H-4Z",
@@ -24,15 +24,17 @@ _LIGHT = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, "#1a1a1a")
 _DARK = (_SKY, _ORANGE, _GREEN, _PURPLE, _VERMILION, _BLUE, "#e6e6e6")
 
 
-def picture(parts: Sequence[str], title: str, width: float, height: float, rules: str = "") -> str:
+def svg_document(
+    elements: Sequence[str], title: str, width: float, height: float, extra_css: str = ""
+) -> str:
     """A whole SVG file; `rules` are for what only this picture has."""
-    drawn = tag(
+    drawn = svg_element(
         "svg",
-        tag("title", words(title)),
-        tag("style", style() + rules),
-        tag("rect", class_="paper", width=width, height=height),
-        *parts,
-        xmlns=SVG,
+        svg_element("title", escape_text(title)),
+        svg_element("style", theme_css() + extra_css),
+        svg_element("rect", class_="paper", width=width, height=height),
+        *elements,
+        xmlns=SVG_NAMESPACE,
         class_="rg",
         role="img",
         width=width,
@@ -42,7 +44,7 @@ def picture(parts: Sequence[str], title: str, width: float, height: float, rules
     return drawn + "\n"
 
 
-def style() -> str:
+def theme_css() -> str:
     """The rules for light, and what is different in the dark."""
     return f"""
 .rg {{ font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif }}
@@ -57,14 +59,14 @@ def style() -> str:
 .rg .ring {{ fill: none; stroke-width: 2 }}
 .rg .over {{ paint-order: stroke; stroke-width: 4; stroke-linejoin: round }}
 .rg .new {{ font-weight: 700; text-decoration: underline }}
-{_rules("#ffffff", "#1a1a1a", "#585858", "#e3e3e3", "#dcdcdc", _LIGHT)}
+{_color_css("#ffffff", "#1a1a1a", "#585858", "#e3e3e3", "#dcdcdc", _LIGHT)}
 @media (prefers-color-scheme: dark) {{
-{_rules("#15181c", "#ececec", "#b0b4b8", "#33383d", "#3a4046", _DARK)}
+{_color_css("#15181c", "#ececec", "#b0b4b8", "#33383d", "#3a4046", _DARK)}
 }}
 """
 
 
-def _rules(paper: str, ink: str, faint: str, grid: str, band: str, tones: tuple[str, ...]) -> str:
+def _color_css(paper: str, ink: str, faint: str, grid: str, band: str, tones: tuple[str, ...]) -> str:
     """A faint text is still read at 4.5 to 1."""
     rules = [
         f".rg .paper {{ fill: {paper} }} .rg .over {{ stroke: {paper} }}",

@@ -6,30 +6,30 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.search.beam_state import FREE, Beams, BeamSearch, Bounds, hypotheses
+from regard.search.beam_state import UNFORCED, BeamSearchStep, BeamState, ConstraintState, collect_hypotheses
 from regard.search.config import SearchConfig
-from regard.search.constrained_beam import ConstrainedSearch
-from regard.search.constraint_state import Bans
+from regard.search.constrained_beam import ConstrainedBeamSearchStep
+from regard.search.constraint_state import TokenBans
 from regard.search.hypothesis import Hypothesis
-from regard.search.interface import State, Step
-from regard.search.topk import log_norm
+from regard.search.interface import ModelState, StepModel
+from regard.search.topk import log_normalizer
 
-STILL_FULL = 0.75
+COMPACTION_SHARE = 0.75
 """Sentences that are done leave the batch when no more than this share is left: to move the others costs."""
 
-Watch = Callable[[Beams, Tensor, Tensor, Beams, Tensor], None]
+BeamObserver = Callable[[BeamState, Tensor, Tensor, BeamState, Tensor], None]
 """Told of each step: beams before, logits and their norm, beams after, and the rows they go on from."""
 
 
-def beam(
-    model: Step[State],
-    state: State,
+def beam_search(
+    model: StepModel[ModelState],
+    state: ModelState,
     bos: int,
     eos: int,
-    bounds: Bounds,
+    constraints: ConstraintState,
     config: SearchConfig,
-    bans: Bans | None = None,
-    watch: Watch | None = None,
+    bans: TokenBans | None = None,
+    observer: BeamObserver | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each sentence, the best first; whoever wants to see how may `watch`.
 
@@ -45,47 +45,47 @@ def beam(
     stays outside, because among equals the earlier is kept. Rounding takes nothing from this:
     of two sums or quotients, the one that is greater is never rounded below the other.
     """
-    sentences = len(bounds.limit)
+    sentences = len(constraints.max_length)
     if not sentences:
         return []
-    device, longest = bounds.limit.device, int(bounds.limit.max())
-    if bounds.required is None:
-        search = BeamSearch(config.beam, config.n_best, config.alpha, eos, longest + 1, device)
+    device, longest = constraints.max_length.device, int(constraints.max_length.max())
+    if constraints.required is None:
+        search = BeamSearchStep(config.beam, config.n_best, config.alpha, eos, longest + 1, device)
     else:
-        search = ConstrainedSearch(config, eos, longest + 1, bounds.required)
-    beams = search.start(sentences, bos)
+        search = ConstrainedBeamSearchStep(config, eos, longest + 1, constraints.required)
+    beams = search.initial_state(sentences, bos)
     answers: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     rows = torch.arange(sentences, device=device)
-    state = model.expand(state, search.places)
+    state = model.expand(state, search.slots)
     for length in range(1, longest + 2):
-        logits, state = model.step(state, beams.last.flatten())
-        norm, now = log_norm(logits), torch.tensor(length, device=device)
+        logits, state = model.step(state, beams.last_token.flatten())
+        norm, now = log_normalizer(logits), torch.tensor(length, device=device)
         if bans is not None:
-            free = bounds.forced(now, eos) == FREE
-            bans.apply(logits.unflatten(0, beams.score.shape), beams.written[:, :, : length - 1], free)
+            free = constraints.forced_token(now, eos) == UNFORCED
+            bans.mask_logits(logits.unflatten(0, beams.score.shape), beams.tokens[:, :, : length - 1], free)
         before = beams
-        beams, parents = search.advance(before, bounds, logits, norm, now)
-        if watch is not None:
-            watch(before, logits, norm, beams, parents)
+        beams, parents = search.advance(before, constraints, logits, norm, now)
+        if observer is not None:
+            observer(before, logits, norm, beams, parents)
         state = model.reorder(state, parents)
-        left = (going_on := search.can_win(beams, bounds)).nonzero()[:, 0]
-        if len(left) <= STILL_FULL * len(rows):
-            _take(answers, rows, beams, ~going_on, eos)
+        left = (going_on := search.can_improve(beams, constraints)).nonzero()[:, 0]
+        if len(left) <= COMPACTION_SHARE * len(rows):
+            _collect_answers(answers, rows, beams, ~going_on, eos)
             if not len(left):
                 break
-            rows, beams, bounds = rows[left], beams.select(left), bounds.select(left)
+            rows, beams, constraints = rows[left], beams.select(left), constraints.select(left)
             state, bans = model.select(state, left), None if bans is None else bans.select(left)
     return answers
 
 
-def _take(
+def _collect_answers(
     answers: list[list[Hypothesis]],
     rows: Int[Tensor, " sentence"],
-    beams: Beams,
+    beams: BeamState,
     done: Bool[Tensor, " sentence"],
     eos: int,
 ) -> None:
     """Writes down what was found for the sentences that are done; `rows` are their numbers."""
     which = done.nonzero()[:, 0]
-    for row, found in zip(rows[which].tolist(), hypotheses(beams.select(which), eos), strict=True):
+    for row, found in zip(rows[which].tolist(), collect_hypotheses(beams.select(which), eos), strict=True):
         answers[row] = found

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-Tokens = tuple[int, ...]
+TokenIds = tuple[int, ...]
 SEPARATE, LETTER, DIGIT = range(3)
-KINDS = 3
+CHARACTER_KINDS = 3
 """Of characters: those that never make a word longer, and those that do among their like."""
 
 
 @dataclass(frozen=True)
-class Edges:
+class WordBoundaries:
     """What kind of character each token begins and ends with, by its id.
 
     With them a required phrase must stand by itself: "cat" is not in "category".
@@ -20,15 +20,15 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Wish:
+class Constraints:
     """Holds inside the search: what does not keep to it is never written."""
 
-    prefix: Tokens = ()
+    prefix: TokenIds = ()
     """How the translation begins."""
-    required: tuple[tuple[Tokens, ...], ...] = ()
+    required: tuple[tuple[TokenIds, ...], ...] = ()
     """Phrases that must occur, each as its alternatives, such as with and without a space before it."""
-    forbidden: tuple[Tokens, ...] = ()
+    forbidden: tuple[TokenIds, ...] = ()
     """What must not occur."""
 
 
-NO_WISH = Wish()
+NO_CONSTRAINTS = Constraints()

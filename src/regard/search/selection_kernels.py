@@ -9,13 +9,13 @@ import triton.language as tl
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-TILES = 8
+CHUNKS_PER_TILE = 8
 """Chunks of logits that are read together."""
-MOST_CHOICES = 8192
+MAX_TOPK_CHOICES = 8192
 """Scores of which `highest` finds the highest: more do not fit in one program."""
 
 
-def highest(
+def stable_topk_cuda(
     scores: Float[Tensor, "sentence choices"], count: int
 ) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
     """The highest scores in order, and where; equals in the order of their places, NaN never."""
@@ -23,32 +23,34 @@ def highest(
     best = torch.empty(sentences, count, device=scores.device)
     where = torch.empty(sentences, count, dtype=torch.long, device=scores.device)
     room = triton.next_power_of_2(choices)
-    _highest[(sentences,)](
+    _topk_kernel[(sentences,)](
         scores.contiguous(), best, where, choices, count, room, num_warps=4 if room > 256 else 1
     )
     return best, where
 
 
-def norms(
+def log_normalizers_cuda(
     logits: Float[Tensor, "row vocab"], chunk: int
 ) -> tuple[Float[Tensor, " row"], Float[Tensor, "row chunks"]]:
     """The logarithm of each row's sum of exponentials, and the maximum of each run of `chunk` logits."""
     rows, vocab = logits.shape
     norm = torch.empty(rows, device=logits.device)
     maxima = torch.empty(rows, -(-vocab // chunk), device=logits.device)
-    _norms[(rows,)](logits, norm, maxima, logits.stride(0), vocab, maxima.shape[1], chunk, TILES, num_warps=8)
+    _log_normalizers_kernel[(rows,)](
+        logits, norm, maxima, logits.stride(0), vocab, maxima.shape[1], chunk, CHUNKS_PER_TILE, num_warps=8
+    )
     return norm, maxima
 
 
-def choose(
+def greedy_step_cuda(
     logits: Float[Tensor, "sentence vocab"],
-    last: Int[Tensor, " sentence"],
-    written: Int[Tensor, "sentence width"],
-    log: Float[Tensor, " sentence"],
-    open_: Bool[Tensor, " sentence"],
-    limit: Int[Tensor, " sentence"],
-    minimum: Int[Tensor, " sentence"],
-    at: Int[Tensor, ""],
+    last_token: Int[Tensor, " sentence"],
+    tokens: Int[Tensor, "sentence width"],
+    log_probability: Float[Tensor, " sentence"],
+    is_open: Bool[Tensor, " sentence"],
+    max_length: Int[Tensor, " sentence"],
+    min_length: Int[Tensor, " sentence"],
+    position: Int[Tensor, ""],
     eos: int,
     chunk: int,
 ) -> None:
@@ -56,14 +58,14 @@ def choose(
 
     Among equals the first; no end mark before the minimum, and nothing else at the limit.
     """
-    _choose[(len(logits),)](
-        logits, last, written, log, open_, limit, minimum, at,
-        logits.stride(0), logits.shape[1], written.shape[1], eos, chunk * TILES, num_warps=8,
+    _greedy_step_kernel[(len(logits),)](
+        logits, last_token, tokens, log_probability, is_open, max_length, min_length, position,
+        logits.stride(0), logits.shape[1], tokens.shape[1], eos, chunk * CHUNKS_PER_TILE, num_warps=8,
     )  # fmt: skip
 
 
 @triton.jit
-def _choose(
+def _greedy_step_kernel(
     logits, last, written, log, open_places, limits, minima, at_place,
     stride, vocab, width, EOS, TILE: tl.constexpr,
 ) -> Any:  # fmt: skip
@@ -98,7 +100,7 @@ def _choose(
 
 
 @triton.jit
-def _highest(scores, best, where, choices, count, ROOM: tl.constexpr) -> Any:
+def _topk_kernel(scores, best, where, choices, count, ROOM: tl.constexpr) -> Any:
     row = tl.program_id(0).to(tl.int64)
     place = tl.arange(0, ROOM)
     left = tl.load(scores + row * choices + place, mask=place < choices, other=-float("inf"))
@@ -115,7 +117,9 @@ def _highest(scores, best, where, choices, count, ROOM: tl.constexpr) -> Any:
 
 
 @triton.jit
-def _norms(logits, norm, maxima, stride, vocab, chunks, CHUNK: tl.constexpr, TILES: tl.constexpr) -> Any:
+def _log_normalizers_kernel(
+    logits, norm, maxima, stride, vocab, chunks, CHUNK: tl.constexpr, TILES: tl.constexpr
+) -> Any:
     row = tl.program_id(0).to(tl.int64)
     inside = tl.arange(0, CHUNK)
     most = tl.full((), -1e30, tl.float32)

@@ -8,33 +8,33 @@ from typing import Any
 
 from regard.errors import RegardError
 
-JSON, LINES, HTML = "application/json", "application/x-ndjson", "text/html; charset=utf-8"
+JSON_TYPE, NDJSON_TYPE, HTML_TYPE = "application/json", "application/x-ndjson", "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True)
-class Request:
+class ApiRequest:
     """One request, after everything that makes it one was checked."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
-    known: str | None = None
+    if_none_match: str | None = None
     """The ETag of what the browser has already."""
-    gone: Callable[[], bool] = lambda: False
+    is_disconnected: Callable[[], bool] = lambda: False
     """Whether whoever asked has hung up."""
 
 
 @dataclass(frozen=True)
-class Reply:
+class ApiResponse:
     """One answer; an iterator is sent piece by piece, as the pieces are found."""
 
     body: bytes | Iterator[bytes]
-    kind: str = JSON
+    content_type: str = JSON_TYPE
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Route = Callable[[Request], Reply]
-Routes = Mapping[str, Mapping[str, Route]]
+RouteHandler = Callable[[ApiRequest], ApiResponse]
+RouteTable = Mapping[str, Mapping[str, RouteHandler]]
 """By path and by method; what is not in it does not exist, so that no path leads out of it."""
 
 
@@ -52,24 +52,24 @@ class RequestError(RegardError):
         self.code, self.status, self.limit = code, status, limit
 
 
-def written(content: object) -> bytes:
+def to_json_bytes(content: object) -> bytes:
     """As JSON, which has no infinity and no NaN."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-def reply(content: object) -> Reply:
+def json_response(content: object) -> ApiResponse:
     """An answer in JSON."""
-    return Reply(written(content))
+    return ApiResponse(to_json_bytes(content))
 
 
-def refused(refusal: RequestError) -> Reply:
+def error_response(error: RequestError) -> ApiResponse:
     """A refusal as an answer."""
-    return Reply(error_line(refusal), status=refusal.status)
+    return ApiResponse(error_to_json(error), status=error.status)
 
 
-def error_line(refusal: RequestError) -> bytes:
+def error_to_json(error: RequestError) -> bytes:
     """A refusal as JSON."""
-    said: dict[str, object] = {"code": refusal.code, "message": str(refusal)}
-    if refusal.limit is not None:
-        said["limit"] = refusal.limit
-    return written({"error": said})
+    said: dict[str, object] = {"code": error.code, "message": str(error)}
+    if error.limit is not None:
+        said["limit"] = error.limit
+    return to_json_bytes({"error": said})

@@ -14,37 +14,45 @@ from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from regard.errors import RegardError
-from regard.server.http_messages import JSON, Reply, Request, RequestError, Routes, error_line, refused
-from regard.server.security import HEADERS, Guard
+from regard.server.http_messages import (
+    JSON_TYPE,
+    ApiRequest,
+    ApiResponse,
+    RequestError,
+    RouteTable,
+    error_response,
+    error_to_json,
+)
+from regard.server.security import SECURITY_HEADERS, HostGuard
 
-MOST_BYTES = 1_000_000
+MAX_BODY_BYTES = 1_000_000
 """In the body of a request."""
-DISCARDED = 16 * MOST_BYTES
+MAX_DISCARDED_BYTES = 16 * MAX_BODY_BYTES
 """Of a body that is too large so much is read, so that whoever sends it hears why it is refused."""
-DIGITS = 30
+MAX_LENGTH_DIGITS = 30
 """Of a length: more are as much too large."""
-SMALL = 1000
+MIN_COMPRESSED_BYTES = 1000
 """Bytes that are not worth compressing."""
-PATIENCE = 30.0
+SOCKET_TIMEOUT_SECONDS = 30.0
 """Seconds to wait for somebody who sends nothing."""
 
 
-class Server(ThreadingHTTPServer):
+class ExplorerServer(ThreadingHTTPServer):
     """Answers by a table of routes, each request in a thread of its own."""
 
     daemon_threads = True
 
-    def __init__(self, host: str, port: int, routes: Routes) -> None:
+    def __init__(self, host: str, port: int, routes: RouteTable) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            super().__init__((host, port), Handler)
+            super().__init__((host, port), RequestHandler)
         except (OSError, OverflowError) as error:
             said = error.strerror if isinstance(error, OSError) else "there is no such port"
             raise RegardError(
                 f"{host}:{port} cannot be served on: {said}; another --port would do, 0 finds a free one"
             ) from None
         self.routes = routes
-        self.guard = Guard(host, self.server_port)
+        self.guard = HostGuard(host, self.server_port)
         shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host, host)
         self.url = (
             f"http://{f'[{shown}]' if ':' in shown and '[' not in shown else shown}:{self.server_port}/"
@@ -56,15 +64,15 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class Handler(BaseHTTPRequestHandler):
+class RequestHandler(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = PATIENCE
+    timeout = SOCKET_TIMEOUT_SECONDS
 
     def do_GET(self) -> None:
-        self._answer()
+        self._handle()
 
     do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_GET  # noqa: N815, HTTP's names
 
@@ -78,15 +86,17 @@ class Handler(BaseHTTPRequestHandler):
         """What is no request at all, in the form of every other refusal."""
         status = HTTPStatus(code)
         self.close_connection = True
-        self._send(refused(RequestError("bad_request", explain or message or status.description, status)))
+        self._send(
+            error_response(RequestError("bad_request", explain or message or status.description, status))
+        )
 
-    def _answer(self) -> None:
+    def _handle(self) -> None:
         try:
-            self._send(self._reply())
+            self._send(self._respond())
         except ConnectionError:
             self.close_connection = True
 
-    def _reply(self) -> Reply:
+    def _respond(self) -> ApiResponse:
         try:
             self._server.guard.check(self.headers.get_all("Host", []), self.headers.get("Origin"))
             path, _, query = self.path.partition("?")
@@ -95,52 +105,52 @@ class Handler(BaseHTTPRequestHandler):
                 raise RequestError("not_found", "there is nothing under this address", HTTPStatus.NOT_FOUND)
             method = "GET" if self.command == "HEAD" else self.command
             if method not in found:
-                return self._wrong_method(found)
-            body = self._body() if method == "POST" else {}
+                return self._method_not_allowed(found)
+            body = self._read_body() if method == "POST" else {}
             known = self.headers.get("If-None-Match")
-            return found[method](Request(body, _query(query), known, self._gone))
+            return found[method](ApiRequest(body, _parse_query(query), known, self._is_disconnected))
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
-            self._leave_body()
-            return refused(_refusal(error))
+            self._discard_body()
+            return error_response(_to_request_error(error))
 
-    def _wrong_method(self, found: Mapping[str, object]) -> Reply:
-        self._leave_body()
+    def _method_not_allowed(self, found: Mapping[str, object]) -> ApiResponse:
+        self._discard_body()
         allowed = ", ".join(["GET", "HEAD"] if "GET" in found else found)
         refusal = RequestError("method", f"this address answers {allowed}", HTTPStatus.METHOD_NOT_ALLOWED)
-        return Reply(error_line(refusal), status=refusal.status, headers={"Allow": allowed})
+        return ApiResponse(error_to_json(refusal), status=refusal.status, headers={"Allow": allowed})
 
-    def _body(self) -> Mapping[str, Any]:
-        if self.headers.get_content_type() != JSON or "Content-Type" not in self.headers:
-            message = f"send Content-Type: {JSON}"
+    def _read_body(self) -> Mapping[str, Any]:
+        if self.headers.get_content_type() != JSON_TYPE or "Content-Type" not in self.headers:
+            message = f"send Content-Type: {JSON_TYPE}"
             raise RequestError("content_type", message, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        length = self._announced()
+        length = self._content_length()
         if length is None or "Transfer-Encoding" in self.headers:
             raise RequestError("length", "send Content-Length, in bytes", HTTPStatus.LENGTH_REQUIRED)
-        if length > MOST_BYTES:
-            message = f"the body is larger than what is read, {MOST_BYTES:,} bytes"
-            raise RequestError("too_large", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, MOST_BYTES)
+        if length > MAX_BODY_BYTES:
+            message = f"the body is larger than what is read, {MAX_BODY_BYTES:,} bytes"
+            raise RequestError("too_large", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, MAX_BODY_BYTES)
         content = self.rfile.read(length)
         del self.headers["Content-Length"]  # nothing is left to be read
-        return _parsed(content)
+        return _parse_json_body(content)
 
-    def _announced(self) -> int | None:
+    def _content_length(self) -> int | None:
         """Bytes of the body, as its sender says; Python reads no number of thousands of digits."""
         said = self.headers.get("Content-Length", "")
-        return int(said.lstrip("0")[:DIGITS] or 0) if said.isascii() and said.isdecimal() else None
+        return int(said.lstrip("0")[:MAX_LENGTH_DIGITS] or 0) if said.isascii() and said.isdecimal() else None
 
-    def _leave_body(self) -> None:
+    def _discard_body(self) -> None:
         """What was not read must not be taken for the next request."""
-        left = self._announced() or 0
+        left = self._content_length() or 0
         if left or "Transfer-Encoding" in self.headers:
             self.close_connection = True
-        left = min(left, DISCARDED)
+        left = min(left, MAX_DISCARDED_BYTES)
         with suppress(OSError):
             while left > 0 and (read := self.rfile.read(min(left, 2**16))):
                 left -= len(read)
 
-    def _gone(self) -> bool:
+    def _is_disconnected(self) -> bool:
         """Whether the other end is closed: readable, and nothing to read."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
@@ -148,13 +158,13 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             return True
 
-    def _send(self, answer: Reply) -> None:
+    def _send(self, answer: ApiResponse) -> None:
         """Complete, or line by line."""
         self.send_response(answer.status)
-        for name, value in (HEADERS | {"Cache-Control": "no-store"} | dict(answer.headers)).items():
+        for name, value in (SECURITY_HEADERS | {"Cache-Control": "no-store"} | dict(answer.headers)).items():
             self.send_header(name, value)
         if answer.status != HTTPStatus.NOT_MODIFIED:
-            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Type", answer.content_type)
         if isinstance(answer.body, bytes):
             self._send_whole(answer.body)
         else:
@@ -162,7 +172,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _send_whole(self, body: bytes) -> None:
         self.send_header("Vary", "Accept-Encoding")
-        if len(body) > SMALL and _accepts_gzip(self._header("Accept-Encoding")):
+        if len(body) > MIN_COMPRESSED_BYTES and _accepts_gzip(self._header("Accept-Encoding")):
             body = gzip.compress(body, compresslevel=1, mtime=0)  # more would take longer than sending it
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
@@ -177,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection |= not chunked
         self.send_header(*(("Transfer-Encoding", "chunked") if chunked else ("Connection", "close")))
         self.end_headers()
-        for line in _to_the_end(lines):
+        for line in _with_error_line(lines):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line) if chunked else line)
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
@@ -188,21 +198,21 @@ class Handler(BaseHTTPRequestHandler):
         return "" if headers is None else headers.get(name, "")
 
     @property
-    def _server(self) -> Server:
-        return cast(Server, self.server)
+    def _server(self) -> ExplorerServer:
+        return cast(ExplorerServer, self.server)
 
 
-def _to_the_end(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _with_error_line(lines: Iterator[bytes]) -> Iterator[bytes]:
     """What goes wrong on the way becomes the last line."""
     try:
         yield from lines
     except (ConnectionError, TimeoutError):
         raise
     except Exception as error:
-        yield error_line(_refusal(error)) + b"\n"
+        yield error_to_json(_to_request_error(error)) + b"\n"
 
 
-def _refusal(error: Exception) -> RequestError:
+def _to_request_error(error: Exception) -> RequestError:
     """What the page is told; what is no fault of the request is told to the terminal, too."""
     if isinstance(error, RequestError):
         return error
@@ -216,16 +226,16 @@ def _refusal(error: Exception) -> RequestError:
     )
 
 
-def _query(text: str) -> Mapping[str, str]:
+def _parse_query(text: str) -> Mapping[str, str]:
     try:
         return dict(parse_qsl(text, max_num_fields=20))
     except ValueError:
         raise RequestError("bad_value", "no address here takes so many values after its ?") from None
 
 
-def _parsed(content: bytes) -> Mapping[str, Any]:
+def _parse_json_body(content: bytes) -> Mapping[str, Any]:
     try:
-        body = json.loads(content.decode("utf-8"), parse_constant=_no_number)
+        body = json.loads(content.decode("utf-8"), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         raise RequestError("bad_json", "the body is not JSON in UTF-8") from None
     if not isinstance(body, dict):
@@ -233,7 +243,7 @@ def _parsed(content: bytes) -> Mapping[str, Any]:
     return body
 
 
-def _no_number(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(name)
 
 

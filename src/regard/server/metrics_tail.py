@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from regard.plots.downsample import POINTS, thin
+from regard.plots.downsample import MAX_POINTS, downsample_extrema
 
-Row = Mapping[str, Any]
-ALWAYS = ("kind", "step", "epoch", "time_s", "tokens")
+MetricsRow = Mapping[str, Any]
+POSITION_KEYS = ("kind", "step", "epoch", "time_s", "tokens")
 """What places a row on an axis; `tokens` is added here: the target tokens seen up to it."""
 
 
-class Metrics:
+class MetricsTail:
     """One run's rows; only what is new in the file is read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = Lock()
         self._file, self._end, self._tokens = (0, 0), 0, 0
-        self._rows: list[Row] = []
+        self._rows: list[MetricsRow] = []
 
-    def since(self, place: int) -> dict[str, object]:
+    def rows_since(self, offset: int) -> dict[str, object]:
         """The rows from that place on, and the place to ask from the next time.
 
         A training that is resumed takes rows back: a row whose step is not after the last one's means that
@@ -32,10 +32,10 @@ class Metrics:
         """
         with self._lock:
             self._read()
-            start = place if 0 <= place <= len(self._rows) else 0
-            return {"rows": thinned(self._rows[start:]), "next": len(self._rows), "from": start}
+            start = offset if 0 <= offset <= len(self._rows) else 0
+            return {"rows": downsample_rows(self._rows[start:]), "next": len(self._rows), "from": start}
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[MetricsRow]:
         """All of them."""
         with self._lock:
             self._read()
@@ -57,7 +57,7 @@ class Metrics:
         self._end += len(whole)
         self._rows += [row for line in whole.splitlines() if (row := self._row(line))]
 
-    def _row(self, line: bytes) -> Row:
+    def _row(self, line: bytes) -> MetricsRow:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
@@ -69,30 +69,30 @@ class Metrics:
         return {**row, "tokens": self._tokens}
 
 
-def thinned(rows: Sequence[Row], points: int = POINTS) -> list[Row]:
+def downsample_rows(rows: Sequence[MetricsRow], max_points: int = MAX_POINTS) -> list[MetricsRow]:
     """Of each figure of the training at most so many points, its peaks among them.
 
     A row then has only the figures that it is one of the points of.
     """
     train = [row for row in rows if row.get("kind") == "train"]
-    if len(train) <= points:
+    if len(train) <= max_points:
         return list(rows)
     chosen = {
         (id(train[place]), name)
-        for name in {name for row in train for name in row} - {*ALWAYS}
-        for place in _places(train, name, points)
+        for name in {name for row in train for name in row} - {*POSITION_KEYS}
+        for place in _downsampled_indices(train, name, max_points)
     }
-    kept: list[Row] = []
+    kept: list[MetricsRow] = []
     for row in rows:
         if row.get("kind") != "train":
             kept.append(row)
         elif few := {name: value for name, value in row.items() if (id(row), name) in chosen}:
-            kept.append({name: row[name] for name in ALWAYS if name in row} | few)
+            kept.append({name: row[name] for name in POSITION_KEYS if name in row} | few)
     return kept
 
 
-def _places(train: Sequence[Row], name: str, points: int) -> list[int]:
+def _downsampled_indices(train: Sequence[MetricsRow], name: str, points: int) -> list[int]:
     values = [row.get(name) for row in train]
     y = np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
-    x, _ = thin(np.arange(len(y), dtype=np.float64), y, points)
+    x, _ = downsample_extrema(np.arange(len(y), dtype=np.float64), y, points)
     return x.astype(int).tolist()

@@ -10,9 +10,9 @@ from http import HTTPStatus
 
 from regard.server.http_messages import RequestError
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-INLINE = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
-HEADERS = {
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+INLINE_SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -21,7 +21,7 @@ HEADERS = {
 }
 
 
-class Guard:
+class HostGuard:
     """Knows the names a server goes by.
 
     A site that points its own name at this machine is known by that name, and refused; an address is
@@ -30,7 +30,7 @@ class Guard:
 
     def __init__(self, host: str, port: int) -> None:
         self._everywhere = host in ("0.0.0.0", "::", "")
-        names = {*LOOPBACK, f"[{host}]" if ":" in host else host}
+        names = {*LOOPBACK_HOSTS, f"[{host}]" if ":" in host else host}
         if self._everywhere:
             names.add(socket.gethostname())
         self._port = port
@@ -58,16 +58,16 @@ class Guard:
         return self._everywhere and port == str(self._port) and _is_address(address)
 
 
-def policy(page: str) -> str:
+def content_security_policy(page: str) -> str:
     """The Content-Security-Policy of the page: its own files, its own server, and the scripts in it."""
-    hashes = "".join(f" 'sha256-{_hash(text)}'" for text in INLINE.findall(page))
+    hashes = "".join(f" 'sha256-{_script_hash(text)}'" for text in INLINE_SCRIPT.findall(page))
     return (
         f"default-src 'none'; script-src 'self'{hashes}; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 
-def _hash(text: str) -> str:
+def _script_hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

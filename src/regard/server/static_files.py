@@ -4,51 +4,56 @@ import hashlib
 from http import HTTPStatus
 from importlib.resources.abc import Traversable
 
-from regard.server.http_messages import HTML, Reply, Request, RequestError, Route
-from regard.server.security import policy
-from regard.trace.page import files_below
+from regard.server.http_messages import HTML_TYPE, ApiRequest, ApiResponse, RequestError, RouteHandler
+from regard.server.security import content_security_policy
+from regard.trace.page import walk_files
 
-KINDS = {
-    "html": HTML,
+CONTENT_TYPES = {
+    "html": HTML_TYPE,
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
 
 
-def file_routes(static: Traversable) -> dict[str, dict[str, Route]]:
+def static_file_routes(folder: Traversable) -> dict[str, dict[str, RouteHandler]]:
     """`/` is index.html; every other file is under /static/."""
-    found: dict[str, dict[str, Route]] = {"/": {"GET": _page(static / "index.html")}}
-    for path, file in files_below(static):
-        if path != "index.html" and path.rpartition(".")[2] in KINDS:
-            found[f"/static/{path}"] = {"GET": _file(file)}
+    found: dict[str, dict[str, RouteHandler]] = {"/": {"GET": _index_handler(folder / "index.html")}}
+    for path, file in walk_files(folder):
+        if path != "index.html" and path.rpartition(".")[2] in CONTENT_TYPES:
+            found[f"/static/{path}"] = {"GET": _file_handler(file)}
     return found
 
 
-def _page(file: Traversable) -> Route:
-    def page(request: Request) -> Reply:
+def _index_handler(file: Traversable) -> RouteHandler:
+    def page(request: ApiRequest) -> ApiResponse:
         content = _read(file)
-        return _sent(request, content, HTML, {"Content-Security-Policy": policy(content.decode())})
+        return _file_response(
+            request,
+            content,
+            HTML_TYPE,
+            {"Content-Security-Policy": content_security_policy(content.decode())},
+        )
 
     return page
 
 
-def _file(file: Traversable) -> Route:
-    kind = KINDS[file.name.rpartition(".")[2]]
+def _file_handler(file: Traversable) -> RouteHandler:
+    kind = CONTENT_TYPES[file.name.rpartition(".")[2]]
 
-    def read(request: Request) -> Reply:
-        return _sent(request, _read(file), kind, {})
+    def read(request: ApiRequest) -> ApiResponse:
+        return _file_response(request, _read(file), kind, {})
 
     return read
 
 
-def _sent(request: Request, content: bytes, kind: str, headers: dict[str, str]) -> Reply:
+def _file_response(request: ApiRequest, content: bytes, kind: str, headers: dict[str, str]) -> ApiResponse:
     """The browser asks each time, and is told where it has the same already."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {**headers, "ETag": tag, "Cache-Control": "no-cache"}
-    if tag in (request.known or ""):
-        return Reply(b"", kind, HTTPStatus.NOT_MODIFIED, headers)
-    return Reply(content, kind, headers=headers)
+    if tag in (request.if_none_match or ""):
+        return ApiResponse(b"", kind, HTTPStatus.NOT_MODIFIED, headers)
+    return ApiResponse(content, kind, headers=headers)
 
 
 def _read(file: Traversable) -> bytes:

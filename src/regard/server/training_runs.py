@@ -8,44 +8,47 @@ from functools import partial
 from html import unescape
 from pathlib import Path
 
-from regard.checkpoint import MANIFEST, WEIGHTS, checkpoints, find_model
+from regard.checkpoint import MANIFEST_FILE, WEIGHTS_FILE, find_model_folder, list_checkpoints
 from regard.errors import DataError
-from regard.plots.history import DATA
+from regard.plots.history import DATA_SUMMARY_FILE
 from regard.server import request_fields
-from regard.server.http_messages import Reply, Request, Routes, reply
-from regard.server.metrics_tail import Metrics
-from regard.train.loop import MEAN
-from regard.train.model_card import CARD
-from regard.train.run_folder import METRICS
+from regard.server.http_messages import ApiRequest, ApiResponse, RouteTable, json_response
+from regard.server.metrics_tail import MetricsTail
+from regard.train.loop import AVERAGED_FOLDER
+from regard.train.model_card import CARD_FILE
+from regard.train.run_folder import METRICS_FILE
 
-SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
+CARD_SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
 
 
-class Run:
+class TrainingRun:
     """A training, done or still going on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.name = folder.resolve().name
         self.id = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]
-        self.metrics = Metrics(folder / METRICS)
+        self.metrics = MetricsTail(folder / METRICS_FILE)
 
-    def stops(self, weights: str) -> dict[str, object]:
+    def checkpoint_summary(self, model_id: str) -> dict[str, object]:
         """The checkpoints that are there now, the earliest first, and what the model with these weights is.
 
         It is one of them, or their mean, or what the run has deleted or not written.
         """
         best = [row.get("step") for row in self.metrics.rows() if row.get("best") is True]
-        found = [folder for folder in checkpoints(self.folder) if (folder / MANIFEST).is_file()]
+        found = [folder for folder in list_checkpoints(self.folder) if (folder / MANIFEST_FILE).is_file()]
         stops = [
-            {"step": step, "best": best[-1:] == [step], "model": weights_of(folder) == weights}
-            for folder, step in zip(found, map(step_of, found), strict=True)
+            {"step": step, "best": best[-1:] == [step], "model": read_weights_id(folder) == model_id}
+            for folder, step in zip(found, map(checkpoint_step, found), strict=True)
         ]
-        is_mean = not any(stop["model"] for stop in stops) and weights_of(self.folder / MEAN) == weights
+        is_mean = (
+            not any(stop["model"] for stop in stops)
+            and read_weights_id(self.folder / AVERAGED_FOLDER) == model_id
+        )
         return {"checkpoints": stops, "mean": is_mean}
 
     @property
-    def sample(self) -> str:
+    def sample_source(self) -> str:
         """The first sentence that is watched, if any is."""
         for row in reversed(self.metrics.rows()):
             for sample in row.get("samples") or []:
@@ -53,44 +56,44 @@ class Run:
         return ""
 
 
-def run_of(path: Path) -> Run | None:
+def find_training_run(path: Path) -> TrainingRun | None:
     """The run that a path leads into: itself, or the one whose model or checkpoint it is."""
     for folder in (path, path.resolve().parent):
-        if (folder / METRICS).is_file():
-            return Run(folder)
+        if (folder / METRICS_FILE).is_file():
+            return TrainingRun(folder)
     return None
 
 
-def example(path: Path, run: Run | None) -> str:
+def find_example_text(path: Path, run: TrainingRun | None) -> str:
     """A sentence of the kind that the model knows: one that was watched, or the first on its card."""
-    if run is not None and run.sample:
-        return run.sample
-    card = find_model(path) / CARD
-    found = SAMPLES.search(card.read_text("utf-8", "replace")) if card.is_file() else None
+    if run is not None and run.sample_source:
+        return run.sample_source
+    card = find_model_folder(path) / CARD_FILE
+    found = CARD_SAMPLES.search(card.read_text("utf-8", "replace")) if card.is_file() else None
     return unescape(re.sub(r"\\(.)", r"\1", found[1])) if found else ""
 
 
-def weights_of(folder: Path) -> str | None:
+def read_weights_id(folder: Path) -> str | None:
     """The SHA-256 that a folder gives its weights, as a model is known by; None: it cannot say."""
     try:
-        return f"sha256:{json.loads((folder / MANIFEST).read_bytes())['files'][WEIGHTS]['sha256']}"
+        return f"sha256:{json.loads((folder / MANIFEST_FILE).read_bytes())['files'][WEIGHTS_FILE]['sha256']}"
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
 
 
-def step_of(folder: Path) -> int:
+def checkpoint_step(folder: Path) -> int:
     """The step that a checkpoint's folder is named by."""
     return int(folder.name.removeprefix("step-"))
 
 
-def training_routes(runs: Sequence[Run]) -> Routes:
+def training_routes(runs: Sequence[TrainingRun]) -> RouteTable:
     """An address for each run."""
-    return {f"/api/runs/{run.id}/metrics": {"GET": partial(_metrics, run)} for run in runs}
+    return {f"/api/runs/{run.id}/metrics": {"GET": partial(_metrics_response, run)} for run in runs}
 
 
-def compared(paths: Sequence[Path]) -> list[Run]:
+def load_comparison_runs(paths: Sequence[Path]) -> list[TrainingRun]:
     """The runs to compare the curves with."""
-    runs = [run_of(path) for path in paths]
+    runs = [find_training_run(path) for path in paths]
     for path, run in zip(paths, runs, strict=True):
         if run is None:
             raise DataError(
@@ -99,7 +102,7 @@ def compared(paths: Sequence[Path]) -> list[Run]:
     return [run for run in runs if run is not None]
 
 
-def named(runs: Sequence[Run]) -> list[dict[str, object]]:
+def list_run_names(runs: Sequence[TrainingRun]) -> list[dict[str, object]]:
     """Each under its folder's name, or under its whole path where two folders have one name."""
     names = [run.name for run in runs]
     return [
@@ -107,13 +110,20 @@ def named(runs: Sequence[Run]) -> list[dict[str, object]]:
     ]
 
 
-def _metrics(run: Run, request: Request) -> Reply:
+def _metrics_response(run: TrainingRun, request: ApiRequest) -> ApiResponse:
     """The rows since the last time; the first time with what it learns from."""
-    place = request_fields.whole(request_fields.numbers(request.query), "since", 0, 0, 10**9)
-    return reply({**run.metrics.since(place), "data": None if place else _data(run.folder / DATA)})
+    place = request_fields.parse_integer(
+        request_fields.parse_query_numbers(request.query), "since", 0, 0, 10**9
+    )
+    return json_response(
+        {
+            **run.metrics.rows_since(place),
+            "data": None if place else _read_data_summary(run.folder / DATA_SUMMARY_FILE),
+        }
+    )
 
 
-def _data(path: Path) -> Mapping[str, object] | None:
+def _read_data_summary(path: Path) -> Mapping[str, object] | None:
     """As far as it is written down already: pairs, what was left out, lengths."""
     try:
         said = json.loads(path.read_bytes())

@@ -10,20 +10,20 @@ from jaxtyping import Int64
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, trainers
 
-from regard.text.tokenizer import BYTES, Tokenizer
+from regard.text.tokenizer import BYTE_TOKENS, Tokenizer
 
 
 @dataclass(frozen=True)
-class Words:
+class PretokenizedTexts:
     """Text i is the words `spelled[k]` for k in `at[starts[i]:starts[i + 1]]`, end to end."""
 
-    spelled: list[str]
+    words: list[str]
     """Each with the space before it, as the tokenizer cuts the text; pieces never cross their borders."""
-    at: Int64[np.ndarray, " occurrences"]
+    word_ids: Int64[np.ndarray, " occurrences"]
     starts: Int64[np.ndarray, " texts_and_one"]
 
 
-def split_words(tokenizer: Tokenizer, texts: Sequence[str]) -> Words:
+def pretokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> PretokenizedTexts:
     """The texts, in the tokenizer's own spelling, cut where it cuts them before it looks for pieces.
 
     The library has no call for that which is quick, but it has a model whose pieces are whole
@@ -38,10 +38,10 @@ def split_words(tokenizer: Tokenizer, texts: Sequence[str]) -> Words:
     starts = np.zeros(len(rows) + 1, np.int64)
     starts[1:] = np.cumsum([len(row) for row in rows])
     at = np.fromiter((word for row in rows for word in row), np.int64, starts[-1])
-    return Words(sorted(vocab, key=vocab.__getitem__), at, starts)
+    return PretokenizedTexts(sorted(vocab, key=vocab.__getitem__), at, starts)
 
 
-class Merges:
+class BytePairEncoder:
     """The merges of a tokenizer, the one learnt first to be applied first."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -52,9 +52,9 @@ class Merges:
             (vocab[left], vocab[right]): (rank, vocab[left + right])
             for rank, (left, right) in enumerate(model["merges"])
         }
-        self._bytes = [vocab[byte] for byte in BYTES]
+        self._bytes = [vocab[byte] for byte in BYTE_TOKENS]
 
-    def spell(self, word: str) -> list[int]:
+    def split_characters(self, word: str) -> list[int]:
         """The word's characters, each as its piece or, where it has none, as its bytes."""
         ids: list[int] = []
         for letter in word:
@@ -66,9 +66,9 @@ class Merges:
 
     def segment(self, word: str) -> list[int]:
         """The word's pieces, as the library finds them."""
-        return self.join(self.spell(word), 0.0, lambda: 1.0)
+        return self.apply_merges(self.split_characters(word), 0.0, lambda: 1.0)
 
-    def join(self, symbols: Sequence[int], dropout: float, random: Callable[[], float]) -> list[int]:
+    def apply_merges(self, symbols: Sequence[int], dropout: float, random: Callable[[], float]) -> list[int]:
         """The symbols after all merges, each of which is passed over with probability `dropout`.
 
         Provilkov et al. (2020), algorithm 1: before each merge every merge that is possible is
@@ -96,7 +96,7 @@ class Merges:
             if random() < dropout:
                 dropped.append(possible)
                 continue
-            ids[left], ids[right] = new, GONE
+            ids[left], ids[right] = new, MERGED_AWAY
             after[left] = right = after[right]
             if right != end:
                 before[right] = left
@@ -105,8 +105,8 @@ class Merges:
                 offer(before[left], left)
             while dropped:
                 heapq.heappush(heap, dropped.pop())
-        return [id for id in ids if id != GONE]
+        return [id for id in ids if id != MERGED_AWAY]
 
 
-GONE = -1
+MERGED_AWAY = -1
 """Stands where a symbol was that is now part of the one before it."""

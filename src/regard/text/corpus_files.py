@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import DataError
-from regard.text.compression import PACKED, Seen
+from regard.text.compression import COMPRESSED_SUFFIXES, ChunkCallback
 from regard.text.lines import read_lines
 
 
@@ -26,15 +26,15 @@ def split_lines(content: bytes, name: str) -> list[str]:
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return [as_text(line, name, number) for number, line in enumerate(lines, start=1)]
+    return [decode_line(line, name, number) for number, line in enumerate(lines, start=1)]
 
 
-def as_text(line: bytes, name: str, number: int) -> str:
+def decode_line(line: bytes, name: str, number: int) -> str:
     """One line, without the carriage return that Windows leaves at its end."""
     return _decoded(line.removesuffix(b"\r"), name, number)
 
 
-def clean(line: str) -> str:
+def normalize_text(line: str) -> str:
     """The line as training sees it: without blanks around it, and in one spelling."""
     return unicodedata.normalize("NFC", line.strip())
 
@@ -49,44 +49,46 @@ def _decoded(line: bytes, name: str, number: int) -> str:
         ) from None
 
 
-Row = tuple[bytes | None, bytes | None]
-NO_PAIR: Row = (None, None)
+RawRow = tuple[bytes | None, bytes | None]
+MALFORMED_ROW: RawRow = (None, None)
 """What a line gives that does not hold both."""
 
 
-def parser(path: Path, document: Callable[[Any], Row], holds: str) -> Callable[[bytes], Row]:
+def make_row_parser(
+    path: Path, parse_json: Callable[[Any], RawRow], content: str
+) -> Callable[[bytes], RawRow]:
     """How the lines of a file are read, by its name; `document` finds the two texts in a line of JSON."""
-    name = path.with_suffix("") if path.suffix.lower() in PACKED else path
+    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED_SUFFIXES else path
     match name.suffix.lower():
         case ".tsv":
-            return _columns
+            return _split_columns
         case ".jsonl":
-            return lambda line: _parsed(line, document)
+            return lambda line: _parse_json_line(line, parse_json)
         case _:
             raise DataError(
-                f"{path} does not say how a line holds {holds}; its name must end in .tsv or .jsonl, "
+                f"{path} does not say how a line holds {content}; its name must end in .tsv or .jsonl, "
                 "and then perhaps .gz, .xz or .zst"
             )
 
 
-def as_bytes(text: str) -> bytes:
+def encode_json_text(text: str) -> bytes:
     """A text of JSON as a file would have it; half a surrogate pair is found later, as not UTF-8."""
     return text.encode("utf-8", "surrogatepass")
 
 
-def _columns(line: bytes) -> Row:
+def _split_columns(line: bytes) -> RawRow:
     match line.split(b"\t"):
         case [first, second]:
             return first, second
         case _:
-            return NO_PAIR
+            return MALFORMED_ROW
 
 
-def _parsed(line: bytes, document: Callable[[Any], Row]) -> Row:
+def _parse_json_line(line: bytes, document: Callable[[Any], RawRow]) -> RawRow:
     try:
         return document(json.loads(line))
     except (ValueError, RecursionError):
-        return NO_PAIR
+        return MALFORMED_ROW
 
 
 @dataclass(frozen=True)
@@ -104,26 +106,26 @@ class PairFiles:
     def name(self) -> str:
         return " and ".join(map(str, self.files))
 
-    def rows(self, seen: Seen | None = None) -> Iterator[Row]:
+    def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
         """Both sides of each line as bytes; a side is None past the end of its file."""
         if self.target is not None:
-            return zip_longest(read_lines(self.source, seen), read_lines(self.target, seen))
-        parse = parser(self.source, _sides, "a pair")
-        return (parse(line) for line in read_lines(self.source, seen))
+            return zip_longest(read_lines(self.source, on_chunk), read_lines(self.target, on_chunk))
+        parse = make_row_parser(self.source, _parse_pair_json, "a pair")
+        return (parse(line) for line in read_lines(self.source, on_chunk))
 
 
-def _sides(document: Any) -> Row:
+def _parse_pair_json(document: Any) -> RawRow:
     """{"source": ..., "target": ...}, and whatever else beside them."""
     match document:
         case {"source": str(source), "target": str(target)}:
-            return as_bytes(source), as_bytes(target)
+            return encode_json_text(source), encode_json_text(target)
         case _:
-            return NO_PAIR
+            return MALFORMED_ROW
 
 
-HEADER: Row = (b"text", b"label")
+HEADER_ROW: RawRow = (b"text", b"label")
 """What the first line gives if it names the columns: a line like the others, but nothing to learn from."""
-TEXTS = ("text", "sentence")
+TEXT_COLUMN_NAMES = ("text", "sentence")
 """What a header may call the column of texts; the other one is `label`."""
 
 
@@ -146,34 +148,36 @@ class LabelledFiles:
     def name(self) -> str:
         return " and ".join(map(str, self.files))
 
-    def rows(self, seen: Seen | None = None) -> Iterator[Row]:
+    def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
         """The text and the label of each line as bytes; one is None past the end of its file."""
         if self.labels is not None:
-            return zip_longest(read_lines(self.texts, seen), read_lines(self.labels, seen))
-        parse = parser(self.texts, _text_and_label, "a text and its label")
-        return _in_order(parse(line) for line in read_lines(self.texts, seen))
+            return zip_longest(read_lines(self.texts, on_chunk), read_lines(self.labels, on_chunk))
+        parse = make_row_parser(self.texts, _parse_labelled_json, "a text and its label")
+        return _text_first(parse(line) for line in read_lines(self.texts, on_chunk))
 
 
-def _in_order(rows: Iterator[Row]) -> Iterator[Row]:
+def _text_first(rows: Iterator[RawRow]) -> Iterator[RawRow]:
     """Rows of label and text, in that order unless a header says otherwise, as text and label."""
     first = next(rows, None)
     if first is None:
         return
     names = [(name or b"").strip().lower() for name in first]
-    heads = [[text.encode(), b"label"] for text in TEXTS]
+    heads = [[text.encode(), b"label"] for text in TEXT_COLUMN_NAMES]
     label_first = names not in heads
     if not label_first or names[::-1] in heads:
-        yield HEADER
+        yield HEADER_ROW
     else:
         rows = chain([first], rows)
     for row in rows:
-        yield (row[1], row[0]) if label_first and row is not NO_PAIR else row
+        yield (row[1], row[0]) if label_first and row is not MALFORMED_ROW else row
 
 
-def _text_and_label(document: Any) -> Row:
+def _parse_labelled_json(document: Any) -> RawRow:
     """{"label": ..., "text": ...}, in the order of a .tsv; a label may be a number, or true or false."""
     match document:
         case {"label": (str() | int()) as label, "text": str(text)}:
-            return as_bytes(label if isinstance(label, str) else json.dumps(label)), as_bytes(text)
+            return encode_json_text(label if isinstance(label, str) else json.dumps(label)), encode_json_text(
+                text
+            )
         case _:
-            return NO_PAIR
+            return MALFORMED_ROW

@@ -5,42 +5,42 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import DataError
-from regard.text.compression import Seen, unpacked
+from regard.text.compression import ChunkCallback, read_decompressed
 
-LONGEST = 2**24  # bytes; a longer line is not text, and could fill the memory
-MARK = b"\xef\xbb\xbf"  # what some editors put before the first line of UTF-8
+MAX_CORPUS_LINE_BYTES = 2**24  # bytes; a longer line is not text, and could fill the memory
+UTF8_BOM = b"\xef\xbb\xbf"  # what some editors put before the first line of UTF-8
 
 
-def read_lines(path: Path, seen: Seen | None = None) -> Iterator[bytes]:
+def read_lines(path: Path, on_chunk: ChunkCallback | None = None) -> Iterator[bytes]:
     """The lines of a plain, .gz, .xz or .zst file, one in memory at a time.
 
     U+2028, form feeds and lone carriage returns are text; a final newline starts no line; the mark
     at the file's start and the carriage return that Windows leaves at a line's end are dropped.
     """
-    for line in _cut(_without_mark(unpacked(path, seen)), path):
+    for line in _split_lines(_strip_bom(read_decompressed(path, on_chunk)), path):
         yield line.removesuffix(b"\r")
 
 
-def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _strip_bom(pieces: Iterator[bytes]) -> Iterator[bytes]:
     head = b""
     for piece in pieces:
         head += piece
-        if len(head) >= len(MARK) or not MARK.startswith(head):  # someone may wait for an answer
+        if len(head) >= len(UTF8_BOM) or not UTF8_BOM.startswith(head):  # someone may wait for an answer
             break
-    yield head.removeprefix(MARK)
+    yield head.removeprefix(UTF8_BOM)
     yield from pieces
 
 
-def _cut(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
+def _split_lines(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
     begun: list[bytes] = []  # the parts of a line whose end has not been seen
     size, before = 0, 0
     for piece in filter(None, pieces):
         first, *others = piece.split(b"\n")
         begun.append(first)
         size += len(first)
-        if size > LONGEST:
+        if size > MAX_CORPUS_LINE_BYTES:
             raise DataError(
-                f"{path} line {before + 1} is longer than {LONGEST >> 20} MiB; "
+                f"{path} line {before + 1} is longer than {MAX_CORPUS_LINE_BYTES >> 20} MiB; "
                 "lines must end with a newline, and hold a sentence each"
             )
         if others:
@@ -52,48 +52,48 @@ def _cut(pieces: Iterator[bytes], path: Path) -> Iterator[bytes]:
         yield b"".join(begun)
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A line of any length; of one that could fill the memory, the beginning."""
 
     content: bytes
-    beyond: int = 0
+    truncated_bytes: int = 0
     """Bytes that were left out."""
 
 
-def any_lines(pieces: Iterator[bytes], longest: int) -> Iterator[list[Line]]:
+def split_truncated_lines(chunks: Iterator[bytes], max_line_bytes: int) -> Iterator[list[InputLine]]:
     """The lines as `read_lines` has them, for each piece those that end in it; none is refused.
 
     Of a line with more than `longest` bytes only the first are kept.
     """
     begun, beyond = b"", 0  # a line whose end has not been seen
-    for piece in filter(None, _without_mark(pieces)):
+    for piece in filter(None, _strip_bom(chunks)):
         first, *others = piece.split(b"\n")
-        room = max(longest - len(begun), 0)
+        room = max(max_line_bytes - len(begun), 0)
         begun, beyond = begun + first[:room], beyond + len(first[room:])
         ended = []
         for other in others:
-            ended.append(_line(begun, beyond))
-            begun, beyond = other[:longest], len(other[longest:])
+            ended.append(_make_line(begun, beyond))
+            begun, beyond = other[:max_line_bytes], len(other[max_line_bytes:])
         yield ended
     if begun or beyond:
-        yield [_line(begun, beyond)]
+        yield [_make_line(begun, beyond)]
 
 
-def _line(content: bytes, beyond: int) -> Line:
-    return Line(content if beyond else content.removesuffix(b"\r"), beyond)
+def _make_line(content: bytes, beyond: int) -> InputLine:
+    return InputLine(content if beyond else content.removesuffix(b"\r"), beyond)
 
 
-class Counted(NamedTuple):
+class LineCount(NamedTuple):
     """How much text a file holds, unpacked."""
 
     lines: int
     bytes: int
 
 
-def count_lines(path: Path, seen: Seen | None = None) -> Counted:
+def count_lines(path: Path, on_chunk: ChunkCallback | None = None) -> LineCount:
     """How many lines `read_lines` would give, sooner."""
     lines, size, last = 0, 0, b""
-    for piece in filter(None, _without_mark(unpacked(path, seen))):
+    for piece in filter(None, _strip_bom(read_decompressed(path, on_chunk))):
         lines += piece.count(b"\n")
         size, last = size + len(piece), piece
-    return Counted(lines + (size > 0 and not last.endswith(b"\n")), size)
+    return LineCount(lines + (size > 0 and not last.endswith(b"\n")), size)

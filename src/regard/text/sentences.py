@@ -5,15 +5,15 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from regard.text.unicode import spaceless
+from regard.text.unicode import is_unspaced_script
 
-Count = Callable[[list[str]], list[int]]
+TokenCounter = Callable[[list[str]], list[int]]
 """How many pieces each text has."""
 
-ROOMY = 64
+MAX_CHARACTERS_PER_TOKEN = 64
 """Characters per piece that no text reaches: what is longer is too long, and need not be counted."""
 
-BORDER = re.compile(
+SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'»›”’)\]]*+\s++"
     r"|(?<![。！？])[。！？]++[」』）】”’]*+\s*+"
     r"|(?<![।॥؟۔։።។])[।॥؟۔։።។]++\s++"
@@ -25,46 +25,46 @@ ABBREVIATIONS = re.compile(
     re.IGNORECASE,
 )
 """A full stop after one of these, or after any single letter, ends no sentence."""
-LONGEST_ABBREVIATION = 5
-SHORTEST = 16
+MAX_ABBREVIATION_LENGTH = 5
+MIN_SENTENCE_LENGTH = 16
 """Characters; what is shorter goes with the next sentence: a line of full stops is not a million of them."""
 
-CLAUSE = re.compile(r"[,;:)–—]\s+|[，；：、）]")
-BLANK = re.compile(r"\s+")
+CLAUSE_END = re.compile(r"[,;:)–—]\s+|[，；：、）]")
+WHITESPACE = re.compile(r"\s+")
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The text in sentences, each with the white space after it: put together again, the same text."""
     found, start = [], 0
-    for border in BORDER.finditer(text):
-        if border.end() - start >= SHORTEST and _ends(text, border):
+    for border in SENTENCE_END.finditer(text):
+        if border.end() - start >= MIN_SENTENCE_LENGTH and _is_sentence_end(text, border):
             found.append(text[start : border.end()])
             start = border.end()
     return [*found, text[start:]] if start < len(text) else found
 
 
-def divide(text: str, most: int, count: Count) -> list[str]:
+def split_to_length(text: str, max_tokens: int, count_tokens: TokenCounter) -> list[str]:
     """The text in parts of at most `most` pieces: its sentences, and what is too long of them in halves.
 
     Parts are without white space around them, and none is blank; a single character is never divided.
     """
-    parts = [part for part in map(str.strip, sentences(text)) if part]
+    parts = [part for part in map(str.strip, split_sentences(text)) if part]
     while True:
-        fits = _fitting(parts, most, count)
+        fits = _fits(parts, max_tokens, count_tokens)
         if all(fits):
             return parts
         parts = [
             half
             for part, fit in zip(parts, fits, strict=True)
-            for half in ((part,) if fit else map(str.strip, halves(part)))
+            for half in ((part,) if fit else map(str.strip, split_in_half(part)))
             if half
         ]
 
 
-def halves(text: str) -> tuple[str, str]:
+def split_in_half(text: str) -> tuple[str, str]:
     """The text in two, as near to the middle as can be: after a clause, between words, or else anywhere."""
     middle, quarter = len(text) // 2, len(text) // 4
-    for place in (CLAUSE, BLANK):
+    for place in (CLAUSE_END, WHITESPACE):
         ends = [found.end() for found in place.finditer(text, quarter, len(text) - quarter)]
         if ends:
             cut = min(ends, key=lambda end: abs(end - middle))
@@ -73,41 +73,41 @@ def halves(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def join(parts: Sequence[str]) -> str:
+def join_sentences(parts: Sequence[str]) -> str:
     """Translated parts as one text, a space between them unless the script writes none."""
-    return "".join(_spaced(part for part in parts if part))
+    return "".join(_with_separators(part for part in parts if part))
 
 
-def rejoin(parts: Sequence[str], translations: Sequence[str]) -> str:
+def join_with_source_spacing(sources: Sequence[str], translations: Sequence[str]) -> str:
     """The translations of what `sentences` found as one text, with the white space that was after each.
 
     Only where one of the two scripts writes a space and the other none, the translation's own counts.
     """
-    found = [part.strip() and new for part, new in zip(parts, translations, strict=True)]
+    found = [part.strip() and new for part, new in zip(sources, translations, strict=True)]
     text = "".join(found[:1])
-    for (old, new), (old_next, new_next) in pairwise(zip(parts, found, strict=True)):
+    for (old, new), (old_next, new_next) in pairwise(zip(sources, found, strict=True)):
         white = old[len(old.rstrip()) :]
         if new and new_next and "\n" not in white:
-            own = _between(new, new_next)
-            white = white if _between(old.rstrip(), old_next) == own else own
+            own = _separator(new, new_next)
+            white = white if _separator(old.rstrip(), old_next) == own else own
         text += white + new_next
     return text
 
 
-def _between(before: str, after: str) -> str:
-    return "" if spaceless(before[-1]) or spaceless(after[0]) else " "
+def _separator(before: str, after: str) -> str:
+    return "" if is_unspaced_script(before[-1]) or is_unspaced_script(after[0]) else " "
 
 
-def _spaced(parts: Iterator[str]) -> Iterator[str]:
+def _with_separators(parts: Iterator[str]) -> Iterator[str]:
     last = ""
     for part in parts:
         if last:
-            yield _between(last, part)
+            yield _separator(last, part)
         yield part
         last = part
 
 
-def _ends(text: str, border: re.Match[str]) -> bool:
+def _is_sentence_end(text: str, border: re.Match[str]) -> bool:
     """Whether a sentence ends there, and not an abbreviation; it goes on with no small letter."""
     if "\n" in border[0]:
         return True
@@ -115,13 +115,16 @@ def _ends(text: str, border: re.Match[str]) -> bool:
         return False
     if border[0].rstrip() != ".":
         return True
-    before = text[max(0, border.start() - LONGEST_ABBREVIATION - 1) : border.start()]
+    before = text[max(0, border.start() - MAX_ABBREVIATION_LENGTH - 1) : border.start()]
     word = re.split(r"[\W_]", before)[-1]
     return not ABBREVIATIONS.fullmatch(word)
 
 
-def _fitting(parts: Sequence[str], most: int, count: Count) -> list[bool]:
+def _fits(parts: Sequence[str], most: int, count: TokenCounter) -> list[bool]:
     """Which parts have few enough pieces, or cannot be made smaller."""
-    countable = [part for part in parts if len(part) <= ROOMY * most]
+    countable = [part for part in parts if len(part) <= MAX_CHARACTERS_PER_TOKEN * most]
     counts = iter(count(countable))
-    return [len(part) <= ROOMY * most and (next(counts) <= most or len(part) == 1) for part in parts]
+    return [
+        len(part) <= MAX_CHARACTERS_PER_TOKEN * most and (next(counts) <= most or len(part) == 1)
+        for part in parts
+    ]

@@ -1,18 +1,23 @@
 """A trace of a model that does not write word after word: where it looked, and what it said in the end."""
 
-from regard.trace.capture import Captured
-from regard.trace.request import Request, trace_id
-from regard.trace.schema import ModelFacts, Side, Target, Timing
-from regard.trace.summary import attention, head_facts, residual, value_norms
+from regard.trace.capture import ForwardCapture
+from regard.trace.request import TraceRequest, trace_id
+from regard.trace.schema import ModelFacts, TraceSource, TraceTarget, TraceTiming
+from regard.trace.summary import residual_norms, stack_attention_weights, summarize_heads, value_norms
 from regard.trace.trace import Trace
 from regard.version import __version__
 
 
-def glance(
-    facts: ModelFacts, request: Request, source: Side, target: Target, captured: Captured, ms: float
+def build_encoder_only_trace(
+    facts: ModelFacts,
+    request: TraceRequest,
+    source: TraceSource,
+    target: TraceTarget,
+    captured: ForwardCapture,
+    elapsed_ms: float,
 ) -> Trace:
     """What a translation has besides, its steps, candidates and beam, is not there."""
-    weights = attention(captured)
+    weights = stack_attention_weights(captured)
     return Trace(
         id=trace_id(facts.id, request),
         regard=__version__,
@@ -22,11 +27,11 @@ def glance(
         target=target,
         attention=weights,
         value_norm=value_norms(captured),
-        residual=residual(captured),
+        residual=residual_norms(captured),
         steps=(),
         lens=(),
-        heads=head_facts(weights, hidden=0, causal=facts.causal),
+        heads=summarize_heads(weights, hidden_tokens=0, causal=facts.causal),
         beam=None,
-        timing=Timing(0.0, ms),
+        timing=TraceTiming(0.0, elapsed_ms),
         pieces={},
     )

@@ -9,12 +9,19 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from regard.model.attention import MultiHeadAttention
-from regard.model.layers import DecoderLayer, EncoderLayer, Residual
+from regard.model.layers import DecoderLayer, EncoderLayer, ResidualConnection
 from regard.model.transformer import Transformer
-from regard.trace.interventions import Head, HideSource, Intervention, Kind, Positions, Sublayer
+from regard.trace.interventions import (
+    AttentionKind,
+    DisableHead,
+    HideSource,
+    Intervention,
+    RemovePositions,
+    SkipSublayer,
+)
 
 
-def changed(model: Transformer, interventions: Sequence[Intervention]) -> Transformer:
+def apply_interventions(model: Transformer, interventions: Sequence[Intervention]) -> Transformer:
     """A copy that answers as in use, with these changes; parameters that stay the same are shared.
 
     So the model itself needs no flag for being looked at, and may go on learning meanwhile.
@@ -24,18 +31,18 @@ def changed(model: Transformer, interventions: Sequence[Intervention]) -> Transf
     with torch.no_grad():
         for intervention in interventions:
             match intervention:
-                case Head():
-                    _change_head(attention_of(other, intervention.kind, intervention.layer), intervention)
-                case Sublayer():
-                    _skip(*_sublayer(other, intervention))
-                case Positions():
-                    _forget_positions(other)
+                case DisableHead():
+                    _disable_head(find_attention(other, intervention.kind, intervention.layer), intervention)
+                case SkipSublayer():
+                    _skip_sublayer(*_find_sublayer(other, intervention))
+                case RemovePositions():
+                    _zero_positions(other)
                 case HideSource():
                     pass  # the model stays as it is: `visible_source` hides them
     return other
 
 
-def visible_source(interventions: Sequence[Intervention], length: int) -> Bool[Tensor, "1 source"]:
+def build_source_keep(interventions: Sequence[Intervention], length: int) -> Bool[Tensor, "1 source"]:
     """Which source tokens may be looked at."""
     keep = torch.ones(1, length, dtype=torch.bool)
     for intervention in interventions:
@@ -44,7 +51,7 @@ def visible_source(interventions: Sequence[Intervention], length: int) -> Bool[T
     return keep
 
 
-def attention_of(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttention:
+def find_attention(model: Transformer, kind: AttentionKind, layer: int) -> MultiHeadAttention:
     """Of a layer counted from 1."""
     if kind == "encoder":
         return cast(EncoderLayer, model.encoder.layers[layer - 1]).self_attention
@@ -52,19 +59,19 @@ def attention_of(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttenti
     return decoder.self_attention if kind == "decoder" else decoder.cross_attention
 
 
-def _change_head(attention: MultiHeadAttention, head: Head) -> None:
+def _disable_head(attention: MultiHeadAttention, head: DisableHead) -> None:
     width = attention.query.out_features // attention.heads
     place = slice((head.head - 1) * width, head.head * width)
     if head.mode == "zero":
-        _own(attention.output)
+        _copy_parameters(attention.output)
         attention.output.weight[:, place] = 0.0
     else:  # no query, so all scores are equal
-        _own(attention.query)
+        _copy_parameters(attention.query)
         attention.query.weight[place] = 0.0
         attention.query.bias[place] = 0.0
 
 
-def _sublayer(model: Transformer, sublayer: Sublayer) -> tuple[nn.Linear, Residual]:
+def _find_sublayer(model: Transformer, sublayer: SkipSublayer) -> tuple[nn.Linear, ResidualConnection]:
     """What writes the sublayer's answer, and what is around it."""
     stack = model.encoder if sublayer.stack == "encoder" else model.decoder
     layer = cast(EncoderLayer | DecoderLayer, stack.layers[sublayer.layer - 1])
@@ -77,26 +84,26 @@ def _sublayer(model: Transformer, sublayer: Sublayer) -> tuple[nn.Linear, Residu
     return layer.cross_attention.output, layer.around_cross_attention
 
 
-def _skip(last: nn.Linear, around: Residual) -> None:
-    _silence(last)
-    if around.place == "literal":  # the norm stands behind it, and would make something of nothing
-        _silence(around.norm)
+def _skip_sublayer(last: nn.Linear, around: ResidualConnection) -> None:
+    _zero_parameters(last)
+    if around.norm_placement == "literal":  # the norm stands behind it, and would make something of nothing
+        _zero_parameters(around.norm)
 
 
-def _silence(module: nn.Linear | nn.LayerNorm) -> None:
-    _own(module)
+def _zero_parameters(module: nn.Linear | nn.LayerNorm) -> None:
+    _copy_parameters(module)
     module.weight.zero_()
     module.bias.zero_()
 
 
-def _forget_positions(model: Transformer) -> None:
+def _zero_positions(model: Transformer) -> None:
     for embedding in (model.source_embedding, model.target_embedding):
         table = embedding.positions.table
         nothing = torch.zeros_like(table)
         embedding.positions.table = nn.Parameter(nothing) if isinstance(table, nn.Parameter) else nothing
 
 
-def _own(module: nn.Linear | nn.LayerNorm) -> None:
+def _copy_parameters(module: nn.Linear | nn.LayerNorm) -> None:
     """Gives a module of the copy parameters that nobody else has."""
     module.weight = nn.Parameter(module.weight.clone(), requires_grad=False)
     module.bias = nn.Parameter(module.bias.clone(), requires_grad=False)

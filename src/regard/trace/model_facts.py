@@ -9,20 +9,20 @@ from typing import Any, cast
 
 from torch import nn
 
-from regard.checkpoint import WEIGHTS
+from regard.checkpoint import WEIGHTS_FILE
 from regard.config import read_settings
-from regard.model.config import CoreConfig
+from regard.model.config import LayerConfig
 from regard.model.transformer import Transformer
-from regard.trace.schema import ModelFacts, Vocab
-from regard.train.model_files import CONFIG
+from regard.trace.schema import ModelFacts, VocabSizes
+from regard.train.model_files import CONFIG_FILE
 
-LANGUAGE = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
+LANGUAGE_SUFFIX = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
 """At the end of a file's name: train.en, train.de.gz."""
-NO_LANGUAGE = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
+NON_LANGUAGE_SUFFIXES = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
 
 
 @dataclass(frozen=True)
-class Identity:
+class ModelIdentity:
     """Which model it is."""
 
     name: str
@@ -32,49 +32,49 @@ class Identity:
     step: int | None = None
 
 
-def identity_of_folder(path: Path, manifest: Mapping[str, Any]) -> Identity:
+def identify_model_folder(path: Path, manifest: Mapping[str, Any]) -> ModelIdentity:
     """A model folder is known by its weights, and named like the run it is in."""
     within = path.name == "model" or path.name.startswith("step-")
     name = path.resolve().parent.name if within else path.resolve().name
-    data = cast(Mapping[str, Any], read_settings(path / CONFIG).get("data", {}))
-    return Identity(
+    data = cast(Mapping[str, Any], read_settings(path / CONFIG_FILE).get("data", {}))
+    return ModelIdentity(
         name,
-        f"sha256:{manifest['files'][WEIGHTS]['sha256']}",
-        language(data.get("source")),
-        language(data.get("target")),
+        f"sha256:{manifest['files'][WEIGHTS_FILE]['sha256']}",
+        language_of_file_name(data.get("source")),
+        language_of_file_name(data.get("target")),
         manifest.get("step"),
     )
 
 
-def identity_in_memory(model: Transformer) -> Identity:
+def identify_model_in_memory(model: Transformer) -> ModelIdentity:
     """A model that may go on learning is known by its weights as they are now."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
-    return Identity("in memory", f"sha256:{digest.hexdigest()}")
+    return ModelIdentity("in memory", f"sha256:{digest.hexdigest()}")
 
 
-def language(files: Any) -> str | None:
+def language_of_file_name(files: Any) -> str | None:
     """What the names of the files it was trained on say: train.en, train.de.gz."""
     name = files[0] if isinstance(files, (list, tuple)) and files else files
-    found = LANGUAGE.search(name) if isinstance(name, str) else None
-    return found[1] if found and found[1] not in NO_LANGUAGE else None
+    found = LANGUAGE_SUFFIX.search(name) if isinstance(name, str) else None
+    return found[1] if found and found[1] not in NON_LANGUAGE_SUFFIXES else None
 
 
-def model_facts(
-    identity: Identity,
+def build_model_facts(
+    identity: ModelIdentity,
     model: nn.Module,
-    config: CoreConfig,
-    layers: tuple[int, int],
-    vocab: Vocab,
+    config: LayerConfig,
+    layer_counts: tuple[int, int],
+    vocab: VocabSizes,
     task: str,
     *,
     shared: bool = False,
     causal: bool = True,
 ) -> ModelFacts:
     """`layers` are those of the encoder and of the decoder, `shared` is whether all embeddings are one."""
-    encoder_layers, decoder_layers = layers
+    encoder_layers, decoder_layers = layer_counts
     return ModelFacts(
         name=identity.name,
         id=identity.id,

@@ -11,14 +11,14 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from regard.errors import DataError
-from regard.model.position import get_timing_signal_1d, halves, paper
+from regard.model.position import get_timing_signal_1d, halves_position_table, paper_position_table
 from regard.model.transformer import Transformer
-from regard.text.tokenizer import SMALLEST, Tokenizer
-from regard.trace.capture import Captured, Passed, capture
-from regard.trace.tokens import Names
+from regard.text.tokenizer import BASE_VOCAB_SIZE, Tokenizer
+from regard.trace.capture import ForwardCapture, SublayerCapture, capture_forward
+from regard.trace.tokens import TokenRenderer
 
 
-class Neighbour(NamedTuple):
+class EmbeddingNeighbour(NamedTuple):
     """A piece, and how near it lies."""
 
     id: int
@@ -27,28 +27,28 @@ class Neighbour(NamedTuple):
 
 
 @torch.inference_mode()
-def neighbours(
+def nearest_neighbours(
     table: Float[Tensor, "vocab d_model"], tokenizer: Tokenizer, word: str, count: int = 10
-) -> list[Neighbour]:
+) -> list[EmbeddingNeighbour]:
     """The pieces whose rows point the same way as the word's, the nearest first.
 
     A word of several pieces is their mean. Marks and single bytes are no words, and are left out.
     """
-    ids = _ids(tokenizer, word)
+    ids = _tokenize_word(tokenizer, word)
     near = cosine_similarity(table, table[ids].mean(dim=0)[None], dim=1)
-    near[:SMALLEST] = near[ids] = -torch.inf
+    near[:BASE_VOCAB_SIZE] = near[ids] = -torch.inf
     values, found = near.topk(min(count, int((near > -torch.inf).sum())))
     return [
-        Neighbour(id, Names(tokenizer).piece(id), value)
+        EmbeddingNeighbour(id, TokenRenderer(tokenizer).piece(id), value)
         for id, value in zip(found.tolist(), values.tolist(), strict=True)
     ]
 
 
 @dataclass(frozen=True)
-class InTwoContexts:
+class ContextComparison:
     """One word in two sentences: how alike its vectors are, as cosines."""
 
-    places: tuple[int, int]
+    positions: tuple[int, int]
     """Its first token in the one and in the other, from 0."""
     embedding: float
     """Of its rows in the table: the same row, so 1."""
@@ -61,16 +61,16 @@ class InTwoContexts:
 
 
 @torch.inference_mode()
-def in_two_contexts(
+def compare_contexts(
     table: Float[Tensor, "vocab d_model"],
     tokenizer: Tokenizer,
     word: str,
     sentences: tuple[Sequence[int], Sequence[int]],
-    captured: tuple[Captured, Captured],
-) -> InTwoContexts:
+    captures: tuple[ForwardCapture, ForwardCapture],
+) -> ContextComparison:
     """The word's vectors side by side, from the embedding up; pieces of a word are averaged."""
-    ids = _ids(tokenizer, word)
-    places = (_find(ids, sentences[0], word), _find(ids, sentences[1], word))
+    ids = _tokenize_word(tokenizer, word)
+    places = (_find_word(ids, sentences[0], word), _find_word(ids, sentences[1], word))
 
     def alike(one: Tensor, other: Tensor) -> float:
         vectors = [
@@ -79,10 +79,10 @@ def in_two_contexts(
         ]
         return float(cosine_similarity(vectors[0], vectors[1], dim=0))
 
-    first, second = captured
+    first, second = captures
     rows = [table[list(sentence)] for sentence in sentences]
     pairs = zip(first.encoder, second.encoder, strict=True)
-    return InTwoContexts(
+    return ContextComparison(
         places,
         alike(*rows),
         ("embed", *(each.name for each in first.encoder)),
@@ -94,14 +94,14 @@ def in_two_contexts(
     )
 
 
-def _ids(tokenizer: Tokenizer, word: str) -> list[int]:
+def _tokenize_word(tokenizer: Tokenizer, word: str) -> list[int]:
     (ids,) = tokenizer.tokenize([word.strip()])
     if not ids:
         raise DataError("the word is blank; give one")
     return ids
 
 
-def _find(ids: Sequence[int], sentence: Sequence[int], word: str) -> int:
+def _find_word(ids: Sequence[int], sentence: Sequence[int], word: str) -> int:
     starts = range(len(sentence) - len(ids) + 1)
     found = next((at for at in starts if list(sentence[at : at + len(ids)]) == list(ids)), None)
     if found is None:
@@ -109,16 +109,16 @@ def _find(ids: Sequence[int], sentence: Sequence[int], word: str) -> int:
     return found
 
 
-def tables(length: int, d_model: int) -> dict[str, Float[np.ndarray, "length d_model"]]:
+def sinusoid_tables(length: int, d_model: int) -> dict[str, Float[np.ndarray, "length d_model"]]:
     """Every sinusoid found under the name of positional encoding."""
     return {
-        "paper": paper(length, d_model).numpy(),
+        "paper": paper_position_table(length, d_model).numpy(),
         "tensor2tensor": get_timing_signal_1d(length, d_model)[0].numpy(),
-        "halves": halves(length, d_model).numpy(),
+        "halves": halves_position_table(length, d_model).numpy(),
     }
 
 
-class Survival(NamedTuple):
+class PositionSurvival(NamedTuple):
     """How much of the positions is left in what passes through a stack."""
 
     points: tuple[str, ...]
@@ -129,49 +129,49 @@ class Survival(NamedTuple):
 
 
 @torch.inference_mode()
-def survival(
+def measure_position_survival(
     table: Float[Tensor, "positions d_model"],
     embedded: Float[Tensor, "length d_model"],
-    passed: tuple[Passed, ...],
-) -> Survival:
+    sublayers: tuple[SublayerCapture, ...],
+) -> PositionSurvival:
     """Point by point. Means are taken away because they tell no position from another."""
     own = _centred(table[: len(embedded)].float())
     size = own.norm(dim=1)
     cosine, projection = [], []
-    for stream in (embedded, *(each.stream for each in passed)):
+    for stream in (embedded, *(each.stream for each in sublayers)):
         vectors = _centred(stream.float())
         shared = (vectors * own).sum(dim=1)
-        cosine.append(_share(shared, vectors.norm(dim=1) * size))
-        projection.append(_share(shared, size**2))
-    names = ("embed", *(each.name for each in passed))
-    return Survival(names, torch.stack(cosine).cpu().numpy(), torch.stack(projection).cpu().numpy())
+        cosine.append(_safe_ratio(shared, vectors.norm(dim=1) * size))
+        projection.append(_safe_ratio(shared, size**2))
+    names = ("embed", *(each.name for each in sublayers))
+    return PositionSurvival(names, torch.stack(cosine).cpu().numpy(), torch.stack(projection).cpu().numpy())
 
 
 def _centred(vectors: Float[Tensor, "length d_model"]) -> Float[Tensor, "length d_model"]:
     return vectors - vectors.mean(dim=0)
 
 
-def _share(part: Float[Tensor, " length"], whole: Float[Tensor, " length"]) -> Float[Tensor, " length"]:
+def _safe_ratio(part: Float[Tensor, " length"], whole: Float[Tensor, " length"]) -> Float[Tensor, " length"]:
     """Nothing of nothing is nothing."""
     return torch.where(whole > 1e-12, part / whole.clamp(min=1e-12), 0.0)
 
 
 @dataclass(frozen=True)
-class Compared:
+class WordOrderComparison:
     """One sentence in two orders, as largest differences of any number, each word with itself."""
 
-    tokens: tuple[float, ...]
+    token_differences: tuple[float, ...]
     """Of the encoder's vector of each token."""
-    mean: float
+    mean_difference: float
     """Of the mean of these vectors."""
-    probability: float
+    probability_difference: float
     """Of the distribution over the first target token: a read-out that sees all words alike."""
-    first: tuple[int, int]
+    first_tokens: tuple[int, int]
     """The likeliest first token, in the one order and in the other."""
-    sure: tuple[float, float]
+    first_probabilities: tuple[float, float]
 
 
-def reversed_words(words: Sequence[int | None]) -> list[int]:
+def reverse_word_order(words: Sequence[int | None]) -> list[int]:
     """The places of the tokens when the words come in reverse, each word's own tokens in their order.
 
     Marks, which belong to no word, stay behind all words.
@@ -185,23 +185,32 @@ def reversed_words(words: Sequence[int | None]) -> list[int]:
 
 
 @torch.inference_mode()
-def permuted(model: Transformer, source: Int[Tensor, "1 source"], order: Sequence[int], bos: int) -> Compared:
+def compare_word_order(
+    model: Transformer, source: Int[Tensor, "1 source"], order: Sequence[int], bos: int
+) -> WordOrderComparison:
     """The sentence as it is and with its tokens in that order."""
     keep = torch.ones_like(source, dtype=torch.bool)
     begin = torch.full((1, 1), bos, device=source.device)
     places = torch.tensor(order, device=source.device)
-    one, other = capture(model, source, keep, begin), capture(model, source[:, places], keep, begin)
+    one, other = (
+        capture_forward(model, source, keep, begin),
+        capture_forward(model, source[:, places], keep, begin),
+    )
     back = torch.empty_like(other.encoded)
     back[places] = other.encoded
     chances = [each.logits[0].float().softmax(dim=0) for each in (one, other)]
-    return Compared(
-        tokens=tuple(_apart(one.encoded, back).tolist()),
-        mean=float(_apart(one.encoded.mean(dim=0)[None], other.encoded.mean(dim=0)[None])),
-        probability=float((chances[0] - chances[1]).abs().max()),
-        first=(int(chances[0].argmax()), int(chances[1].argmax())),
-        sure=(float(chances[0].max()), float(chances[1].max())),
+    return WordOrderComparison(
+        token_differences=tuple(_largest_difference(one.encoded, back).tolist()),
+        mean_difference=float(
+            _largest_difference(one.encoded.mean(dim=0)[None], other.encoded.mean(dim=0)[None])
+        ),
+        probability_difference=float((chances[0] - chances[1]).abs().max()),
+        first_tokens=(int(chances[0].argmax()), int(chances[1].argmax())),
+        first_probabilities=(float(chances[0].max()), float(chances[1].max())),
     )
 
 
-def _apart(one: Float[Tensor, "n d_model"], other: Float[Tensor, "n d_model"]) -> Float[Tensor, " n"]:
+def _largest_difference(
+    one: Float[Tensor, "n d_model"], other: Float[Tensor, "n d_model"]
+) -> Float[Tensor, " n"]:
     return (one - other).abs().amax(dim=1)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from regard.errors import ConfigError, DataError, require
-from regard.inference.engine import EXTRA
-from regard.search.config import PAPER, SearchConfig
+from regard.errors import ConfigError, DataError, require_setting
+from regard.inference.engine import EXTRA_LENGTH
+from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.trace.interventions import Intervention, intervention_from_json, intervention_to_json
 
 MAX_TRACE_TOKENS = 256
 """Tokens of either side, the end mark among them: all weights of a longer one fill many megabytes."""
 
 
-class LengthError(DataError):
+class TraceLengthError(DataError):
     """A text with more tokens than may be traced; it can be translated all the same.
 
     `setting` is what raises the limit; None: the model can read no more.
@@ -30,19 +30,19 @@ class LengthError(DataError):
         self.limit = limit
         self._what, self._tokens, self._setting = what, tokens, setting
 
-    def naming(self, setting: str) -> "LengthError":
+    def with_setting(self, setting: str) -> "TraceLengthError":
         """The same for whoever raises the limit by another name."""
-        return LengthError(self._what, self._tokens, self.limit, self._setting and setting)
+        return TraceLengthError(self._what, self._tokens, self.limit, self._setting and setting)
 
 
 @dataclass(frozen=True)
-class Request:
+class TraceRequest:
     """One translation to be looked into."""
 
     text: str
-    beam: int = PAPER.beam
-    alpha: float = PAPER.alpha
-    max_extra: int = EXTRA
+    beam: int = PAPER_SEARCH.beam
+    alpha: float = PAPER_SEARCH.alpha
+    max_extra: int = EXTRA_LENGTH
     """Tokens that the translation may be longer than its source."""
     top_k: int = 10
     prefix: tuple[int, ...] = ()
@@ -53,8 +53,8 @@ class Request:
 
     def __post_init__(self) -> None:
         SearchConfig(self.beam, self.alpha)  # refuses what cannot work
-        require(self.top_k >= 1, "top_k", self.top_k, "it must be at least 1")
-        require(self.max_extra >= 0, "max_extra", self.max_extra, "it must be a number from 0 up")
+        require_setting(self.top_k >= 1, "top_k", self.top_k, "it must be at least 1")
+        require_setting(self.max_extra >= 0, "max_extra", self.max_extra, "it must be a number from 0 up")
         if self.target is not None and self.prefix:
             raise ConfigError("a beginning and a whole translation cannot both be given; leave one out")
 
@@ -71,10 +71,10 @@ class Request:
         }
 
     @staticmethod
-    def from_json(said: Mapping[str, Any]) -> "Request":
+    def from_json(said: Mapping[str, Any]) -> "TraceRequest":
         """What `to_json` wrote."""
         target = said["target"]
-        return Request(
+        return TraceRequest(
             said["text"],
             said["beam"],
             said["alpha"],
@@ -86,7 +86,7 @@ class Request:
         )
 
 
-def trace_id(model_id: str, request: Request) -> str:
+def trace_id(model_id: str, request: TraceRequest) -> str:
     """The SHA-256 of both."""
     said = json.dumps([model_id, request.to_json()], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Label = Literal["previous", "self", "next", "first", "last", "alignment"]
-State = Literal["kept", "pruned", "finished"]
-Special = Literal["pad", "bos", "eos"]
+HeadLabel = Literal["previous", "self", "next", "first", "last", "alignment"]
+NodeState = Literal["kept", "pruned", "finished"]
+SpecialTokenName = Literal["pad", "bos", "eos"]
 
 
 @dataclass(frozen=True)
-class Token:
+class TraceToken:
     """One piece of a text, and where it stands in it."""
 
     id: int
@@ -26,21 +26,21 @@ class Token:
     end: int | None
     word: int | None
     """The number of its word, from 0; None for a mark and for space that begins no word."""
-    special: Special | None = None
+    special: SpecialTokenName | None = None
     logprob: float | None = None
     """Of a target token, after all before it."""
 
 
 @dataclass(frozen=True)
-class Side:
+class TraceSource:
     """The source as the model read it: its offsets are into this text."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[TraceToken, ...]
 
 
 @dataclass(frozen=True)
-class Target:
+class TraceTarget:
     """What was written, or given to be read."""
 
     text: str
@@ -48,11 +48,11 @@ class Target:
     """The log-probability over the length penalty."""
     logprob: float
     forced: bool
-    tokens: tuple[Token, ...]
+    tokens: tuple[TraceToken, ...]
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TokenCandidate:
     """A token that could come next."""
 
     id: int
@@ -63,7 +63,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Step:
+class PredictionStep:
     """One choice over the whole vocabulary."""
 
     t: int
@@ -72,11 +72,11 @@ class Step:
     """Of the distribution, in nats."""
     rank: int
     """The place of the token that was taken among all, from 1."""
-    top: tuple[Candidate, ...]
+    top: tuple[TokenCandidate, ...]
 
 
 @dataclass(frozen=True)
-class Guess:
+class LensPrediction:
     """What one decoder layer would say next if it were the last."""
 
     id: int
@@ -88,20 +88,20 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class HeadFacts:
+class HeadSummary:
     """One head in this sentence."""
 
     entropy: float
     """Mean over its rows, over that of looking at all it may see alike: from 0 to 1."""
     peak: float
     """Mean over its rows of the highest weight."""
-    label: Label | None
+    label: HeadLabel | None
     matters: float | None = None
     """Change of the translation's log-probability without this head; None: not measured."""
 
 
 @dataclass(frozen=True)
-class Node:
+class BeamNode:
     """A hypothesis of the beam, by its last token."""
 
     id: int
@@ -119,11 +119,11 @@ class Node:
     """The sum over the length penalty of so many tokens."""
     rank: int
     """Among all of its step, from 0."""
-    state: State
+    state: NodeState
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedHypothesis:
     """A hypothesis that ended, by its node."""
 
     node: int
@@ -132,7 +132,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Greedy:
+class GreedyResult:
     """What a beam of one finds."""
 
     tokens: tuple[int, ...]
@@ -143,18 +143,18 @@ class Greedy:
 
 
 @dataclass(frozen=True)
-class Beam:
+class BeamRecord:
     """How the translation was found."""
 
     size: int
     alpha: float
-    nodes: tuple[Node, ...]
-    finished: tuple[Finished, ...]
-    greedy: Greedy
+    nodes: tuple[BeamNode, ...]
+    finished: tuple[FinishedHypothesis, ...]
+    greedy: GreedyResult
 
 
 @dataclass(frozen=True)
-class Vocab:
+class VocabSizes:
     source: int
     target: int
 
@@ -176,7 +176,7 @@ class ModelFacts:
     d_ff: int
     norm: str
     positions: str
-    vocab: Vocab
+    vocab: VocabSizes
     shared: bool
     """Whether source, target and output have one embedding."""
     parameters: int
@@ -189,6 +189,6 @@ class ModelFacts:
 
 
 @dataclass(frozen=True)
-class Timing:
+class TraceTiming:
     decode_ms: float
     capture_ms: float

@@ -12,39 +12,39 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from regard.train.step import Learner, Stepped, key
+from regard.train.step import Learner, StepResult, batch_seed
 from regard.train.task import Trainable
 
-WARM_UP = 3
+WARMUP_RUNS = 3
 """Runs before the capture, in which kernels are chosen and compiled."""
 
 
 @runtime_checkable
-class OneForm(Protocol):
+class FixedShapeBatch(Protocol):
     """A batch whose tensors have the same shapes as every other's."""
 
     def tensors(self) -> tuple[Tensor, ...]: ...
 
 
-Batch = TypeVar("Batch", bound=OneForm)
+FixedShapeBatchT = TypeVar("FixedShapeBatchT", bound=FixedShapeBatch)
 
 
-class CapturedStep(Generic[Batch]):
+class CudaGraphStep(Generic[FixedShapeBatchT]):
     """Forward, backward and update as two CUDA graphs."""
 
     def __init__(
         self,
-        task: Trainable[Batch],
+        task: Trainable[FixedShapeBatchT],
         learner: Learner,
         seed: int,
         clip: float | None,
-        example: Batch,
+        example_batch: FixedShapeBatchT,
         accumulate: int,
-        layers: Iterable[nn.Module],
+        layers_to_compile: Iterable[nn.Module],
     ) -> None:
         """`example` lies on the GPU; every batch is copied over it. `layers` are compiled."""
         self._task, self._seed, self._ema = task, seed, learner.ema
-        self._place, optimizer = example.tensors(), learner.optimizer
+        self._place, optimizer = example_batch.tensors(), learner.optimizer
         self._loss, self._share, self._rate, self._norm, self._skip = torch.zeros(5, device="cuda").unbind()
         weights = [weight for weight in learner.model.parameters() if weight.requires_grad]
         for group in optimizer.param_groups:
@@ -52,7 +52,7 @@ class CapturedStep(Generic[Batch]):
         optimizer.found_inf = self._skip  # pyright: ignore[reportAttributeAccessIssue]
 
         def forward_and_back() -> None:
-            part = task.loss(example)
+            part = task.loss(example_batch)
             (part * self._share).backward()
             self._loss.add_(part.detach())
 
@@ -65,35 +65,37 @@ class CapturedStep(Generic[Batch]):
                 nn.utils.clip_grads_with_norm_(weights, clip, norm)
             optimizer.step()
 
-        with _compiled(layers):
-            with _aside():
-                for _ in range(WARM_UP):
+        with _compiled_layers(layers_to_compile):
+            with _side_stream():
+                for _ in range(WARMUP_RUNS):
                     optimizer.zero_grad()
                     forward_and_back()
                 self._loss.fill_(torch.nan)
                 move()  # makes the optimizer's state, and moves nothing
             optimizer.zero_grad()
-            self._first = _captured(forward_and_back)  # its gradients are new, those of the others are added
-            self._others = _captured(forward_and_back) if accumulate > 1 else self._first
-            self._move = _captured(move)
+            self._first = _capture_graph(
+                forward_and_back
+            )  # its gradients are new, those of the others are added
+            self._others = _capture_graph(forward_and_back) if accumulate > 1 else self._first
+            self._move = _capture_graph(move)
 
-    def __call__(self, step: int, batches: Sequence[Batch], rate: float) -> Stepped:
+    def __call__(self, step: int, batches: Sequence[FixedShapeBatchT], learning_rate: float) -> StepResult:
         self._loss.zero_()
-        self._rate.fill_(rate)
-        self._share.fill_(1 / sum(self._task.counts(batch).target_tokens for batch in batches))
+        self._rate.fill_(learning_rate)
+        self._share.fill_(1 / sum(self._task.batch_counts(batch).target_tokens for batch in batches))
         for micro, batch in enumerate(batches):
-            torch.manual_seed(key(self._seed, step, micro))
+            torch.manual_seed(batch_seed(self._seed, step, micro))
             for place, tensor in zip(self._place, batch.tensors(), strict=True):
                 place.copy_(tensor, non_blocking=True)
             (self._others if micro else self._first).replay()
         self._move.replay()
         if self._ema is not None:
             self._ema.update(step)
-        return Stepped(self._loss.clone(), self._norm.clone(), self._skip.bool())
+        return StepResult(self._loss.clone(), self._norm.clone(), self._skip.bool())
 
 
 @contextmanager
-def _compiled(layers: Iterable[nn.Module]) -> Iterator[None]:
+def _compiled_layers(layers: Iterable[nn.Module]) -> Iterator[None]:
     """Within, the layers run compiled; afterwards they are as plain as before, for validation and search."""
     chosen = list(layers)
     for layer in chosen:
@@ -106,7 +108,7 @@ def _compiled(layers: Iterable[nn.Module]) -> Iterator[None]:
 
 
 @contextmanager
-def _aside() -> Iterator[None]:
+def _side_stream() -> Iterator[None]:
     """On a stream of its own, as captures ask of what goes before them."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -115,7 +117,7 @@ def _aside() -> Iterator[None]:
     torch.cuda.current_stream().wait_stream(stream)
 
 
-def _captured(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+def _capture_graph(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         work()

@@ -9,35 +9,35 @@ from typing import Literal
 
 import torch
 
-from regard.errors import ConfigError, require
+from regard.errors import ConfigError, require_setting
 
-Device = Literal["auto", "cpu", "cuda"]
+DeviceChoice = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "fp32", "bf16"]
-Capture = Literal["auto", "yes", "no"]
-NAMES: dict[torch.dtype, Precision] = {torch.float32: "fp32", torch.bfloat16: "bf16"}
-Memory = Literal["auto", "any"]
+CaptureChoice = Literal["auto", "yes", "no"]
+PRECISION_NAMES: dict[torch.dtype, Precision] = {torch.float32: "fp32", torch.bfloat16: "bf16"}
+MemoryChoice = Literal["auto", "any"]
 
 
 @dataclass(frozen=True)
 class ComputeConfig:
     """Where to compute, and how exactly."""
 
-    device: Device = "auto"
+    device: DeviceChoice = "auto"
     """auto: a GPU if there is one."""
     precision: Precision = "auto"
     """auto: bf16 where the hardware multiplies it, on a GPU or a newer CPU; else fp32."""
-    capture: Capture = "auto"
+    capture: CaptureChoice = "auto"
     """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16."""
-    memory: Memory | float = "auto"
+    memory: MemoryChoice | float = "auto"
     """How much a step may take, in GiB; batches that do not fit are cut. auto: what is free. any: all."""
 
     def __post_init__(self) -> None:
         memory = self.memory
         positive = isinstance(memory, str) or 0 < memory < math.inf
-        require(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
+        require_setting(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
 
 
-def choose_device(wanted: Device) -> torch.device:
+def choose_device(wanted: DeviceChoice) -> torch.device:
     """A GPU if there is one, unless told otherwise."""
     if wanted == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device cuda cannot be used: torch finds no GPU here; choose cpu or auto")
@@ -49,11 +49,11 @@ def choose_device(wanted: Device) -> torch.device:
 def choose_precision(wanted: Precision, device: torch.device) -> torch.dtype:
     """bf16 where it pays, unless told otherwise; never by a stopwatch, so that a resume chooses alike."""
     if wanted == "auto":
-        return torch.bfloat16 if _multiplies_bf16(device) else torch.float32
+        return torch.bfloat16 if _has_native_bf16(device) else torch.float32
     return torch.bfloat16 if wanted == "bf16" else torch.float32
 
 
-def _multiplies_bf16(device: torch.device) -> bool:
+def _has_native_bf16(device: torch.device) -> bool:
     """Whether the hardware does so itself: nearly twice as fast as fp32; emulated it is slower."""
     if device.type == "cuda":
         return True
@@ -61,20 +61,20 @@ def _multiplies_bf16(device: torch.device) -> bool:
     return any(getattr(torch.cpu, check, bool)() for check in checks)
 
 
-def computing_in(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
+def autocast_to(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
     """Weights stay in fp32; products are computed in `precision`."""
     if precision == torch.float32:
         return nullcontext()
     return torch.autocast(device.type, precision)
 
 
-def product_dtype(x: torch.Tensor) -> torch.dtype:
+def matmul_dtype(x: torch.Tensor) -> torch.dtype:
     """What a product with x is computed in: what autocast says, or its own."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
-def device_name(device: torch.device) -> str:
+def describe_device(device: torch.device) -> str:
     """What it is, for people: the GPU's own name, or how many cores."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
@@ -82,7 +82,7 @@ def device_name(device: torch.device) -> str:
     return f"cpu ({threads} thread{'s' if threads > 1 else ''})"
 
 
-def memory_mb() -> float:
+def peak_memory_mb() -> float:
     """The most that the training has held so far: of the GPU's memory, or else of the machine's."""
     if torch.cuda.is_initialized():
         return torch.cuda.max_memory_allocated() / 2**20
@@ -94,14 +94,14 @@ def memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def compiles(device: torch.device) -> bool:
+def can_compile(device: torch.device) -> bool:
     """Whether torch's compiler has what it needs there to be worth the wait."""
     return device.type == "cuda" and find_spec("triton") is not None
 
 
-def can_capture(wanted: Capture, device: torch.device, precision: torch.dtype) -> bool:
+def can_capture_cuda_graphs(wanted: CaptureChoice, device: torch.device, precision: torch.dtype) -> bool:
     """Whether steps can be recorded and played back, which is many times faster for small models."""
-    possible = compiles(device) and precision != torch.float32
+    possible = can_compile(device) and precision != torch.float32
     if wanted == "yes" and not possible:
         raise ConfigError("compute.capture = yes cannot work; it takes a GPU, bf16 and triton")
     return possible and wanted != "no"

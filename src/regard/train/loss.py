@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.errors import require
-from regard.train.device import compiles, product_dtype
+from regard.errors import require_setting
+from regard.train.device import can_compile, matmul_dtype
 
-CHUNK = {"cpu": 2**23, "cuda": 2**26}
+SCORES_PER_CHUNK = {"cpu": 2**23, "cuda": 2**26}
 """Scores held at once: as many tokens at a time as make about so many."""
 
 
@@ -28,13 +28,15 @@ class LossConfig:
 
     def __post_init__(self) -> None:
         smoothing = self.label_smoothing
-        require(
+        require_setting(
             0 <= smoothing < 1, "loss.label_smoothing", smoothing, "it must be at least 0 and less than 1"
         )
-        require(0 <= self.rdrop < math.inf, "loss.rdrop", self.rdrop, "it must be a number, at least 0")
+        require_setting(
+            0 <= self.rdrop < math.inf, "loss.rdrop", self.rdrop, "it must be a number, at least 0"
+        )
 
 
-def smoothing_floor(smoothing: float, vocab: int) -> float:
+def label_smoothing_floor(smoothing: float, vocab: int) -> float:
     """The entropy of the smoothed target, in nats: no model's training loss is lower, not a perfect one's."""
     other = smoothing / vocab
     true = 1 - smoothing + other
@@ -43,10 +45,10 @@ def smoothing_floor(smoothing: float, vocab: int) -> float:
 
 def smoothed_cross_entropy(
     hidden: Float[Tensor, "tokens width"],
-    output: Float[Tensor, "vocab width"],
+    output_weight: Float[Tensor, "vocab width"],
     target: Int[Tensor, " tokens"],
     smoothing: float,
-    pad: int,
+    pad_id: int,
 ) -> Float[Tensor, ""]:
     """The sum over real tokens, in nats: 1 - smoothing on the true token, the rest spread evenly.
 
@@ -54,10 +56,13 @@ def smoothed_cross_entropy(
     a large vocabulary would be the largest thing in memory by far: they are made some tokens at a
     time, and their gradient with them.
     """
-    return cast(Tensor, _CrossEntropy.apply(hidden, output, target, smoothing, pad, product_dtype(hidden)))
+    return cast(
+        Tensor,
+        _SmoothedCrossEntropy.apply(hidden, output_weight, target, smoothing, pad_id, matmul_dtype(hidden)),
+    )
 
 
-class _CrossEntropy(torch.autograd.Function):
+class _SmoothedCrossEntropy(torch.autograd.Function):
     """The gradient is computed on the way forward, while each chunk of scores is at hand."""
 
     @staticmethod
@@ -70,17 +75,17 @@ class _CrossEntropy(torch.autograd.Function):
         pad: int,
         computed_in: torch.dtype,
     ) -> Tensor:
-        rows = max(1, CHUNK[hidden.device.type] // len(output))
+        rows = max(1, SCORES_PER_CHUNK[hidden.device.type] // len(output))
         matrix = output.to(computed_in)
         wanted = any(ctx.needs_input_grad)
         d_hidden, d_output = [], torch.zeros_like(output, dtype=torch.float32) if wanted else None
         loss = torch.zeros((), device=hidden.device)
         for some, true in zip(hidden.to(computed_in).split(rows), target.split(rows), strict=True):
-            part, d_scores = _smoothed(some @ matrix.t(), true, smoothing, pad)
+            part, d_scores = _loss_and_grad(some @ matrix.t(), true, smoothing, pad)
             loss += part
             if d_output is not None:
                 d_hidden.append(d_scores @ matrix)
-                add_product(d_output, d_scores.t(), some)
+                accumulate_matmul(d_output, d_scores.t(), some)
         if wanted:
             ctx.save_for_backward(torch.cat(d_hidden).to(hidden.dtype), d_output)
         return loss
@@ -91,15 +96,15 @@ class _CrossEntropy(torch.autograd.Function):
         return d_hidden * grads[0], d_output * grads[0], None, None, None, None
 
 
-def _smoothed(
+def _loss_and_grad(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
     """The loss of some tokens, and its gradient with respect to their scores."""
-    by = _compiled() if compiles(scores.device) else _in_place
+    by = _compiled_loss_and_grad() if can_compile(scores.device) else _loss_and_grad_in_place
     return by(scores, true, smoothing, pad)
 
 
-def _in_place(
+def _loss_and_grad_in_place(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
     """Leaves the gradient where the scores were: no second matrix of that size, and one exp for each."""
@@ -120,12 +125,12 @@ def _in_place(
 
 
 @cache
-def _compiled() -> Callable[..., tuple[Tensor, Tensor]]:
+def _compiled_loss_and_grad() -> Callable[..., tuple[Tensor, Tensor]]:
     """Only where it is used: torch's compiler takes a second to import."""
-    return torch.compile(_fused)
+    return torch.compile(_loss_and_grad_fused)
 
 
-def _fused(
+def _loss_and_grad_fused(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
     """The same as one formula, of which the compiler makes two readings of the scores."""
@@ -137,7 +142,7 @@ def _fused(
     return -(log_p * wanted * keep).sum(), ((log_p.exp() - wanted) * keep).to(scores.dtype)
 
 
-def add_product(
+def accumulate_matmul(
     total: Float[Tensor, "vocab width"],
     left: Float[Tensor, "vocab tokens"],
     right: Float[Tensor, "tokens width"],
@@ -151,14 +156,14 @@ def add_product(
         total.add_(left @ right)
 
 
-def agreeing_cross_entropy(
+def rdrop_cross_entropy(
     hidden_p: Float[Tensor, "tokens width"],
     hidden_q: Float[Tensor, "tokens width"],
-    output: Float[Tensor, "vocab width"],
+    output_weight: Float[Tensor, "vocab width"],
     target: Int[Tensor, " tokens"],
     smoothing: float,
     alpha: float,
-    pad: int,
+    pad_id: int,
 ) -> Float[Tensor, ""]:
     """The mean of both cross-entropies plus alpha / 4 times KL(p||q) + KL(q||p), summed over real tokens.
 
@@ -167,11 +172,13 @@ def agreeing_cross_entropy(
     """
     return cast(
         Tensor,
-        _Agreement.apply(hidden_p, hidden_q, output, target, smoothing, alpha, pad, product_dtype(hidden_p)),
+        _RDropCrossEntropy.apply(
+            hidden_p, hidden_q, output_weight, target, smoothing, alpha, pad_id, matmul_dtype(hidden_p)
+        ),
     )
 
 
-class _Agreement(torch.autograd.Function):
+class _RDropCrossEntropy(torch.autograd.Function):
     """The gradient is computed on the way forward, while each chunk of scores is at hand."""
 
     @staticmethod
@@ -186,8 +193,11 @@ class _Agreement(torch.autograd.Function):
         pad: int,
         computed_in: torch.dtype,
     ) -> Tensor:
-        rows = max(1, CHUNK[hidden_p.device.type] // (2 * len(output)))
-        matrix, by = output.to(computed_in), _compiled_agreement() if compiles(hidden_p.device) else agreement
+        rows = max(1, SCORES_PER_CHUNK[hidden_p.device.type] // (2 * len(output)))
+        matrix, by = (
+            output.to(computed_in),
+            _compiled_rdrop_loss_and_grad() if can_compile(hidden_p.device) else rdrop_loss_and_grad,
+        )
         exact = torch.promote_types(computed_in, torch.float32)
         loss, d_output = (
             torch.zeros((), device=output.device, dtype=exact),
@@ -200,7 +210,7 @@ class _Agreement(torch.autograd.Function):
             loss += part
             for grads, hidden, grad in zip(d_hidden, (p, q), d_scores, strict=True):
                 grads.append(grad @ matrix)
-                add_product(d_output, grad.t(), hidden)
+                accumulate_matmul(d_output, grad.t(), hidden)
         d_p, d_q = (torch.cat(grads).to(hidden_p.dtype) for grads in d_hidden)
         ctx.save_for_backward(d_p, d_q, d_output.to(output.dtype))
         return loss
@@ -210,7 +220,7 @@ class _Agreement(torch.autograd.Function):
         return *(gradient * grads[0] for gradient in ctx.saved_tensors), None, None, None, None, None
 
 
-def agreement(
+def rdrop_loss_and_grad(
     scores_p: Float[Tensor, "tokens vocab"],
     scores_q: Float[Tensor, "tokens vocab"],
     true: Int[Tensor, " tokens"],
@@ -234,6 +244,6 @@ def agreement(
 
 
 @cache
-def _compiled_agreement() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+def _compiled_rdrop_loss_and_grad() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
     """Only where it is used: torch's compiler takes a second to import."""
-    return torch.compile(agreement)
+    return torch.compile(rdrop_loss_and_grad)

@@ -7,70 +7,79 @@ from pathlib import Path
 import torch
 
 from regard.errors import ConfigError
-from regard.train.device import Memory
+from regard.train.device import MemoryChoice
 
 GIB = 2**30
-SHARE = 0.8
+USABLE_SHARE = 0.8
 """Of what is free: estimates err, and others on the machine take some too."""
 
 
 @dataclass(frozen=True)
-class Need:
+class StepMemory:
     """What a step takes, in bytes."""
 
-    fixed: int
+    fixed_bytes: int
     """Weights and all that comes with them."""
-    per_token: float
+    bytes_per_token: float
     """For each token of a batch, counted on its longer side."""
 
-    def of(self, tokens: int) -> int:
-        return self.fixed + int(tokens * self.per_token)
+    def total_bytes(self, tokens: int) -> int:
+        return self.fixed_bytes + int(tokens * self.bytes_per_token)
 
 
 @dataclass(frozen=True)
-class Batching:
+class StepBatches:
     """The batches of one step."""
 
-    tokens: int
-    parts: int
-    said: str
+    tokens_per_batch: int
+    count: int
+    description: str
     """For the plan."""
 
 
-def fitted(need: Need, tokens: int, least: int, wanted: Memory | float, device: torch.device) -> Batching:
+def fit_batches_to_memory(
+    step_memory: StepMemory, tokens: int, min_tokens: int, limit: MemoryChoice | float, device: torch.device
+) -> StepBatches:
     """A step of about `tokens` tokens in as few batches as fit; none is cut below `least` tokens.
 
     `wanted` is auto, any, or the GiB there are.
     """
     free = free_memory(device)
-    room = int(wanted * GIB) if isinstance(wanted, float) else free
-    fit = tokens if room is None else int((SHARE * room - need.fixed) / need.per_token)
-    if wanted == "any" or room is None or fit >= tokens:
-        return Batching(tokens, 1, _estimated(need.of(tokens), free))
-    if fit < min(least, tokens):
+    room = int(limit * GIB) if isinstance(limit, float) else free
+    fit = (
+        tokens
+        if room is None
+        else int((USABLE_SHARE * room - step_memory.fixed_bytes) / step_memory.bytes_per_token)
+    )
+    if limit == "any" or room is None or fit >= tokens:
+        return StepBatches(tokens, 1, _describe_estimate(step_memory.total_bytes(tokens), free))
+    if fit < min(min_tokens, tokens):
         raise ConfigError(
-            f"the model does not fit: training takes about {_gib(need.of(min(least, tokens)))} GiB, "
-            f"and {SHARE:.0%} of {_gib(room)} may be planned with; choose a smaller --preset or "
+            f"the model does not fit: training takes about {_gib(step_memory.total_bytes(min(min_tokens, tokens)))} GiB, "
+            f"and {USABLE_SHARE:.0%} of {_gib(room)} may be planned with; choose a smaller --preset or "
             "model.vocab_size, or --memory any to try all the same"
         )
     parts = -(-tokens // fit)
     each = -(-tokens // parts)
-    return Batching(
+    return StepBatches(
         each,
         parts,
-        f"about {_gib(need.of(tokens))} GiB do not fit into {_gib(room)}: {parts} batches of "
-        f"{each:,} tokens make one step, in about {_gib(need.of(each))}",
+        f"about {_gib(step_memory.total_bytes(tokens))} GiB do not fit into {_gib(room)}: {parts} batches of "
+        f"{each:,} tokens make one step, in about {_gib(step_memory.total_bytes(each))}",
     )
 
 
-def as_begun(need: Need, tokens: int, device: torch.device) -> str:
+def describe_resumed_memory(step_memory: StepMemory, tokens: int, device: torch.device) -> str:
     """For the plan of a run that goes on: its batches stay as they are, whatever is free now."""
     free = free_memory(device)
-    said, short = _estimated(need.of(tokens), free), free is not None and need.of(tokens) > free
+    said, short = (
+        _describe_estimate(step_memory.total_bytes(tokens), free),
+        free is not None and step_memory.total_bytes(tokens) > free,
+    )
     return f"{said}, too little perhaps; a run goes on as it was begun" if short else said
 
 
-def _estimated(need: int, free: int | None) -> str:
+def _describe_estimate(need: int, free: int | None) -> str:
     return f"about {_gib(need)} GiB" + ("" if free is None else f" of {_gib(free)} free")
 
 
@@ -86,16 +95,19 @@ def free_memory(device: torch.device) -> int | None:
     if sys.platform != "linux":
         return None
     return min(
-        [available(Path("/proc/meminfo")), *groups_free(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
+        [
+            available_memory(Path("/proc/meminfo")),
+            *cgroup_free_memory(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")),
+        ]
     )
 
 
-def available(meminfo: Path) -> int:
+def available_memory(meminfo: Path) -> int:
     """What Linux says it can give without swapping."""
-    return 1024 * _numbers(meminfo)["MemAvailable:"]
+    return 1024 * _read_key_values(meminfo)["MemAvailable:"]
 
 
-def groups_free(own: Path, root: Path) -> list[int]:
+def cgroup_free_memory(own: Path, root: Path) -> list[int]:
     """What the control groups that we are in leave us, where they have a limit: containers, batch queues.
 
     Files that they hold in memory count as free, since they can be read again.
@@ -111,23 +123,23 @@ def groups_free(own: Path, root: Path) -> list[int]:
             continue
         place = top / path.lstrip("/")
         for group in (place, *place.parents):
-            if group.is_relative_to(top) and (free := _group_free(group, *names)) is not None:
+            if group.is_relative_to(top) and (free := _free_memory_of_cgroup(group, *names)) is not None:
                 found.append(free)
     return found
 
 
-def _group_free(group: Path, limit: str, usage: str, prefix: str) -> int | None:
+def _free_memory_of_cgroup(group: Path, limit: str, usage: str, prefix: str) -> int | None:
     """None: there is no limit, or no such group."""
     try:
         most = (group / limit).read_text().strip()
-        used, facts = int((group / usage).read_text()), _numbers(group / "memory.stat")
+        used, facts = int((group / usage).read_text()), _read_key_values(group / "memory.stat")
     except OSError:
         return None
     cached = facts.get(f"{prefix}inactive_file", 0) + facts.get(f"{prefix}active_file", 0)
     return None if most == "max" else max(0, int(most) - used + cached)
 
 
-def _numbers(path: Path) -> dict[str, int]:
+def _read_key_values(path: Path) -> dict[str, int]:
     return {
         fields[0]: int(fields[1]) for line in path.read_text().splitlines() if len(fields := line.split()) > 1
     }

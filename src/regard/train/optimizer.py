@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import WEIGHTS
-from regard.errors import require
+from regard.checkpoint import WEIGHTS_FILE
+from regard.errors import require_setting
 from regard.train.weights import load_tensors
 
 
@@ -30,19 +30,25 @@ class OptimizerConfig:
     """AdamW's, on matrices and embeddings alone; 0, as in the paper, is none."""
 
     def __post_init__(self) -> None:
-        require(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
+        require_setting(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
         peak, cooldown = self.peak, self.cooldown
         positive = peak is None or 0 < peak < math.inf
-        require(positive, "optimizer.peak", peak, "it must be a number above 0, or none")
-        require(
+        require_setting(positive, "optimizer.peak", peak, "it must be a number above 0, or none")
+        require_setting(
             cooldown is None or cooldown >= 1, "optimizer.cooldown", cooldown, "it must be 1 or more, or none"
         )
         for name in ("beta1", "beta2"):
             value = getattr(self, name)
-            require(0 <= value < 1, f"optimizer.{name}", value, "it must be at least 0 and less than 1")
-        require(0 < self.epsilon < math.inf, "optimizer.epsilon", self.epsilon, "it must be a number above 0")
+            require_setting(
+                0 <= value < 1, f"optimizer.{name}", value, "it must be at least 0 and less than 1"
+            )
+        require_setting(
+            0 < self.epsilon < math.inf, "optimizer.epsilon", self.epsilon, "it must be a number above 0"
+        )
         decay = self.weight_decay
-        require(0 <= decay < math.inf, "optimizer.weight_decay", decay, "it must be a number, 0 or above")
+        require_setting(
+            0 <= decay < math.inf, "optimizer.weight_decay", decay, "it must be a number, 0 or above"
+        )
 
 
 def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) -> float:
@@ -55,7 +61,7 @@ def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) 
     return peak * min((config.warmup / step) ** 0.5, step / config.warmup) * left
 
 
-def adam(model: nn.Module, config: OptimizerConfig) -> torch.optim.Adam:
+def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Adam:
     """The paper's Adam, or AdamW where weights are to decay; the loop sets the rate before each step."""
     betas = (config.beta1, config.beta2)
     if not config.weight_decay:
@@ -75,13 +81,13 @@ class Ema:
     def __init__(self, model: nn.Module, decay: float) -> None:
         self._decay = decay
         self._weights = dict(model.named_parameters())
-        self.mean = {name: weight.detach().clone() for name, weight in self._weights.items()}
+        self.averages = {name: weight.detach().clone() for name, weight in self._weights.items()}
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Takes a step's weights in. Early on the mean is short, or the first weights would stay in it."""
         decay = min(self._decay, (1 + step) / (10 + step))
-        mean, weights = tuple(self.mean.values()), tuple(self._weights.values())
+        mean, weights = tuple(self.averages.values()), tuple(self._weights.values())
         torch._foreach_lerp_(mean, weights, 1 - decay)  # pyright: ignore[reportPrivateImportUsage]
 
     @torch.no_grad()
@@ -89,14 +95,14 @@ class Ema:
         """Weights and mean change places, in the tensors that are there."""
         for name, weight in self._weights.items():
             held = weight.clone()
-            weight.copy_(self.mean[name])
-            self.mean[name].copy_(held)
+            weight.copy_(self.averages[name])
+            self.averages[name].copy_(held)
 
 
-def mean_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
+def average_weights(folders: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of the weights of some checkpoints, which must be whole."""
-    total = load_tensors(checkpoints[0] / WEIGHTS)
-    for checkpoint in checkpoints[1:]:
-        for name, weight in load_tensors(checkpoint / WEIGHTS).items():
+    total = load_tensors(folders[0] / WEIGHTS_FILE)
+    for checkpoint in folders[1:]:
+        for name, weight in load_tensors(checkpoint / WEIGHTS_FILE).items():
             total[name] += weight
-    return {name: weight / len(checkpoints) for name, weight in total.items()}
+    return {name: weight / len(folders) for name, weight in total.items()}

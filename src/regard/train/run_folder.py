@@ -8,43 +8,48 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from regard.checkpoint import checkpoints, clean, write_file
-from regard.config import FIRST_TASK, TASK, read_settings, read_task
+from regard.checkpoint import list_checkpoints, remove_leftovers, write_file_atomically
+from regard.config import DEFAULT_TASK, TASK_KEY, read_settings, read_task
 from regard.errors import ConfigError, RegardError
 
-SETTINGS, METRICS, REPORT, LOCK = "config.toml", "metrics.jsonl", "data.json", ".lock"
-BOARD = "tensorboard"
+SETTINGS_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE = (
+    "config.toml",
+    "metrics.jsonl",
+    "data.json",
+    ".lock",
+)
+TENSORBOARD_FOLDER = "tensorboard"
 
 
 @contextmanager
-def open_run(out: Path, settings: str, free: Collection[str]) -> Iterator[None]:
+def open_run_folder(out: Path, settings: str, changeable: Collection[str]) -> Iterator[None]:
     """The folder of a new run, or of one that was begun with these settings; those in `free` may differ.
 
     A run that fails before its first checkpoint leaves things as they were.
     """
-    refuse_unusable(out)
+    reject_unusable_folder(out)
     made = not out.exists()
-    with _saying(out):
+    with _write_errors_named(out):
         out.mkdir(parents=True, exist_ok=True)
     with _locked(out):
-        begun = (out / SETTINGS).exists()
+        begun = (out / SETTINGS_FILE).exists()
         if begun:
-            _refuse_other_settings(out, settings, free)
+            _reject_other_settings(out, settings, changeable)
         try:
-            with _saying(out):
-                clean(out)
-                write_file(out / SETTINGS, settings)
+            with _write_errors_named(out):
+                remove_leftovers(out)
+                write_file_atomically(out / SETTINGS_FILE, settings)
             yield
         except BaseException:
-            if not begun and not checkpoints(out):
-                _take_back(out, made)
+            if not begun and not list_checkpoints(out):
+                _remove_new_run(out, made)
             raise
 
 
-def refuse_unusable(out: Path) -> None:
+def reject_unusable_folder(out: Path) -> None:
     """Says at once what would otherwise be found out after the training."""
-    strange = out.is_dir() and any(path.name != LOCK for path in out.iterdir())
-    if strange and not (out / SETTINGS).is_file():
+    strange = out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir())
+    if strange and not (out / SETTINGS_FILE).is_file():
         raise RegardError(f"{out} is not empty and holds no run; choose another --out, or delete it first")
     parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
@@ -62,8 +67,8 @@ def _locked(out: Path) -> Iterator[None]:
         return
     import fcntl
 
-    with _saying(out):
-        file = (out / LOCK).open("a")
+    with _write_errors_named(out):
+        file = (out / LOCK_FILE).open("a")
     with file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,16 +80,19 @@ def _locked(out: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _saying(out: Path) -> Iterator[None]:
+def _write_errors_named(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise RegardError(f"{out} cannot be written: {error.strerror}") from None
 
 
-def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> None:
-    before, now = _flat(read_settings(out / SETTINGS)), _flat(tomllib.loads(settings))
-    before[TASK], now[TASK] = read_task(out / SETTINGS), tomllib.loads(settings).get(TASK, FIRST_TASK)
+def _reject_other_settings(out: Path, settings: str, free: Collection[str]) -> None:
+    before, now = _flatten(read_settings(out / SETTINGS_FILE)), _flatten(tomllib.loads(settings))
+    before[TASK_KEY], now[TASK_KEY] = (
+        read_task(out / SETTINGS_FILE),
+        tomllib.loads(settings).get(TASK_KEY, DEFAULT_TASK),
+    )
     differ = [
         f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'not there')}"
         for name in sorted(before.keys() | now.keys())
@@ -97,15 +105,15 @@ def _refuse_other_settings(out: Path, settings: str, free: Collection[str]) -> N
         )
 
 
-def _flat(document: dict[str, Any]) -> dict[str, object]:
+def _flatten(document: dict[str, Any]) -> dict[str, object]:
     sections = {name: section for name, section in document.items() if isinstance(section, dict)}
     return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
 
 
-def _take_back(out: Path, made: bool) -> None:
+def _remove_new_run(out: Path, made: bool) -> None:
     with suppress(OSError):  # whatever went wrong matters more than this
-        for name in (SETTINGS, METRICS, REPORT, LOCK):
+        for name in (SETTINGS_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE):
             (out / name).unlink(missing_ok=True)
-        shutil.rmtree(out / BOARD, ignore_errors=True)
+        shutil.rmtree(out / TENSORBOARD_FOLDER, ignore_errors=True)
         if made:
             out.rmdir()

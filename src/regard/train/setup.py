@@ -10,20 +10,20 @@ import torch
 from torch import nn
 
 from regard.train.device import (
-    NAMES,
+    PRECISION_NAMES,
     ComputeConfig,
+    autocast_to,
     choose_device,
     choose_precision,
-    computing_in,
-    device_name,
+    describe_device,
 )
-from regard.train.logs.console import header
+from regard.train.logs.console import format_header
 from regard.train.loop import TrainConfig
-from regard.train.model_files import read_section
-from regard.train.optimizer import Ema, OptimizerConfig, adam, learning_rate
+from regard.train.model_files import read_config_section
+from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer, learning_rate
 from regard.train.step import Learner
 
-PLANNED = 200
+SCHEDULE_POINTS = 200
 """Points of the planned learning rate that are recorded."""
 
 
@@ -36,7 +36,7 @@ class SizedModel(Protocol):
 
 
 @runtime_checkable
-class TaskRun(Protocol):
+class RunConfig(Protocol):
     """The sections that the settings of every run have, each task beside its own."""
 
     task: ClassVar[str]
@@ -54,19 +54,19 @@ class TaskRun(Protocol):
     def compute(self) -> ComputeConfig: ...
 
 
-Run = TypeVar("Run", bound=TaskRun)
+RunConfigT = TypeVar("RunConfigT", bound=RunConfig)
 
 
 @dataclass(frozen=True)
-class Course:
+class TrainingSetup:
     """A model and what moves it."""
 
-    run: TaskRun
+    run: RunConfig
     model: nn.Module
     """On its device already."""
-    unit: str = "tok"
+    speed_unit: str = "tok"
     """What the speed is counted in."""
-    perplexity: bool = False
+    has_perplexity: bool = False
     """Whether the loss is that of a next token, whose perplexity says something."""
 
     @property
@@ -78,44 +78,46 @@ class Course:
         return choose_precision(self.run.compute.precision, self.device)
 
     @property
-    def parameters(self) -> int:
+    def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     @property
-    def device_said(self) -> str:
-        return device_name(self.device)
+    def device_description(self) -> str:
+        return describe_device(self.device)
 
     @property
-    def precision_said(self) -> str:
+    def precision_name(self) -> str:
         return str(self.precision).removeprefix("torch.")
 
-    def computing(self) -> AbstractContextManager[object]:
+    def autocast(self) -> AbstractContextManager[object]:
         """Within, products are computed in the run's precision."""
-        return computing_in(self.precision, self.device)
+        return autocast_to(self.precision, self.device)
 
-    def rate(self, step: int) -> float:
+    def learning_rate(self, step: int) -> float:
         """The learning rate of a step."""
         run = self.run
         return learning_rate(step, run.train.steps, run.model.d_model, run.optimizer)
 
-    def learner(self) -> Learner:
+    def build_learner(self) -> Learner:
         """The model, and what will move it."""
         decay = self.run.train.ema
         ema = None if decay is None else Ema(self.model, decay)
-        return Learner(self.model, adam(self.model, self.run.optimizer), ema)
+        return Learner(self.model, build_optimizer(self.model, self.run.optimizer), ema)
 
-    def plan(self, amount: str) -> Iterator[str]:
+    def describe(self, step_size: str) -> Iterator[str]:
         """Device and length, for the person who asked for it; `amount` is what a step sees."""
         train = self.run.train
         limit = "" if train.minutes is None else f", at most {train.minutes:g} minutes"
-        steps = f"{train.steps:,} steps of {amount}{limit}; Ctrl-C stops and saves"
-        yield from header([("device", f"{self.device_said}, {self.precision_said}"), ("plan", steps)])
+        steps = f"{train.steps:,} steps of {step_size}{limit}; Ctrl-C stops and saves"
+        yield from format_header(
+            [("device", f"{self.device_description}, {self.precision_name}"), ("plan", steps)]
+        )
 
-    def facts(self, name: str) -> dict[str, object]:
+    def run_metadata(self, name: str) -> dict[str, object]:
         """What stays the same over the run, for whoever draws its curves."""
         run, steps, optimizer = self.run, self.run.train.steps, self.run.optimizer
         points = {1, optimizer.warmup, steps - (optimizer.cooldown or 0), steps}
-        points |= {1 + steps * i // PLANNED for i in range(PLANNED)}
+        points |= {1 + steps * i // SCHEDULE_POINTS for i in range(SCHEDULE_POINTS)}
         planned = [
             [step, float(f"{learning_rate(step, steps, run.model.d_model, optimizer):.6g}")]
             for step in sorted(points)
@@ -123,9 +125,9 @@ class Course:
         ]
         return {
             "name": name,
-            "parameters": self.parameters,
-            "device": self.device_said,
-            "precision": self.precision_said,
+            "parameters": self.parameter_count,
+            "device": self.device_description,
+            "precision": self.precision_name,
             "steps": steps,
             "d_model": run.model.d_model,
             "peak": optimizer.peak or (run.model.d_model * optimizer.warmup) ** -0.5,
@@ -136,17 +138,17 @@ class Course:
         }
 
 
-def with_device(run: Run, begun: Path | None) -> Run:
+def resolve_device(run: RunConfigT, checkpoint: Path | None) -> RunConfigT:
     """The run with device and precision as they will be; one that goes on keeps what its checkpoint has."""
     compute = run.compute
-    if begun is not None:
-        kept = read_section(begun, ComputeConfig, "compute")
+    if checkpoint is not None:
+        kept = read_config_section(checkpoint, ComputeConfig, "compute")
         compute = replace(compute, device=kept.device, precision=kept.precision)
     device = choose_device(compute.device)
-    precision = NAMES[choose_precision(compute.precision, device)]
-    return with_sections(run, compute=replace(compute, device=device.type, precision=precision))
+    precision = PRECISION_NAMES[choose_precision(compute.precision, device)]
+    return replace_sections(run, compute=replace(compute, device=device.type, precision=precision))
 
 
-def with_sections(run: Run, **sections: object) -> Run:
+def replace_sections(run: RunConfigT, **sections: object) -> RunConfigT:
     """The run with these sections in place of its own; runs are dataclasses, which no protocol can say."""
     return replace(run, **sections)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from regard.errors import CheckpointError
 from regard.train.optimizer import Ema
-from regard.train.task import Batch, Trainable
-from regard.train.weights import copy_into
+from regard.train.task import BatchT, Trainable
+from regard.train.weights import copy_tensors
 
 Batch_contra = TypeVar("Batch_contra", contravariant=True)
 
 
-RAW = "raw"
+RAW_SUFFIX = "raw"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Learner:
     ema: Ema | None = None
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
+    def ema_weights(self) -> Iterator[None]:
         """While entered, the model has the weights that are judged and saved: the mean, if there is one.
 
         Checkpoints are written and read in here, so that the mean's own place holds the raw weights.
@@ -48,7 +48,7 @@ class Learner:
         finally:
             self.ema.swap()
 
-    def tensors(self) -> dict[str, Tensor]:
+    def state_tensors(self) -> dict[str, Tensor]:
         """What the weights as shown do not say: moments and raw weights, as `name of the weight.what`."""
         found = {
             f"{name}.{kind}": value
@@ -56,9 +56,9 @@ class Learner:
             for kind, value in self.optimizer.state[parameter].items()
             if isinstance(value, Tensor)
         }
-        return found | {f"{name}.{RAW}": weight for name, weight in self._raw().items()}
+        return found | {f"{name}.{RAW_SUFFIX}": weight for name, weight in self._raw_weights().items()}
 
-    def restore(self, tensors: Mapping[str, Tensor], misfit: str) -> None:
+    def load_state_tensors(self, tensors: Mapping[str, Tensor], error_prefix: str) -> None:
         """Takes back what `tensors` gave; each must belong to a weight, and fit it, and none may be missing.
 
         They are copied: those of a file are the file itself, mapped into memory, and it is to be deleted.
@@ -68,16 +68,16 @@ class Learner:
         for full, tensor in tensors.items():
             name, _, kind = full.rpartition(".")
             if name not in parameters or tensor.shape not in (parameters[name].shape, torch.Size()):
-                raise CheckpointError(f"{misfit}: {full} belongs to no weight")
-            if kind == RAW:
+                raise CheckpointError(f"{error_prefix}: {full} belongs to no weight")
+            if kind == RAW_SUFFIX:
                 raw[name] = tensor
             else:
                 parameter = parameters[name]
                 self.optimizer.state[parameter][kind] = tensor.to(parameter.device, copy=True)
-        self._refuse_gaps(misfit)
-        copy_into(self._raw(), raw, misfit)
+        self._reject_missing_moments(error_prefix)
+        copy_tensors(self._raw_weights(), raw, error_prefix)
 
-    def _refuse_gaps(self, misfit: str) -> None:
+    def _reject_missing_moments(self, misfit: str) -> None:
         """A weight without the moments that others have would begin anew in the middle of a training."""
         state = self.optimizer.state
         kinds = {kind for parameter in self.model.parameters() for kind in state[parameter]}
@@ -85,64 +85,64 @@ class Learner:
             if missing := kinds - state[parameter].keys():
                 raise CheckpointError(f"{misfit}: {name}.{min(missing)} is missing")
 
-    def _raw(self) -> dict[str, Tensor]:
-        return {} if self.ema is None else self.ema.mean
+    def _raw_weights(self) -> dict[str, Tensor]:
+        return {} if self.ema is None else self.ema.averages
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepResult:
     """What a step did, left on the device; the next step does not change these tensors."""
 
     loss: Float[Tensor, ""]
     """The sum over all batches of the step."""
-    norm: Float[Tensor, ""]
+    grad_norm: Float[Tensor, ""]
     """Of the gradient, before clipping."""
-    skipped: Bool[Tensor, ""]
+    is_skipped: Bool[Tensor, ""]
     """Loss or gradient were not finite, and neither weights nor moments have moved."""
 
 
 @runtime_checkable
-class Step(Protocol[Batch_contra]):
+class TrainStep(Protocol[Batch_contra]):
     """All that touches weights, moments and mean at each step; never waits for the device."""
 
-    def __call__(self, step: int, batches: Sequence[Batch_contra], rate: float) -> Stepped: ...
+    def __call__(self, step: int, batches: Sequence[Batch_contra], learning_rate: float) -> StepResult: ...
 
 
-class EagerStep(Generic[Batch]):
+class EagerStep(Generic[BatchT]):
     """The plain road: one operation after the other, on any device."""
 
-    def __init__(self, task: Trainable[Batch], learner: Learner, seed: int, clip: float | None) -> None:
+    def __init__(self, task: Trainable[BatchT], learner: Learner, seed: int, clip: float | None) -> None:
         self._task = task
         self._learner = learner
         self._seed = seed
         self._clip = clip
 
-    def __call__(self, step: int, batches: Sequence[Batch], rate: float) -> Stepped:
+    def __call__(self, step: int, batches: Sequence[BatchT], learning_rate: float) -> StepResult:
         optimizer = self._learner.optimizer
         optimizer.zero_grad(set_to_none=True)
-        loss = self._accumulate(step, batches)
-        norm = self._clipped()
+        loss = self._accumulate_gradients(step, batches)
+        norm = self._clip_gradients()
         skipped = ~(loss.isfinite() & norm.isfinite())
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = learning_rate
         optimizer.found_inf = skipped.float()  # pyright: ignore[reportAttributeAccessIssue]
         optimizer.step()
         if self._learner.ema is not None:
             self._learner.ema.update(step)
-        return Stepped(loss, norm, skipped)
+        return StepResult(loss, norm, skipped)
 
-    def _accumulate(self, step: int, batches: Sequence[Batch]) -> Float[Tensor, ""]:
+    def _accumulate_gradients(self, step: int, batches: Sequence[BatchT]) -> Float[Tensor, ""]:
         """Gradients of the mean over all tokens of the step, however many batches they came in."""
-        tokens = sum(self._task.counts(batch).target_tokens for batch in batches)
+        tokens = sum(self._task.batch_counts(batch).target_tokens for batch in batches)
         losses = []
         for number, batch in enumerate(batches):
-            torch.manual_seed(key(self._seed, step, number))
+            torch.manual_seed(batch_seed(self._seed, step, number))
             loss = self._task.loss(batch)
             (loss / tokens).backward()
             losses.append(loss.detach())
         return torch.stack(losses).sum()
 
-    def _clipped(self) -> Float[Tensor, ""]:
+    def _clip_gradients(self) -> Float[Tensor, ""]:
         parameters = [p for p in self._learner.model.parameters() if p.grad is not None]
         norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self._clip is not None:
@@ -150,7 +150,7 @@ class EagerStep(Generic[Batch]):
         return norm
 
 
-def key(seed: int, step: int, batch: int) -> int:
+def batch_seed(seed: int, step: int, batch: int) -> int:
     """Randomness keyed by what is computed: dropout belongs to the data, not to how the process got here.
 
     A hash, since a CPU's generator takes no more than 32 bits of the key.

@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
-SHOWN = 20
+MAX_SHOWN_LINES = 20
 
 
 @dataclass(frozen=True)
-class Lines:
+class FileLines:
     """Lines of files that belong together: a source and its target, or one file of both."""
 
     files: tuple[str, ...]
@@ -19,21 +19,25 @@ class Lines:
     """Counted from 1, each once and in order."""
 
     def __str__(self) -> str:
-        shown = ", ".join(map(str, self.numbers[:SHOWN]))
-        more = f" and {len(self.numbers) - SHOWN:,} more" if len(self.numbers) > SHOWN else ""
+        shown = ", ".join(map(str, self.numbers[:MAX_SHOWN_LINES]))
+        more = (
+            f" and {len(self.numbers) - MAX_SHOWN_LINES:,} more"
+            if len(self.numbers) > MAX_SHOWN_LINES
+            else ""
+        )
         return f"{' and '.join(self.files)} line{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
 
 
-def together(some: Iterable[Lines]) -> list[Lines]:
+def merge_file_lines(some: Iterable[FileLines]) -> list[FileLines]:
     """All of them, each file named once."""
     numbers: dict[tuple[str, ...], set[int]] = {}
     for each in some:
         numbers.setdefault(each.files, set()).update(each.numbers)
-    return [Lines(files, tuple(sorted(found))) for files, found in numbers.items()]
+    return [FileLines(files, tuple(sorted(found))) for files, found in numbers.items()]
 
 
 @dataclass(frozen=True)
-class Sample:
+class ValidationSample:
     """One sentence that is watched through the whole training."""
 
     source: str
@@ -42,27 +46,27 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Validation:
+class ValidationResult:
     """How good the model is now: `metrics` has at least `loss`."""
 
     metrics: Mapping[str, float]
     details: Mapping[str, str] = field(default_factory=dict)
     """What the metrics need beside them to be compared with others."""
-    samples: Sequence[Sample] = ()
+    samples: Sequence[ValidationSample] = ()
     """For a person to read; the same sentences each time."""
-    titles: tuple[str, str, str] = ("source", "reference", "hypothesis")
+    sample_titles: tuple[str, str, str] = ("source", "reference", "hypothesis")
     """What their three texts are called."""
-    curves: Mapping[str, object] = field(default_factory=dict)
+    chart_data: Mapping[str, object] = field(default_factory=dict)
     """What is drawn beside the metrics, as JSON has it; it stays in metrics.jsonl alone."""
 
 
-Batch = TypeVar("Batch")
-Position = Mapping[str, int]
+BatchT = TypeVar("BatchT")
+DataPosition = Mapping[str, int]
 """A place in the data, in the task's own words; empty is the beginning."""
 
 
 @dataclass(frozen=True)
-class Counts:
+class BatchCounts:
     """What a batch holds, known without asking the device."""
 
     source_tokens: int
@@ -72,23 +76,23 @@ class Counts:
 
 
 @runtime_checkable
-class Trainable(Protocol[Batch]):
+class Trainable(Protocol[BatchT]):
     """A model, data without end, and a way to say how good it is."""
 
     @property
     def model(self) -> nn.Module: ...
 
-    def batches(self, start: Position) -> Iterator[tuple[Batch, Position]]:
+    def batches(self, start: DataPosition) -> Iterator[tuple[BatchT, DataPosition]]:
         """From `start` on and without end: each batch, and where the one after it begins."""
         ...
 
-    def counts(self, batch: Batch) -> Counts: ...
+    def batch_counts(self, batch: BatchT) -> BatchCounts: ...
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: BatchT) -> Tensor:
         """The sum over what counts, left on the device."""
         ...
 
-    def where(self, batch: Batch) -> Sequence[Lines]:
+    def locate_lines(self, batch: BatchT) -> Sequence[FileLines]:
         """The lines that it comes from."""
         ...
 
@@ -96,7 +100,7 @@ class Trainable(Protocol[Batch]):
         """The SHA-256 of each file of the data: one that changes makes it another training."""
         ...
 
-    def validate(self) -> Validation: ...
+    def validate(self) -> ValidationResult: ...
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Writes the model as it is now, its weights as `WEIGHTS`; says what the manifest should."""

@@ -8,7 +8,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from regard.checkpoint import WEIGHTS
+from regard.checkpoint import WEIGHTS_FILE
 from regard.errors import CheckpointError
 
 
@@ -25,23 +25,25 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def save_weights(folder: Path, model: nn.Module) -> None:
-    save_tensors(folder / WEIGHTS, dict(model.named_parameters()))
+    save_tensors(folder / WEIGHTS_FILE, dict(model.named_parameters()))
 
 
 @torch.no_grad()
 def load_weights(folder: Path, model: nn.Module) -> None:
     """Into the tensors that are there, each of which must be in the file and have its shape."""
-    path = folder / WEIGHTS
-    copy_into(dict(model.named_parameters()), load_tensors(path), f"{path} does not fit its config.toml")
+    path = folder / WEIGHTS_FILE
+    copy_tensors(dict(model.named_parameters()), load_tensors(path), f"{path} does not fit its config.toml")
 
 
 @torch.no_grad()
-def copy_into(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], misfit: str) -> None:
+def copy_tensors(destination: Mapping[str, Tensor], values: Mapping[str, Tensor], error_prefix: str) -> None:
     """Values into tensors of the same name and shape."""
-    if found.keys() != wanted.keys():
-        odd = sorted(found.keys() ^ wanted.keys())
-        raise CheckpointError(f"{misfit}: {odd[0]} is on one side only")
-    for name, tensor in wanted.items():
-        if tensor.shape != found[name].shape:
-            raise CheckpointError(f"{misfit}: {name} is {list(found[name].shape)}, not {list(tensor.shape)}")
-        tensor.copy_(found[name])
+    if values.keys() != destination.keys():
+        odd = sorted(values.keys() ^ destination.keys())
+        raise CheckpointError(f"{error_prefix}: {odd[0]} is on one side only")
+    for name, tensor in destination.items():
+        if tensor.shape != values[name].shape:
+            raise CheckpointError(
+                f"{error_prefix}: {name} is {list(values[name].shape)}, not {list(tensor.shape)}"
+            )
+        tensor.copy_(values[name])

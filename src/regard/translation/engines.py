@@ -6,207 +6,229 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
-from regard.checkpoint import WEIGHTS
-from regard.errors import ConfigError, require
-from regard.inference.alignment import Reading
+from regard.checkpoint import WEIGHTS_FILE
+from regard.errors import ConfigError, require_setting
+from regard.inference.alignment import ForcedDecoding
 from regard.inference.engine import Engine
-from regard.inference.engine_selection import Choice, EngineName, Precision, choose, inexpressible
-from regard.search.config import PAPER, SearchConfig
+from regard.inference.engine_selection import (
+    EngineChoice,
+    EngineName,
+    RequestedPrecision,
+    select_engine,
+    unsupported_by_ctranslate2,
+)
+from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.text.tokenizer import Tokenizer
-from regard.translation.model_folder import Folder, read_folder
-from regard.translation.options import NOTHING_ASKED, Asked, refuse_together
+from regard.translation.model_folder import TranslationFolder, read_translation_folder
+from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
     from regard.translation.tracing import Tracer
 
-Device = Literal["auto", "cpu", "cuda"]
+DeviceName = Literal["auto", "cpu", "cuda"]
 
-BATCH_TOKENS = 4096
+DEFAULT_BATCH_TOKENS = 4096
 """Source tokens searched at a time, each hypothesis counted; what a beam remembers grows with them."""
-MANY_TOKENS = 32_768
+LARGE_BATCH_TOKENS = 32_768
 """A GPU takes as long for few as for many, and CTranslate2 makes batches for every core of many."""
-GPU_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+GPU_DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
 """One of them is there where a GPU is, under Linux and under Windows' Linux."""
 
 
 @runtime_checkable
-class Reader(Protocol):
+class SupportsForceDecode(Protocol):
     """Reads translations along their sources."""
 
-    def read(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[Reading]:
+    def force_decode(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[ForcedDecoding]:
         """One reading for each pair, all in one batch."""
         ...
 
 
-class How(NamedTuple):
+class EngineInfo(NamedTuple):
     """What computes, and how exactly."""
 
     engine: Literal["torch", "ctranslate2"] = "torch"
-    precision: Precision = "fp32"
+    precision: RequestedPrecision = "fp32"
 
 
-EXACT = How()
+TORCH_FP32 = EngineInfo()
 """A model as it was trained."""
 
 
-class Spare(NamedTuple):
+class FallbackEngine(NamedTuple):
     """Another engine for what the first cannot do; nothing is loaded before it is needed."""
 
-    needed: Callable[[SearchConfig, Asked], str | None]
+    reason: Callable[[SearchConfig, TranslateOptions], str | None]
     """Why it is, if it is."""
-    load: Callable[[], "Ready"]
+    load: Callable[[], "LoadedModel"]
 
 
-class Ready(NamedTuple):
+class LoadedModel(NamedTuple):
     """All that a translator needs of a model."""
 
     engine: Engine
     tokenizer: Tokenizer
     batch_tokens: int
-    reader: Reader | None = None
+    forced_decoder: SupportsForceDecode | None = None
     """What alignments and confidences are asked of, where the engine's model can be asked."""
-    how: How = EXACT
-    spare: Spare | None = None
-    also: tuple[Path, ...] = ()
+    engine_info: EngineInfo = TORCH_FP32
+    fallback: FallbackEngine | None = None
+    ensemble: tuple[Path, ...] = ()
     """The other models that it writes together with."""
-    tracer: "Callable[[], Tracer] | None" = None
+    make_tracer: "Callable[[], Tracer] | None" = None
     """Makes what looks into translations, when it is first wanted; None: several models write together."""
 
 
-def ready(
-    path: Path,
-    device: Device,
-    wanted: EngineName,
-    precision: Precision,
+def load_engine(
+    folder_path: Path,
+    device: DeviceName,
+    engine: EngineName,
+    precision: RequestedPrecision,
     threads: int | None = None,
-    search: SearchConfig = PAPER,
-    asked: Asked = NOTHING_ASKED,
-) -> Ready:
+    search: SearchConfig = PAPER_SEARCH,
+    options: TranslateOptions = DEFAULT_OPTIONS,
+) -> LoadedModel:
     """The model of a folder, in the engine asked for, or in the one that suits what it will be asked."""
-    require(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
-    folder = read_folder(path, unread=[WEIGHTS])  # whoever reads them checks them
-    match chosen(folder, device, wanted, precision, search, asked).name:
+    require_setting(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
+    folder = read_translation_folder(folder_path, size_only=[WEIGHTS_FILE])  # whoever reads them checks them
+    match select_translation_engine(folder, device, engine, precision, search, options).name:
         case "ctranslate2":
-            found = _ctranslate(folder, precision, threads)
-            if wanted == "ctranslate2":
+            found = _load_ctranslate2(folder, precision, threads)
+            if engine == "ctranslate2":
                 return found
-            needed = partial(_lacking, folder, precision)
-            return found._replace(spare=Spare(needed, lambda: _torch(folder, device, precision, threads)))
+            needed = partial(_unsupported_by_ctranslate2, folder, precision)
+            return found._replace(
+                fallback=FallbackEngine(needed, lambda: _load_torch(folder, device, precision, threads))
+            )
         case "torch":
-            if asked.also:
-                return _ensemble(folder.path, asked.also, device, precision, threads)
-            return _torch(folder, device, precision, threads)
+            if options.ensemble:
+                return _load_ensemble(folder.path, options.ensemble, device, precision, threads)
+            return _load_torch(folder, device, precision, threads)
 
 
-def chosen(
-    folder: Folder,
-    device: Device,
-    wanted: EngineName,
-    precision: Precision,
+def select_translation_engine(
+    folder: TranslationFolder,
+    device: DeviceName,
+    engine: EngineName,
+    precision: RequestedPrecision,
     search: SearchConfig,
-    asked: Asked,
-) -> Choice:
+    options: TranslateOptions,
+) -> EngineChoice:
     """Which engine, and why."""
-    refuse_together(search, asked)
-    if asked.also:
-        if wanted == "ctranslate2":
+    reject_conflicting_options(search, options)
+    if options.ensemble:
+        if engine == "ctranslate2":
             raise ConfigError("the engine ctranslate2 takes one model; leave out --also, or --engine")
-        return Choice("torch", "for several models at once")
-    return choose(
-        wanted,
-        gpu=on_gpu(device),
+        return EngineChoice("torch", "for several models at once")
+    return select_engine(
+        engine,
+        has_gpu=uses_gpu(device),
         model=folder.config,
         precision=precision,
         search=search,
-        wishes=asked.wishes,
-        reading=asked.reading,
+        has_constraints=options.has_constraints,
+        needs_forced_decoding=options.needs_forced_decoding,
     )
 
 
-def say(choice: Choice) -> None:
+def report_engine_choice(choice: EngineChoice) -> None:
     """Tells a person which engine it is; no file and no program."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"  engine {choice.name}: {choice.why}\n")
+        sys.stderr.write(f"  engine {choice.name}: {choice.reason}\n")
 
 
-def plain(model: "Transformer", tokenizer: Tokenizer) -> Ready:
+def wrap_model(model: "Transformer", tokenizer: Tokenizer) -> LoadedModel:
     """A model in memory, as it is."""
     from regard.inference.eager import EagerEngine
-    from regard.inference.forced import ForcedEngine
-    from regard.inference.word_boundaries import edges
+    from regard.inference.forced import ForcedDecoder
+    from regard.inference.word_boundaries import find_word_boundaries
 
     def tracer() -> "Tracer":  # each time anew: the model may have learnt since
-        from regard.trace.model_facts import identity_in_memory
+        from regard.trace.model_facts import identify_model_in_memory
         from regard.translation.tracing import Tracer
 
-        return Tracer(model, tokenizer, identity_in_memory(model))
+        return Tracer(model, tokenizer, identify_model_in_memory(model))
 
-    batch_tokens = MANY_TOKENS if next(model.parameters()).is_cuda else BATCH_TOKENS
-    engine = EagerEngine(model, edges(tokenizer))
-    return Ready(engine, tokenizer, batch_tokens, ForcedEngine(model), tracer=tracer)
+    batch_tokens = LARGE_BATCH_TOKENS if next(model.parameters()).is_cuda else DEFAULT_BATCH_TOKENS
+    engine = EagerEngine(model, find_word_boundaries(tokenizer))
+    return LoadedModel(engine, tokenizer, batch_tokens, ForcedDecoder(model), make_tracer=tracer)
 
 
-def on_gpu(device: Device) -> bool:
+def uses_gpu(device: DeviceName) -> bool:
     """Whether a GPU will compute; asks torch only where there may be one."""
-    if device == "cpu" or not (device == "cuda" or any(path.exists() for path in GPU_FILES)):
+    if device == "cpu" or not (device == "cuda" or any(path.exists() for path in GPU_DEVICE_FILES)):
         return False
     from regard.train.device import choose_device
 
     return choose_device(device).type == "cuda"
 
 
-def _ctranslate(folder: Folder, precision: Precision, threads: int | None) -> Ready:
-    from regard.inference.ctranslate2 import CTranslateEngine
+def _load_ctranslate2(
+    folder: TranslationFolder, precision: RequestedPrecision, threads: int | None
+) -> LoadedModel:
+    from regard.inference.ctranslate2 import CTranslate2Engine
 
-    engine = CTranslateEngine(folder.path, folder.config, precision, threads)
+    engine = CTranslate2Engine(folder.path, folder.config, precision, threads)
 
     @cache
     def tracer() -> "Tracer":
-        from regard.translation.model_folder import load_model
+        from regard.translation.model_folder import load_translation_model
 
-        return _tracer(folder, load_model(folder.path).transformer)
+        return _build_tracer(folder, load_translation_model(folder.path).transformer)
 
-    how = How("ctranslate2", engine.precision)
-    return Ready(engine, folder.tokenizer, MANY_TOKENS, how=how, tracer=tracer)
-
-
-def _lacking(folder: Folder, precision: Precision, search: SearchConfig, asked: Asked) -> str | None:
-    return inexpressible(folder.config, precision, search, asked.wishes, asked.reading)
+    how = EngineInfo("ctranslate2", engine.precision)
+    return LoadedModel(engine, folder.tokenizer, LARGE_BATCH_TOKENS, engine_info=how, make_tracer=tracer)
 
 
-def _ensemble(
-    first: Path, also: tuple[Path, ...], device: Device, precision: Precision, threads: int | None
-) -> Ready:
+def _unsupported_by_ctranslate2(
+    folder: TranslationFolder, precision: RequestedPrecision, search: SearchConfig, asked: TranslateOptions
+) -> str | None:
+    return unsupported_by_ctranslate2(
+        folder.config, precision, search, asked.has_constraints, asked.needs_forced_decoding
+    )
+
+
+def _load_ensemble(
+    first: Path,
+    also: tuple[Path, ...],
+    device: DeviceName,
+    precision: RequestedPrecision,
+    threads: int | None,
+) -> LoadedModel:
     import torch
 
     from regard.inference.eager import EagerEngine
-    from regard.inference.ensemble import ensemble
-    from regard.inference.word_boundaries import edges
+    from regard.inference.ensemble import make_ensemble
+    from regard.inference.word_boundaries import find_word_boundaries
     from regard.train.device import choose_device
-    from regard.translation.model_folder import load_model
+    from regard.translation.model_folder import load_translation_model
 
     if precision not in ("auto", "fp32"):
         raise ConfigError(f"several models at once compute in fp32, not in {precision}")
     if threads is not None:
         torch.set_num_threads(threads)
-    models = [load_model(Path(path)) for path in (first, *also)]
+    models = [load_translation_model(Path(path)) for path in (first, *also)]
     tokenizer = models[0].tokenizer
-    together = ensemble([model.transformer for model in models], [model.tokenizer for model in models])
-    engine = EagerEngine(together.to(choose_device(device)), edges(tokenizer))
-    return Ready(engine, tokenizer, BATCH_TOKENS, also=also)
+    together = make_ensemble([model.transformer for model in models], [model.tokenizer for model in models])
+    engine = EagerEngine(together.to(choose_device(device)), find_word_boundaries(tokenizer))
+    return LoadedModel(engine, tokenizer, DEFAULT_BATCH_TOKENS, ensemble=also)
 
 
-def _torch(folder: Folder, device: Device, precision: Precision, threads: int | None) -> Ready:
+def _load_torch(
+    folder: TranslationFolder, device: DeviceName, precision: RequestedPrecision, threads: int | None
+) -> LoadedModel:
     import torch
 
-    from regard.inference.cuda_graphs import GraphEngine
+    from regard.inference.cuda_graphs import CudaGraphEngine
     from regard.inference.eager import EagerEngine
-    from regard.inference.forced import ForcedEngine
-    from regard.inference.incremental import Lean
-    from regard.inference.word_boundaries import edges
+    from regard.inference.forced import ForcedDecoder
+    from regard.inference.incremental import IncrementalDecoder
+    from regard.inference.word_boundaries import find_word_boundaries
     from regard.train.device import choose_device
-    from regard.translation.model_folder import load_model
+    from regard.translation.model_folder import load_translation_model
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -216,25 +238,25 @@ def _torch(folder: Folder, device: Device, precision: Precision, threads: int | 
         raise ConfigError("int8 is for a CPU; on a GPU fp16 is as fast, and the default")
     if not gpu and precision == "fp16":
         raise ConfigError("fp16 is for a GPU; on a CPU int8 is faster")
-    model = load_model(folder.path)
+    model = load_translation_model(folder.path)
     transformer = model.transformer.to(where)
     exactly = ("fp16" if gpu else "fp32") if precision == "auto" else precision
-    lean = Lean(transformer, exactly)
-    engine = (GraphEngine if gpu else EagerEngine)(lean, edges(model.tokenizer))
-    batch_tokens = MANY_TOKENS if gpu else BATCH_TOKENS
-    tracer = cache(lambda: _tracer(folder, transformer))
-    return Ready(
+    lean = IncrementalDecoder(transformer, exactly)
+    engine = (CudaGraphEngine if gpu else EagerEngine)(lean, find_word_boundaries(model.tokenizer))
+    batch_tokens = LARGE_BATCH_TOKENS if gpu else DEFAULT_BATCH_TOKENS
+    tracer = cache(lambda: _build_tracer(folder, transformer))
+    return LoadedModel(
         engine,
         model.tokenizer,
         batch_tokens,
-        ForcedEngine(transformer),
-        How("torch", exactly),
-        tracer=tracer,
+        ForcedDecoder(transformer),
+        EngineInfo("torch", exactly),
+        make_tracer=tracer,
     )
 
 
-def _tracer(folder: Folder, transformer: "Transformer") -> "Tracer":
-    from regard.trace.model_facts import identity_of_folder
+def _build_tracer(folder: TranslationFolder, transformer: "Transformer") -> "Tracer":
+    from regard.trace.model_facts import identify_model_folder
     from regard.translation.tracing import Tracer
 
-    return Tracer(transformer, folder.tokenizer, identity_of_folder(folder.path, folder.manifest))
+    return Tracer(transformer, folder.tokenizer, identify_model_folder(folder.path, folder.manifest))

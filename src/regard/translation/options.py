@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from regard.errors import ConfigError, require
+from regard.errors import ConfigError, require_setting
 from regard.search.config import SearchConfig
-from regard.text.glossary import EMPTY, Glossary
+from regard.text.glossary import EMPTY_GLOSSARY, Glossary
 
-Long = Literal["split", "cut", "skip"]
+LongTextMode = Literal["split", "cut", "skip"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class TranslateOptions:
     """Nothing special by default."""
 
-    long: Long = "split"
+    long_text: LongTextMode = "split"
     """A text too long for the model: translated sentence by sentence, only its beginning, or not at all."""
     prefix: str = ""
     """How every translation begins."""
@@ -23,43 +23,43 @@ class Asked:
     """Phrases that every translation must have; of a text that is split, its first part."""
     forbidden: tuple[str, ...] = ()
     """Phrases that no translation may have."""
-    glossary: Glossary = EMPTY
+    glossary: Glossary = EMPTY_GLOSSARY
     """How some words and phrases are to be translated."""
     alignments: bool = False
     """Which words go back to which."""
     confidences: bool = False
     """How sure the model is of each word."""
-    also: tuple[Path, ...] = ()
+    ensemble: tuple[Path, ...] = ()
     """Other models: what all of them together hold to be likely is written."""
     deterministic: bool = False
     """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
 
     def __post_init__(self) -> None:
-        for name in ("required", "forbidden", "also"):
+        for name in ("required", "forbidden", "ensemble"):
             if isinstance(given := getattr(self, name), str):
                 raise TypeError(f"{name} takes several; for one, give ({given!r},)")
         for phrase in (*self.required, *self.forbidden):
-            require(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
+            require_setting(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
 
     @property
-    def wishes(self) -> bool:
+    def has_constraints(self) -> bool:
         """Whether any sentence may have one, which its search must hold to."""
         return bool(self.prefix or self.required or self.forbidden or self.glossary.entries)
 
     @property
-    def reading(self) -> bool:
+    def needs_forced_decoding(self) -> bool:
         """Whether translations are to be read once more when they are found."""
         return self.alignments or self.confidences
 
 
-NOTHING_ASKED = Asked()
+DEFAULT_OPTIONS = TranslateOptions()
 
 
-def refuse_together(search: SearchConfig, asked: Asked) -> None:
+def reject_conflicting_options(search: SearchConfig, options: TranslateOptions) -> None:
     """What no engine can do at once, before the work rather than at the first sentence that needs it."""
-    if search.sampling is not None and (asked.required or asked.glossary.entries):
+    if search.sampling is not None and (options.required or options.glossary.entries):
         raise ConfigError("required phrases and glossaries need a beam; leave sampling out")
-    if asked.also and asked.reading:
+    if options.ensemble and options.needs_forced_decoding:
         raise ConfigError(
             "alignments and confidences are read from one model, and --also asks for several; leave one out"
         )

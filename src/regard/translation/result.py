@@ -5,13 +5,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from regard.inference.alignment import pharaoh
-from regard.jobs.line_report import Trouble
+from regard.inference.alignment import format_pharaoh
+from regard.jobs.line_report import LineIssue
 
-Fate = Literal["whole", "split", "cut", "skipped", "impossible"]
+TranslationStatus = Literal["whole", "split", "cut", "skipped", "impossible"]
 
 
-class Word(NamedTuple):
+class WordConfidence(NamedTuple):
     """A word of a translation, and how sure the model was of it."""
 
     text: str
@@ -35,39 +35,39 @@ class Translation:
     """The next best, the best first; of a text that was split, none."""
     alignment: tuple[tuple[int, int], ...] | None = None
     """Source word and word of the translation that belong together, counted from 0; None: not asked for."""
-    words: tuple[Word, ...] | None = None
+    words: tuple[WordConfidence, ...] | None = None
     """Its words with their confidences; None: not asked for."""
-    fate: Fate = "whole"
+    status: TranslationStatus = "whole"
     """What became of the text if it was too long, or if nothing keeps to all that is asked."""
-    note: str = ""
+    message: str = ""
     """The same for people; empty if it was whole."""
 
 
-IMPOSSIBLE = Translation(
+IMPOSSIBLE_TRANSLATION = Translation(
     "",
     -math.inf,
     -math.inf,
-    fate="impossible",
-    note="no translation was found that keeps to all that is asked",
+    status="impossible",
+    message="no translation was found that keeps to all that is asked",
 )
 
 
 class Continuation(NamedTuple):
     """A way in which a translation could go on."""
 
-    piece: str
+    token: str
     """What comes next; empty where the translation could end."""
     probability: float
     """Of that piece, after all before it."""
-    best: Translation
+    translation: Translation
     """The best translation found that goes on so."""
 
 
 @dataclass(frozen=True)
-class Form:
+class RowFormat:
     """What is written of each translation; by default its text alone, on one line."""
 
-    number: bool = False
+    include_alternatives: bool = False
     """The next best too: the number of the source line first, because several lines may belong to it."""
     scores: bool = False
     alignments: bool = False
@@ -77,31 +77,33 @@ class Form:
     """Everything that is known, as one JSON object, whose keys are the same for every line."""
 
 
-PLAIN = Form()
+TEXT_ONLY = RowFormat()
 
 
-def rows(form: Form, line: int, source: str | None, found: Translation, trouble: Trouble | None) -> str:
+def format_rows(
+    row_format: RowFormat, line: int, source: str | None, translation: Translation, issue: LineIssue | None
+) -> str:
     """The lines for one source line, each with its newline."""
-    if form.json:
-        said = None if trouble is None else {"kind": trouble.kind, "said": trouble.said}
-        object_ = {"line": line, "source": source, **_as_dict(form, found), "trouble": said}
-        if form.number:
-            object_["alternatives"] = [_as_dict(form, other) for other in found.alternatives]
+    if row_format.json:
+        said = None if issue is None else {"kind": issue.kind, "said": issue.message}
+        object_ = {"line": line, "source": source, **_as_dict(row_format, translation), "trouble": said}
+        if row_format.include_alternatives:
+            object_["alternatives"] = [_as_dict(row_format, other) for other in translation.alternatives]
         return json.dumps(object_, ensure_ascii=False, allow_nan=False) + "\n"
-    shown = (found, *found.alternatives) if form.number else (found,)
-    return "".join(_columns(form, line, translation) + "\n" for translation in shown)
+    shown = (translation, *translation.alternatives) if row_format.include_alternatives else (translation,)
+    return "".join(_columns(row_format, line, translation) + "\n" for translation in shown)
 
 
-def _columns(form: Form, line: int, found: Translation) -> str:
+def _columns(form: RowFormat, line: int, found: Translation) -> str:
     """Tabs lie between columns and nowhere else."""
-    columns = [str(line)] if form.number else []
+    columns = [str(line)] if form.include_alternatives else []
     columns += [f"{found.score:.4f}"] if form.scores else []
-    rest = [pharaoh(found.alignment or ())] if form.alignments else []
+    rest = [format_pharaoh(found.alignment or ())] if form.alignments else []
     alone = not columns and not rest
     return "\t".join([*columns, found.text if alone else found.text.replace("\t", " "), *rest])
 
 
-def _as_dict(form: Form, found: Translation) -> dict[str, Any]:
+def _as_dict(form: RowFormat, found: Translation) -> dict[str, Any]:
     known: dict[str, Any] = {
         "translation": found.text,
         "score": _finite(found.score),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.forecasting.series.calendar import CYCLES, calendar, cycles_for, phase
-from regard.forecasting.series.time_axis import Step
+from regard.forecasting.series.calendar import CYCLES, calendar_features, cycle_phase, cycles_for_step
+from regard.forecasting.series.time_axis import TimeStep
 
 
 def phase_one(moment, cycle):
@@ -30,25 +30,25 @@ def phase_one(moment, cycle):
 
 @given(st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)), st.sampled_from(CYCLES))
 def test_a_time_is_where_the_standard_library_has_it(moment, cycle):
-    found = phase(np.array([moment], "datetime64[us]"), cycle)[0]
+    found = cycle_phase(np.array([moment], "datetime64[us]"), cycle)[0]
     assert 0 <= found < 1
     assert found == pytest.approx(phase_one(moment, cycle), abs=1e-9)
 
 
 def test_features_lie_on_circles_and_a_day_later_only_the_longer_cycles_have_moved():
     times = np.array(["2024-02-28T15:00", "2024-02-29T15:00"], "datetime64[us]")
-    found = calendar(times, ("hour", "weekday"))
+    found = calendar_features(times, ("hour", "weekday"))
     assert np.allclose(np.square(found[:, :2]).sum(axis=1), 1)
     assert np.allclose(found[0, :2], found[1, :2])
     assert not np.allclose(found[0, 2:], found[1, 2:])
 
 
 def test_no_cycles_are_no_features():
-    assert calendar(np.array(["2024-01-01"], "datetime64[us]"), ()).shape == (1, 0)
+    assert calendar_features(np.array(["2024-01-01"], "datetime64[us]"), ()).shape == (1, 0)
 
 
 def test_cycles_suit_the_step():
-    assert cycles_for(Step(900_000_000)) == ("minute", "hour", "weekday")
-    assert cycles_for(Step(3_600_000_000)) == ("hour", "weekday")
-    assert cycles_for(Step(86_400_000_000)) == ("weekday", "month")
-    assert cycles_for(Step(months=1)) == ("month",)
+    assert cycles_for_step(TimeStep(900_000_000)) == ("minute", "hour", "weekday")
+    assert cycles_for_step(TimeStep(3_600_000_000)) == ("hour", "weekday")
+    assert cycles_for_step(TimeStep(86_400_000_000)) == ("weekday", "month")
+    assert cycles_for_step(TimeStep(months=1)) == ("month",)

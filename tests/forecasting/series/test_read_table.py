@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.errors import DataError
-from regard.forecasting.series.read_table import read_table
+from regard.forecasting.series.read_table import read_series_table
 
 HOURS = ["2024-02-28 22:00:00", "2024-02-28 23:00:00", "2024-02-29 00:00:00", "2024-02-29 01:00:00"]
 
@@ -20,13 +20,16 @@ def hourly(values):
 
 
 def test_a_table_has_its_numbers_times_and_names(tmp_path):
-    table = read_table(written(tmp_path, hourly(["1,2", "3,4.5", "-1e3,0", "7,8"])))
+    table = read_series_table(written(tmp_path, hourly(["1,2", "3,4.5", "-1e3,0", "7,8"])))
     assert table.columns == ("a", "b")
     assert table.time_column == "date"
     assert table.values.tolist() == [[1, 2], [3, 4.5], [-1000, 0], [7, 8]]
-    assert table.clock.write(table.times) == HOURS
-    assert table.clock.write(table.future(2)) == ["2024-02-29 02:00:00", "2024-02-29 03:00:00"]
-    assert table.lines.tolist() == [2, 3, 4, 5]
+    assert table.time_axis.format_times(table.times) == HOURS
+    assert table.time_axis.format_times(table.future_times(2)) == [
+        "2024-02-29 02:00:00",
+        "2024-02-29 03:00:00",
+    ]
+    assert table.line_numbers.tolist() == [2, 3, 4, 5]
     assert table.notes == ()
 
 
@@ -34,7 +37,7 @@ def test_a_packed_file_says_the_same(tmp_path):
     plain = written(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
     packed = tmp_path / "table.csv.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert (read_table(packed).values == read_table(plain).values).all()
+    assert (read_series_table(packed).values == read_series_table(plain).values).all()
 
 
 @pytest.mark.parametrize(
@@ -47,14 +50,18 @@ def test_a_packed_file_says_the_same(tmp_path):
     ],
 )
 def test_delimiter_decimal_comma_and_time_column_are_found(tmp_path, header, rows):
-    table = read_table(written(tmp_path, [row.format(t) for row, t in zip(rows, HOURS, strict=True)], header))
+    table = read_series_table(
+        written(tmp_path, [row.format(t) for row, t in zip(rows, HOURS, strict=True)], header)
+    )
     assert table.time_column == "when"
     assert table.values.tolist() == [[1.5, 2], [3, 4], [5, 6], [7, 8]]
 
 
 def test_columns_and_time_can_be_named(tmp_path):
     rows = [f"{time},{time},x,{number}" for number, time in enumerate(HOURS)]
-    table = read_table(written(tmp_path, rows, "date,other,station,load"), time="other", columns=["load"])
+    table = read_series_table(
+        written(tmp_path, rows, "date,other,station,load"), time_column="other", columns=["load"]
+    )
     assert (table.time_column, table.columns) == ("other", ("load",))
 
 
@@ -80,20 +87,20 @@ def test_columns_and_time_can_be_named(tmp_path):
 )
 def test_what_cannot_be_read_is_refused_by_line_and_column(tmp_path, rows, header, said):
     with pytest.raises(DataError, match=said):
-        read_table(written(tmp_path, rows, header))
+        read_series_table(written(tmp_path, rows, header))
 
 
 def test_a_column_that_is_not_there_is_named_beside_those_that_are(tmp_path):
     path = written(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
     with pytest.raises(DataError, match="no column 'load'; it has date, a, b"):
-        read_table(path, columns=["load"])
+        read_series_table(path, columns=["load"])
     with pytest.raises(DataError, match="no column 'when'"):
-        read_table(path, time="when")
+        read_series_table(path, time_column="when")
 
 
 def test_missing_values_are_counted_and_short_gaps_filled(tmp_path):
     rows = [f"2024-01-{day:02},{value}" for day, value in enumerate(["1", "", "3", "NA", "nan", "?", "7"], 1)]
-    table = read_table(written(tmp_path, rows, "date,a"), longest_gap=2)
+    table = read_series_table(written(tmp_path, rows, "date,a"), longest_gap=2)
     assert np.array_equal(table.values[:, 0], [1, 2, 3, np.nan, np.nan, np.nan, 7], equal_nan=True)
     assert table.notes == ("a: 4 values are missing (lines 3, 5, 6, 7): 1 filled in, 3 left out",)
 
@@ -102,7 +109,7 @@ def test_bytes_that_are_no_text_are_refused_by_line(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"date,a\n2024-01-01,1\n2024-01-02,\xff\n")
     with pytest.raises(DataError, match="line 3 is not UTF-8"):
-        read_table(path)
+        read_series_table(path)
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
@@ -113,7 +120,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     path = tmp_path / "table.parquet"
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"needs pyarrow: pip install"):
-        read_table(path)
+        read_series_table(path)
 
 
 class FakeParquet:
@@ -136,14 +143,14 @@ def parquet_columns(plain):
 
 
 def test_parquet_reads_as_csv_does(tmp_path, monkeypatch):
-    plain = read_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
+    plain = read_series_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
     path = tmp_path / "table.parquet"
     fake = FakeParquet(parquet_columns(plain))
     monkeypatch.setattr("regard.forecasting.series.read_table.importlib.import_module", lambda _: fake)
     with pytest.raises(DataError, match="table.parquet does not exist"):
-        read_table(path)
+        read_series_table(path)
     path.write_bytes(b"PAR1")
-    table = read_table(path)
+    table = read_series_table(path)
     assert (table.values == plain.values).all()
     assert (table.times == plain.times).all()
     assert "line 2" in table.notes[0]
@@ -152,9 +159,9 @@ def test_parquet_reads_as_csv_does(tmp_path, monkeypatch):
 def test_pyarrows_own_files_read_as_csv_does(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    plain = read_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
+    plain = read_series_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
     path = tmp_path / "table.parquet"
     parquet.write_table(arrow.table(parquet_columns(plain)), path)
-    table = read_table(path)
+    table = read_series_table(path)
     assert (table.values == plain.values).all()
     assert (table.times == plain.times).all()

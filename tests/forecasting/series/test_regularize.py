@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.forecasting.series.regularize import Rows, fill, gap_lengths, named, regular
+from regard.forecasting.series.regularize import (
+    RawRows,
+    format_line_numbers,
+    gap_lengths,
+    interpolate_gaps,
+    regularize_rows,
+)
 
 DAY = np.timedelta64(1, "D")
 FIRST = np.datetime64("2024-01-01", "us")
@@ -13,8 +19,10 @@ def table(days, values, longest_gap=10):
     """One series; the days are numbers, or times already."""
     times = np.array(days)
     times = FIRST + times * DAY if times.dtype.kind == "i" else times
-    rows = Rows(times.astype("datetime64[us]"), np.array(values, float)[:, None], np.arange(len(times)) + 2)
-    return regular("t.csv", "%Y-%m-%d", "date", ["a"], rows, longest_gap)
+    rows = RawRows(
+        times.astype("datetime64[us]"), np.array(values, float)[:, None], np.arange(len(times)) + 2
+    )
+    return regularize_rows("t.csv", "%Y-%m-%d", "date", ["a"], rows, longest_gap)
 
 
 def fill_one_by_one(column, longest):
@@ -33,7 +41,7 @@ def fill_one_by_one(column, longest):
 @given(st.lists(st.one_of(st.just(np.nan), st.floats(-9, 9)), min_size=1, max_size=30), st.integers(0, 5))
 def test_short_gaps_are_filled_by_straight_lines_and_long_ones_left(values, longest):
     column = np.array(values, np.float64)
-    assert np.allclose(fill(column, longest), fill_one_by_one(column, longest), equal_nan=True)
+    assert np.allclose(interpolate_gaps(column, longest), fill_one_by_one(column, longest), equal_nan=True)
 
 
 def test_each_missing_value_knows_how_long_its_gap_is():
@@ -44,14 +52,14 @@ def test_each_missing_value_knows_how_long_its_gap_is():
 def test_a_step_without_a_row_gets_one():
     found = table([0, 1, 2, 5], [1, 2, 3, 6])
     assert found.values[:, 0].tolist() == [1, 2, 3, 4, 5, 6]
-    assert found.lines.tolist() == [2, 3, 4, 0, 0, 5]
+    assert found.line_numbers.tolist() == [2, 3, 4, 0, 0, 5]
     assert found.notes == ("2 steps have no row (after line 4)", "a: 2 values are missing: 2 filled in")
 
 
 def test_rows_out_of_order_are_sorted_and_of_two_at_one_time_the_later_line_is_taken():
     found = table([0, 2, 1, 2, 3], [1, 3, 2, 30, 4])
     assert found.values[:, 0].tolist() == [1, 2, 30, 4]
-    assert found.lines.tolist() == [2, 4, 5, 6]
+    assert found.line_numbers.tolist() == [2, 4, 5, 6]
     assert "out of order (line 4)" in found.notes[0]
     assert "the same time as a later one (line 3)" in found.notes[1]
 
@@ -74,4 +82,4 @@ def test_a_table_in_order_is_left_as_it_is():
     ("count", "said"), [(1, "line 3"), (2, "lines 3, 4"), (7, "lines 3, 4, 5, 6, 7 and 2 more")]
 )
 def test_many_lines_are_named_by_the_first(count, said):
-    assert named(np.arange(3, 3 + count)) == said
+    assert format_line_numbers(np.arange(3, 3 + count)) == said

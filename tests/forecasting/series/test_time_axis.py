@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from regard.errors import DataError
 from regard.forecasting.series.time_axis import (
-    Clock,
-    Step,
-    commonest_step,
-    grid,
-    places,
-    read_times,
-    write_times,
+    TimeAxis,
+    TimeStep,
+    format_times,
+    most_common_step,
+    parse_times,
+    steps_since_first,
+    time_grid,
 )
 
 
@@ -36,73 +36,73 @@ from regard.forecasting.series.time_axis import (
     ],
 )
 def test_times_are_written_as_they_were_read(texts):
-    times, form = read_times(texts, "table.csv")
-    assert write_times(times, form) == texts
+    times, form = parse_times(texts, "table.csv")
+    assert format_times(times, form) == texts
 
 
 def test_a_date_that_can_be_read_two_ways_is_read_so_that_steps_are_even():
     days = [f"{day:02}/03/2024" for day in range(1, 10)]
     months = [f"{month:02}/03/2024" for month in (1, 2, 4, 8)]
-    assert read_times(days, "x")[1] == "%d/%m/%Y"
-    assert read_times([*days, "10/03/2024"], "x")[0][-1] == np.datetime64("2024-03-10")
-    assert read_times(months, "x")[1] in ("%m/%d/%Y", "%d/%m/%Y")
+    assert parse_times(days, "x")[1] == "%d/%m/%Y"
+    assert parse_times([*days, "10/03/2024"], "x")[0][-1] == np.datetime64("2024-03-10")
+    assert parse_times(months, "x")[1] in ("%m/%d/%Y", "%d/%m/%Y")
 
 
 def test_an_offset_is_taken_into_account():
-    times, form = read_times(["2024-03-31T01:00:00+0100", "2024-03-31T03:00:00+0200"], "x")
+    times, form = parse_times(["2024-03-31T01:00:00+0100", "2024-03-31T03:00:00+0200"], "x")
     assert np.diff(times).tolist() == [np.timedelta64(1, "h").astype("timedelta64[us]").item()]
-    assert write_times(times, form) == ["2024-03-31T00:00:00+0000", "2024-03-31T01:00:00+0000"]
+    assert format_times(times, form) == ["2024-03-31T00:00:00+0000", "2024-03-31T01:00:00+0000"]
 
 
 def test_a_time_in_another_format_is_named():
     with pytest.raises(DataError, match="'soon'"):
-        read_times(["2024-01-01", "soon", "2024-01-03"], "x")
+        parse_times(["2024-01-01", "soon", "2024-01-03"], "x")
 
 
-steps = st.one_of(st.builds(Step, st.integers(1, 10**12)), st.builds(Step, months=st.integers(1, 24)))
+steps = st.one_of(st.builds(TimeStep, st.integers(1, 10**12)), st.builds(TimeStep, months=st.integers(1, 24)))
 moments = st.datetimes(datetime(1950, 1, 1), datetime(2050, 1, 1))
 
 
 @given(moments, steps, st.integers(3, 40))
 def test_a_grid_has_its_own_step_and_each_time_its_place(first, step, count):
-    times = grid(np.datetime64(first, "us"), step, count)
+    times = time_grid(np.datetime64(first, "us"), step, count)
     if not step.months or first.day <= 28:
-        assert places(times, step).tolist() == list(range(count))
+        assert steps_since_first(times, step).tolist() == list(range(count))
     if not step.months:
-        assert commonest_step(times) == step
+        assert most_common_step(times) == step
 
 
 def test_months_are_steps_however_long_they_are():
-    times, form = read_times(["2023-11-01", "2023-12-01", "2024-01-01", "2024-02-01", "2024-03-01"], "x")
-    clock = Clock(form, commonest_step(times))
-    assert clock.step == Step(months=1)
-    assert clock.write(clock.after(times[-1], 2)) == ["2024-04-01", "2024-05-01"]
+    times, form = parse_times(["2023-11-01", "2023-12-01", "2024-01-01", "2024-02-01", "2024-03-01"], "x")
+    clock = TimeAxis(form, most_common_step(times))
+    assert clock.step == TimeStep(months=1)
+    assert clock.format_times(clock.times_after(times[-1], 2)) == ["2024-04-01", "2024-05-01"]
 
 
 def test_months_may_be_named_by_their_last_days():
-    times, form = read_times(["2023-11-30", "2023-12-31", "2024-01-31", "2024-02-29", "2024-03-31"], "x")
-    clock = Clock(form, commonest_step(times))
-    assert clock.step == Step(months=1, ends=True)
-    assert grid(times[0], clock.step, 5).tolist() == times.tolist()
-    assert places(times, clock.step).tolist() == [0, 1, 2, 3, 4]
-    assert clock.write(clock.after(times[-1], 2)) == ["2024-04-30", "2024-05-31"]
+    times, form = parse_times(["2023-11-30", "2023-12-31", "2024-01-31", "2024-02-29", "2024-03-31"], "x")
+    clock = TimeAxis(form, most_common_step(times))
+    assert clock.step == TimeStep(months=1, ends=True)
+    assert time_grid(times[0], clock.step, 5).tolist() == times.tolist()
+    assert steps_since_first(times, clock.step).tolist() == [0, 1, 2, 3, 4]
+    assert clock.format_times(clock.times_after(times[-1], 2)) == ["2024-04-30", "2024-05-31"]
 
 
 def test_years_are_years_and_not_seconds():
-    times, form = read_times([str(year) for year in range(1995, 2006)], "x")
+    times, form = parse_times([str(year) for year in range(1995, 2006)], "x")
     assert form == "%Y"
-    assert commonest_step(times) == Step(months=12)
+    assert most_common_step(times) == TimeStep(months=12)
 
 
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (Step(3_600_000_000), "1 hour"),
-        (Step(900_000_000), "15 minutes"),
-        (Step(172_800_000_000), "2 days"),
-        (Step(500_000), "0.5 seconds"),
-        (Step(months=3), "3 months"),
-        (Step(months=3, ends=True), "3 months (last days)"),
+        (TimeStep(3_600_000_000), "1 hour"),
+        (TimeStep(900_000_000), "15 minutes"),
+        (TimeStep(172_800_000_000), "2 days"),
+        (TimeStep(500_000), "0.5 seconds"),
+        (TimeStep(months=3), "3 months"),
+        (TimeStep(months=3, ends=True), "3 months (last days)"),
     ],
 )
 def test_a_step_can_be_said(step, said):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from regard.train.logs.metrics_file import Record, validation_at
+from regard.train.logs.metrics_file import MetricsWriter, find_validation
 
 
 def lines(path):
@@ -13,7 +13,7 @@ def lines(path):
 
 
 def recorded(path, *facts, after=0, say=pytest.fail):
-    record = Record(path, say, after)
+    record = MetricsWriter(path, say, after)
     for fact in facts:
         record.write(fact)
     record.close()
@@ -27,7 +27,7 @@ def path(tmp_path):
 
 
 def test_every_line_can_be_read_while_the_training_goes_on(tmp_path):
-    record = Record(tmp_path / "m", pytest.fail)
+    record = MetricsWriter(tmp_path / "m", pytest.fail)
     record.write({"step": 1})
     assert lines(tmp_path / "m") == [{"step": 1}]
     record.close()
@@ -72,12 +72,12 @@ def test_a_kill_while_lines_are_dropped_loses_none_of_the_others(path, monkeypat
 
     monkeypatch.setattr("pathlib.Path.replace", die)
     with pytest.raises(KeyboardInterrupt):
-        Record(path, pytest.fail, after=10)
+        MetricsWriter(path, pytest.fail, resumed_step=10)
     assert path.read_bytes() == before
 
 
 def test_what_stays_true_is_said_once(path):
-    record = Record(path, pytest.fail, after=30)
+    record = MetricsWriter(path, pytest.fail, resumed_step=30)
     for facts in ({"kind": "run", "steps": 30}, {"kind": "run", "steps": 30}, {"kind": "run", "steps": 60}):
         record.write_once(facts)
     record.close()
@@ -87,8 +87,8 @@ def test_what_stays_true_is_said_once(path):
 def test_the_validation_of_a_step_is_found_again(path):
     valid = {"kind": "valid", "step": 20, "loss": 1.5}
     recorded(path, valid, {**valid, "step": 25}, after=20)
-    assert validation_at(path, 20) == valid
-    assert validation_at(path, 10) == {}
+    assert find_validation(path, 20) == valid
+    assert find_validation(path, 10) == {}
 
 
 class FullDisk:
@@ -110,7 +110,7 @@ class FullDisk:
 
 def test_a_full_disk_is_said_once_and_leaves_no_half_line(tmp_path):
     said = []
-    record = Record(tmp_path / "m", said.append)
+    record = MetricsWriter(tmp_path / "m", said.append)
     record.write({"step": 1})
     disk = record._file = FullDisk(record._file)
     record.write({"step": 2, "loss": 2.5})
@@ -126,7 +126,7 @@ def test_a_full_disk_is_said_once_and_leaves_no_half_line(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_a_device_that_is_full_does_not_end_a_training(tmp_path):
     said = []
-    record = Record(tmp_path / "m", said.append)
+    record = MetricsWriter(tmp_path / "m", said.append)
     with open("/dev/full", "ab", buffering=0) as full:
         record._file.close()
         record._file = full

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import add_search, model_folder, settle
-from regard.config import FIRST_TASK
-from regard.errors import RegardError, require
+from regard.cli.args.model_args import add_search_arguments, apply_argument_defaults, resolve_model_folder
+from regard.config import DEFAULT_TASK
+from regard.errors import RegardError, require_setting
 
 if TYPE_CHECKING:
-    from regard.plots.attention_matrix import Matrix
+    from regard.plots.attention_matrix import AttentionMatrix
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
 
-TRANSLATING = ("prefix", "target", "remove", "uniform", "skip", "hide", "no_positions")
+TRANSLATION_ONLY_FLAGS = ("prefix", "target", "remove", "uniform", "skip", "hide", "no_positions")
 """Flags of `add_looking` that only a translation has."""
 
 
-def add_looking(parser: argparse.ArgumentParser) -> None:
+def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags that make the request of a trace."""
-    group = add_search(parser)
+    group = add_search_arguments(parser)
     group.add_argument("--prefix", metavar="TEXT", default="", help="how the translation begins")
     group.add_argument(
         "--target", metavar="TEXT", help="read this translation instead of searching for one: any sentence"
@@ -78,7 +78,7 @@ def add_looking(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
+def add_attention_arguments(parser: argparse.ArgumentParser, title: str) -> None:
     """Which attention is shown."""
     group = parser.add_argument_group(title, "Layers and heads are counted from 1.")
     group.add_argument(
@@ -95,17 +95,17 @@ def add_matrix(parser: argparse.ArgumentParser, title: str) -> None:
     group.add_argument("--head", metavar="N", help="a number, or mean (default: mean)")
 
 
-def shown_matrix(trace: "Trace", options: argparse.Namespace) -> "Matrix":
+def select_attention_matrix(trace: "Trace", options: argparse.Namespace) -> "AttentionMatrix":
     """The one that the flags of `add_matrix` ask for."""
-    from regard.plots.attention_matrix import matrix
-    from regard.trace.page import first_kind, first_layer
+    from regard.plots.attention_matrix import build_attention_matrix
+    from regard.trace.page import default_attention_kind, default_layer
 
-    kind = options.kind or first_kind(trace)
-    layer = first_layer(trace, kind) if options.layer is None else options.layer
-    return matrix(trace, kind, layer, head_number(options))
+    kind = options.kind or default_attention_kind(trace)
+    layer = default_layer(trace, kind) if options.layer is None else options.layer
+    return build_attention_matrix(trace, kind, layer, parse_head(options))
 
 
-def head_number(options: argparse.Namespace) -> int | None:
+def parse_head(options: argparse.Namespace) -> int | None:
     """None: the mean of all."""
     said = options.head or "mean"
     if said != "mean" and not re.fullmatch(r"[1-9]\d{0,8}", said):
@@ -113,68 +113,68 @@ def head_number(options: argparse.Namespace) -> int | None:
     return None if said == "mean" else int(said)
 
 
-def traced(options: argparse.Namespace, qkv: bool = False) -> "Trace":
+def trace_from_arguments(options: argparse.Namespace, qkv: bool = False) -> "Trace":
     """The trace that is asked for; what cannot work is said before the model is loaded."""
-    match task_of(options.model):
+    match read_model_task(options.model):
         case "classification":
-            return _classified(options)
+            return _trace_classifier(options)
         case "forecasting":
-            return _foretold(options)
+            return _trace_forecaster(options)
         case _:
-            return _translated(options, qkv)
+            return _trace_translation(options, qkv)
 
 
-def task_of(path: Path) -> str:
+def read_model_task(path: Path) -> str:
     """What the model that is meant is for, by a manifest that whoever loads the model checks."""
-    from regard.checkpoint import WEIGHTS, read_manifest
+    from regard.checkpoint import WEIGHTS_FILE, read_manifest
 
-    return read_manifest(model_folder(path), unread=[WEIGHTS]).get("task", FIRST_TASK)
+    return read_manifest(resolve_model_folder(path), size_only=[WEIGHTS_FILE]).get("task", DEFAULT_TASK)
 
 
-def _classified(options: argparse.Namespace) -> "Trace":
+def _trace_classifier(options: argparse.Namespace) -> "Trace":
     """A text with its label."""
-    from regard.classification.tracing import LabelTracer
+    from regard.classification.tracing import ClassifierTracer
 
-    _refuse_translating(options, "classifies")
-    tracer = LabelTracer.load(model_folder(options.model), options.device)
-    return _within(options, lambda most: tracer.trace(options.text, most))
+    _reject_translation_flags(options, "classifies")
+    tracer = ClassifierTracer.load(resolve_model_folder(options.model), options.device)
+    return _trace_within_limit(options, lambda most: tracer.trace(options.text, most))
 
 
-def _foretold(options: argparse.Namespace) -> "Trace":
+def _trace_forecaster(options: argparse.Namespace) -> "Trace":
     """What comes after the last row of a table, for one of its series."""
-    from regard.forecasting.tracing import SeriesTracer
+    from regard.forecasting.tracing import ForecasterTracer
 
-    _refuse_translating(options, "forecasts")
-    tracer = SeriesTracer.load(model_folder(options.model), Path(options.text), options.device)
-    return _within(options, lambda most: tracer.trace(options.column or "", most))
+    _reject_translation_flags(options, "forecasts")
+    tracer = ForecasterTracer.load(resolve_model_folder(options.model), Path(options.text), options.device)
+    return _trace_within_limit(options, lambda most: tracer.trace(options.column or "", most))
 
 
-def _refuse_translating(options: argparse.Namespace, does: str) -> None:
-    for name in TRANSLATING:
+def _reject_translation_flags(options: argparse.Namespace, does: str) -> None:
+    for name in TRANSLATION_ONLY_FLAGS:
         if getattr(options, name):
             raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} {does}")
 
 
-def _within(options: argparse.Namespace, trace: "Callable[[int], Trace]") -> "Trace":
+def _trace_within_limit(options: argparse.Namespace, trace: "Callable[[int], Trace]") -> "Trace":
     """The trace, if it is not longer than was asked for; the limit has another name here."""
-    from regard.trace.request import MAX_TRACE_TOKENS, LengthError
+    from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError
 
     try:
         return trace(MAX_TRACE_TOKENS if options.max_trace_tokens is None else options.max_trace_tokens)
-    except LengthError as error:
-        raise error.naming("--max-trace-tokens") from None
+    except TraceLengthError as error:
+        raise error.with_setting("--max-trace-tokens") from None
 
 
-def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
-    settle(options)
-    changes = interventions(options)
+def _trace_translation(options: argparse.Namespace, qkv: bool) -> "Trace":
+    apply_argument_defaults(options)
+    changes = parse_interventions(options)
     most = options.max_trace_tokens
-    require(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
-    folder = model_folder(options.model)
+    require_setting(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
+    folder = resolve_model_folder(options.model)
     from regard.translation.translator import Translator
 
     tracer = Translator.load(folder, options.device, "torch").tracer
-    request = tracer.request(
+    request = tracer.build_request(
         options.text,
         beam=options.beam,
         alpha=options.alpha,
@@ -183,25 +183,27 @@ def _translated(options: argparse.Namespace, qkv: bool) -> "Trace":
         target=options.target,
         interventions=changes,
     )
-    return _within(options, lambda most: tracer.trace(request, most, qkv))
+    return _trace_within_limit(options, lambda most: tracer.trace(request, most, qkv))
 
 
-def interventions(options: argparse.Namespace) -> "list[Intervention]":
+def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
     """What the flags ask to be changed."""
-    from regard.trace.interventions import Head, HideSource, Positions, Sublayer
+    from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
 
     found: list[Intervention] = []
     for flag, mode in (("remove", "zero"), ("uniform", "uniform")):
         for said in getattr(options, flag):
-            kind, layer, head = _three(said, f"--{flag}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)")
-            found.append(Head(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
+            kind, layer, head = _parse_triple(
+                said, f"--{flag}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
+            )
+            found.append(DisableHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
     for said in options.skip:
-        stack, layer, which = _three(
+        stack, layer, which = _parse_triple(
             said, "--skip", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
         )
-        found.append(Sublayer(stack, int(layer), which))  # pyright: ignore[reportArgumentType]
+        found.append(SkipSublayer(stack, int(layer), which))  # pyright: ignore[reportArgumentType]
     if options.no_positions:
-        found.append(Positions())
+        found.append(RemovePositions())
     if options.hide:
         if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.hide):
             raise RegardError(f"--hide {options.hide} cannot be read; give numbers from 1 up: --hide 1,2")
@@ -209,7 +211,7 @@ def interventions(options: argparse.Namespace) -> "list[Intervention]":
     return found
 
 
-def _three(said: str, flag: str, example: str, form: str) -> tuple[str, str, str]:
+def _parse_triple(said: str, flag: str, example: str, form: str) -> tuple[str, str, str]:
     matched = re.fullmatch(form, said)
     if matched is None:
         raise RegardError(f"{flag} {said} cannot be read; it is written like {flag} {example}")

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from regard.classification.run import ClassificationRun
     from regard.config import Settings
-    from regard.forecasting.run import ForecastRun
-    from regard.train.setup import TaskRun
+    from regard.forecasting.run import ForecastingRun
+    from regard.train.setup import RunConfig
     from regard.translation.run import TranslationRun
 
-TASKS = ("translation", "classification", "forecasting")
+TASK_NAMES = ("translation", "classification", "forecasting")
 PRESETS = ("tiny", "small", "base", "big")
-FLAGS = {
+TASK_FLAGS = {
     "translation": {
         "data": ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict"),
         "start": ("model", "extend_vocabulary"),
@@ -29,20 +29,20 @@ FLAGS = {
     "forecasting": {"data": ("series", "time", "columns"), "model": ("horizon",)},
 }
 """Settings that have a flag of their own, by task and section."""
-Run = TypeVar("Run")
+RunT = TypeVar("RunT")
 
 
 @runtime_checkable
-class Planned(Protocol[Run]):
+class AutoconfigResult(Protocol[RunT]):
     """Settings to begin with, and why."""
 
     @property
-    def run(self) -> Run: ...
+    def run(self) -> RunT: ...
 
-    def why(self, run: Run) -> str: ...
+    def explain(self, run: RunT) -> str: ...
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
+def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     """What `settings` reads: every verb that trains takes the same."""
     parser.add_argument(
         "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
@@ -98,35 +98,37 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def settings(options: argparse.Namespace, console: "Console", out: Path | None = None) -> "TaskRun":
+def resolve_settings(
+    options: argparse.Namespace, console: "Console", run_folder: Path | None = None
+) -> "RunConfig":
     """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins.
 
     `out` is the run's folder; one that was begun keeps its plan.
     """
-    from regard.config import merge, parse_assignments, read_settings
+    from regard.config import merge_settings, parse_assignments, read_settings
 
-    task = _task(options)
-    _refuse_another(out, task)
+    task = _resolve_task(options)
+    _reject_other_task(run_folder, task)
     written = {} if options.config is None else read_settings(options.config)
     memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
-    asked = merge(written, parse_assignments([*options.set, *memory]), _flags(options, task))
+    asked = merge_settings(written, parse_assignments([*options.set, *memory]), _flag_settings(options, task))
     match task:
         case "translation":
-            return _translation(options, asked, console, out)
+            return _translation_settings(options, asked, console, run_folder)
         case "classification":
-            return _classification(options, asked, console, out)
+            return _classification_settings(options, asked, console, run_folder)
         case "forecasting":
-            return _forecasting(options, asked, console, out)
+            return _forecast_settings(options, asked, console, run_folder)
         case _:
-            raise ConfigError(f"task = {task} cannot work; it must be {' or '.join(TASKS)}")
+            raise ConfigError(f"task = {task} cannot work; it must be {' or '.join(TASK_NAMES)}")
 
 
-def _task(options: argparse.Namespace) -> str:
+def _resolve_task(options: argparse.Namespace) -> str:
     """What is to be learnt: as the flags say, or the run file; translation if neither does."""
-    from regard.config import FIRST_TASK, read_task
+    from regard.config import DEFAULT_TASK, read_task
 
-    written = FIRST_TASK if options.config is None else read_task(options.config)
-    flags = {task: _given(options, task) for task in TASKS}
+    written = DEFAULT_TASK if options.config is None else read_task(options.config)
+    flags = {task: _given_flags(options, task) for task in TASK_NAMES}
     named = [task for task, given in flags.items() if given]
     task = named[0] if named and options.config is None else written
     for other, given in flags.items():
@@ -135,78 +137,97 @@ def _task(options: argparse.Namespace) -> str:
     return task
 
 
-def _refuse_another(out: Path | None, task: str) -> None:
+def _reject_other_task(out: Path | None, task: str) -> None:
     """A run that was begun for one task cannot go on for another."""
     from regard.config import read_task
-    from regard.train.run_folder import SETTINGS
+    from regard.train.run_folder import SETTINGS_FILE
 
-    if out is not None and (out / SETTINGS).is_file() and (begun := read_task(out / SETTINGS)) != task:
+    if (
+        out is not None
+        and (out / SETTINGS_FILE).is_file()
+        and (begun := read_task(out / SETTINGS_FILE)) != task
+    ):
         raise ConfigError(f"{out} is a run for {begun}, and the task is {task}; choose another --out")
 
 
-def _given(options: argparse.Namespace, task: str) -> list[str]:
+def _given_flags(options: argparse.Namespace, task: str) -> list[str]:
     """The flags for this task alone that were given."""
-    others = {name for other in TASKS if other != task for names in FLAGS[other].values() for name in names}
-    names = (name for names in FLAGS[task].values() for name in names if name not in others)
+    others = {
+        name
+        for other in TASK_NAMES
+        if other != task
+        for names in TASK_FLAGS[other].values()
+        for name in names
+    }
+    names = (name for names in TASK_FLAGS[task].values() for name in names if name not in others)
     return [name for name in names if getattr(options, name) is not None]
 
 
-def _flags(options: argparse.Namespace, task: str) -> dict[str, dict[str, object]]:
+def _flag_settings(options: argparse.Namespace, task: str) -> dict[str, dict[str, object]]:
     return {
         section: {name: value for name in names if (value := getattr(options, name)) is not None}
-        for section, names in FLAGS[task].items()
+        for section, names in TASK_FLAGS[task].items()
     }
 
 
-def _translation(
+def _translation_settings(
     options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
 ) -> "TranslationRun":
-    from regard.config import apply, merge
-    from regard.translation.autoconfig import chosen, plan
-    from regard.translation.finetune import inherited
+    from regard.config import apply_settings, merge_settings
+    from regard.translation.autoconfig import autoconfigure_translation, select_translation_auto_settings
+    from regard.translation.finetune import inherit_finetune_settings
     from regard.translation.run import TranslationRun
 
     if parent := asked.get("start", {}).get("model"):
         if options.preset is not None or options.recipe is not None:
             flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
             raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
-        return apply(TranslationRun(), merge(inherited(Path(str(parent))), asked))
+        return apply_settings(
+            TranslationRun(), merge_settings(inherit_finetune_settings(Path(str(parent))), asked)
+        )
     if options.preset is None and options.recipe is None and "d_model" not in asked.get("model", {}):
 
-        def planned(run: TranslationRun) -> Planned[TranslationRun]:
+        def planned(run: TranslationRun) -> AutoconfigResult[TranslationRun]:
             steps = run.train.steps if "steps" in asked.get("train", {}) else None
-            return plan(run, steps, console)
+            return autoconfigure_translation(run, steps, console)
 
-        return _planned(TranslationRun(), asked, planned, chosen, console, out)
-    return apply(_preset(options), asked)
+        return _autoconfigured(
+            TranslationRun(), asked, planned, select_translation_auto_settings, console, out
+        )
+    return apply_settings(_preset_settings(options), asked)
 
 
-def _classification(
+def _classification_settings(
     options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
 ) -> "ClassificationRun":
-    from regard.classification.autoconfig import chosen, plan
+    from regard.classification.autoconfig import (
+        autoconfigure_classification,
+        select_classification_auto_settings,
+    )
     from regard.classification.run import ClassificationRun
-    from regard.config import apply
+    from regard.config import apply_settings
 
     for name in ("preset", "recipe"):
         if (said := getattr(options, name)) is not None:
             raise ConfigError(f"--{name} {said} is for translation, and the task is classification")
     if "d_model" in asked.get("model", {}):
-        return apply(ClassificationRun(), asked)
+        return apply_settings(ClassificationRun(), asked)
 
-    def planned(run: ClassificationRun) -> Planned[ClassificationRun]:
+    def planned(run: ClassificationRun) -> AutoconfigResult[ClassificationRun]:
         steps = run.train.steps if "steps" in asked.get("train", {}) else None
-        return plan(run, steps, console)
+        return autoconfigure_classification(run, steps, console)
 
-    return _planned(ClassificationRun(), asked, planned, chosen, console, out)
+    return _autoconfigured(
+        ClassificationRun(), asked, planned, select_classification_auto_settings, console, out
+    )
 
 
-def _forecasting(
+def _forecast_settings(
     options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
-) -> "ForecastRun":
-    from regard.config import apply
-    from regard.forecasting.autoconfig import chosen, plan
-    from regard.forecasting.run import ForecastRun
+) -> "ForecastingRun":
+    from regard.config import apply_settings
+    from regard.forecasting.autoconfig import autoconfigure_forecasting, select_forecasting_auto_settings
+    from regard.forecasting.run import ForecastingRun
 
     for name in ("preset", "recipe"):
         if (said := getattr(options, name)) is not None:
@@ -216,43 +237,50 @@ def _forecasting(
     if options.strict:
         raise ConfigError("--strict is for texts; `regard check --series FILE --strict` refuses a table")
     if "d_model" in asked.get("model", {}):
-        return apply(ForecastRun(), asked)
-    return _planned(ForecastRun(), asked, lambda run: plan(run, asked), chosen, console, out)
+        return apply_settings(ForecastingRun(), asked)
+    return _autoconfigured(
+        ForecastingRun(),
+        asked,
+        lambda run: autoconfigure_forecasting(run, asked),
+        select_forecasting_auto_settings,
+        console,
+        out,
+    )
 
 
-def _planned(
-    default: Run,
+def _autoconfigured(
+    default: RunT,
     asked: "Settings",
-    plan: Callable[[Run], Planned[Run]],
+    plan: Callable[[RunT], AutoconfigResult[RunT]],
     chosen: Callable[["Settings"], "Settings"],
     console: "Console",
     out: Path | None,
-) -> Run:
+) -> RunT:
     """What suits the data, where nobody asks for anything else; for a run that was begun, what did then.
 
     `chosen` is what a plan decides.
     """
-    from regard.config import apply, merge, read_settings
-    from regard.train.run_folder import SETTINGS
+    from regard.config import apply_settings, merge_settings, read_settings
+    from regard.train.run_folder import SETTINGS_FILE
 
-    run = apply(default, asked)
-    if out is not None and (out / SETTINGS).is_file():
+    run = apply_settings(default, asked)
+    if out is not None and (out / SETTINGS_FILE).is_file():
         console.print(f"  plan    that of {out}, which was begun with it")
-        return apply(run, merge(chosen(read_settings(out / SETTINGS)), asked))
+        return apply_settings(run, merge_settings(chosen(read_settings(out / SETTINGS_FILE)), asked))
     found = plan(run)
-    planned = apply(found.run, asked)
-    console.print(f"  plan    {found.why(planned)}")
+    planned = apply_settings(found.run, asked)
+    console.print(f"  plan    {found.explain(planned)}")
     return planned
 
 
-def _preset(options: argparse.Namespace) -> "TranslationRun":
+def _preset_settings(options: argparse.Namespace) -> "TranslationRun":
     """What a run begins with before any setting is asked for."""
     from regard.model import config as presets
-    from regard.translation.paper_recipe import paper
+    from regard.translation.paper_recipe import build_paper_run
     from regard.translation.run import TranslationRun
 
     if options.recipe is None:
         return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
     if options.preset not in (None, "base", "big"):
         raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
-    return paper("big" if options.preset == "big" else "base")
+    return build_paper_run("big" if options.preset == "big" else "base")

@@ -4,35 +4,41 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import add_computing, add_search, model_folder, refuse_unused, settle
-from regard.cli.documents import add_format
-from regard.errors import require
+from regard.cli.args.model_args import (
+    add_engine_arguments,
+    add_search_arguments,
+    apply_argument_defaults,
+    reject_unused_flags,
+    resolve_model_folder,
+)
+from regard.cli.documents import add_document_arguments
+from regard.errors import require_setting
 from regard.search.config import Sampling, SearchConfig
 
 if TYPE_CHECKING:
-    from regard.translation.line_worker import Commission
+    from regard.translation.line_worker import LineTranslator
 
 
-def add_flags(parser: argparse.ArgumentParser) -> None:
+def add_translate_arguments(parser: argparse.ArgumentParser) -> None:
     """All of them, in the order in which one wonders."""
-    _add_files(parser)
-    add_format(parser)
-    _add_form(parser)
-    _add_search(parser)
-    _add_sampling(parser)
-    _add_wishes(parser)
-    _add_computing(parser)
+    _add_file_arguments(parser)
+    add_document_arguments(parser)
+    _add_output_arguments(parser)
+    _add_length_arguments(parser)
+    _add_sampling_arguments(parser)
+    _add_constraint_arguments(parser)
+    _add_worker_arguments(parser)
 
 
-def search_of(options: argparse.Namespace) -> SearchConfig:
+def parse_search_config(options: argparse.Namespace) -> SearchConfig:
     """How to search; refused if it cannot work."""
     drawn = (options.temperature, options.top_k, options.top_p, options.seed)
     sampling = None
     if options.sample or any(value is not None for value in drawn):
-        refuse_unused(options, ("beam",), "is for searching; what is drawn by chance has none")
+        reject_unused_flags(options, ("beam",), "is for searching; what is drawn by chance has none")
         temperature = 1.0 if options.temperature is None else options.temperature
         sampling = Sampling(temperature, options.top_k, options.top_p, options.seed or 0)
-    settle(options)
+    apply_argument_defaults(options)
     return SearchConfig(
         options.beam,
         options.alpha,
@@ -41,22 +47,22 @@ def search_of(options: argparse.Namespace) -> SearchConfig:
         options.max_length,
         sampling,
         options.no_repeat_ngram,
-        unknown=not options.no_unknown,
+        allow_unknown=not options.no_unknown,
     )
 
 
-def commission(options: argparse.Namespace) -> "Commission":
+def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     """What translates, how, and in what form; what cannot work is said before the work."""
-    search = search_of(options)
-    require(
+    search = parse_search_config(options)
+    require_setting(
         options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
     )
     from regard.text.glossary import Glossary
-    from regard.translation.line_worker import Commission
-    from regard.translation.options import Asked
-    from regard.translation.result import Form
+    from regard.translation.line_worker import LineTranslator
+    from regard.translation.options import TranslateOptions
+    from regard.translation.result import RowFormat
 
-    asked = Asked(
+    asked = TranslateOptions(
         options.long,
         options.prefix,
         tuple(options.require),
@@ -64,22 +70,22 @@ def commission(options: argparse.Namespace) -> "Commission":
         Glossary() if options.glossary is None else Glossary.read(options.glossary),
         options.alignments,
         options.confidences,
-        tuple(model_folder(path) for path in options.also),
+        tuple(resolve_model_folder(path) for path in options.also),
         options.deterministic,
     )
-    return Commission(
-        model_folder(options.model),
+    return LineTranslator(
+        resolve_model_folder(options.model),
         options.device,
         options.engine,
         options.precision,
         options.threads,
         search,
         asked,
-        Form(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
+        RowFormat(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
 
 
-def _add_files(parser: argparse.ArgumentParser) -> None:
+def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "what to read and to write",
         "A pipe is answered as it goes. From a large file to a file, finished parts are kept\n"
@@ -110,7 +116,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_form(parser: argparse.ArgumentParser) -> None:
+def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "what to write of each translation",
         "Without these its text alone. With them columns, tabs between: the source line's\n"
@@ -133,8 +139,8 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    group = add_search(parser)
+def _add_length_arguments(parser: argparse.ArgumentParser) -> None:
+    group = add_search_arguments(parser)
     group.add_argument(
         "--min-length", metavar="N", type=int, default=0, help="pieces it has at least (default: 0)"
     )
@@ -151,7 +157,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_sampling(parser: argparse.ArgumentParser) -> None:
+def _add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("drawing by chance", "Instead of searching; any of these asks for it.")
     group.add_argument(
         "--sample", action="store_true", help="draw each piece as often as the model finds it likely"
@@ -166,7 +172,7 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", metavar="N", type=int, help="another seed draws others (default: 0)")
 
 
-def _add_wishes(parser: argparse.ArgumentParser) -> None:
+def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what must be in it", "These hold inside the search.")
     group.add_argument("--prefix", metavar="TEXT", default="", help="how each translation begins")
     group.add_argument(
@@ -187,8 +193,8 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_computing(parser: argparse.ArgumentParser) -> None:
-    group = add_computing(parser)
+def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
+    group = add_engine_arguments(parser)
     group.add_argument(
         "--also",
         metavar="MODEL",

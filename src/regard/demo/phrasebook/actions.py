@@ -6,36 +6,46 @@ from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, times
 from regard.demo.phrasebook.clauses import (
-    AFFIRMED,
-    DENIED,
+    AFFIRMATIVE,
     FREQUENCIES,
     FUTURE,
+    NEGATED,
     PAST,
     PRESENT,
     TENSES,
     clause,
     french_verb,
     modal_questions,
-    modals,
+    modal_statements,
     question,
 )
 from regard.demo.phrasebook.entries import Adjective, Verb
-from regard.demo.phrasebook.lexicon import Frame
-from regard.demo.phrasebook.noun_phrases import AGREEMENTS, IL, Subject, Thing
+from regard.demo.phrasebook.lexicon import VerbFrame
+from regard.demo.phrasebook.noun_phrases import AGREEMENTS, IL, NounPhrase, Subject
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import Asking, Deed, ask, ask_wish, askings, deeds, own, tell, wish
-from regard.demo.phrasebook.subjects import everyone, names, pronouns
-from regard.demo.phrasebook.times import UNTIMED, timed
+from regard.demo.phrasebook.sentences import (
+    TimedClause,
+    TimedQuestion,
+    make_modal_question,
+    make_modal_statement,
+    make_possessive_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
+from regard.demo.phrasebook.subjects import all_subject_groups, named_subjects, pronoun_subjects
+from regard.demo.phrasebook.times import UNTIMED, timed_adverbials
 
 
-class Opener(NamedTuple):
+class QuestionWord(NamedTuple):
     """'when', 'quand'."""
 
     english: str
     french: str
 
 
-class Asked(NamedTuple):
+class FrontedObject(NamedTuple):
     """'which cars', 'quelles voitures'; the gender and number choose the participle of what follows."""
 
     english: str
@@ -43,7 +53,7 @@ class Asked(NamedTuple):
     column: int
 
 
-class Inquiry(NamedTuple):
+class FrontedObjectQuestion(NamedTuple):
     """A verb whose object stands before it; the French has one row for each gender and number."""
 
     auxiliary: tuple[str, ...]
@@ -52,50 +62,58 @@ class Inquiry(NamedTuple):
     french: tuple[tuple[str, ...], ...]
 
 
-OPENERS = (
-    Opener("why", "pourquoi"),
-    Opener("when", "quand"),
-    Opener("where", "où"),
-    Opener("how", "comment"),
+QUESTION_WORDS = (
+    QuestionWord("why", "pourquoi"),
+    QuestionWord("when", "quand"),
+    QuestionWord("where", "où"),
+    QuestionWord("how", "comment"),
 )
-ENDINGS = ("", "e", "s", "es")
-ORDERS = (
+PARTICIPLE_ENDINGS = ("", "e", "s", "es")
+IMPERATIVE_VERBS = (
     "read, choose, write, send, eat, buy, taste, bring, drink, prepare, take, repair, clean, wash, iron, "
     "watch, draw, photograph, visit, listen to, sing, learn, open, close, paint, look for, sell, keep, finish"
 )
 
 
-def patterns() -> list[Pattern]:
+def action_patterns() -> list[Pattern]:
     """Every frame in every kind of sentence, so weighted that each word is heard about as often."""
-    return [pattern for frame in lexicon.FRAMES for pattern in _of_frame(frame)]
+    return [pattern for frame in lexicon.VERB_FRAMES for pattern in _frame_patterns(frame)]
 
 
-def _of_frame(frame: Frame) -> list[Pattern]:
-    verbs, nouns = entries.verbs(frame.verbs), entries.nouns(frame.nouns)
-    adjectives = entries.adjectives(frame.adjectives)
-    plain, described = _things(frame, [None]), _things(frame, adjectives)
+def _frame_patterns(frame: VerbFrame) -> list[Pattern]:
+    verbs, nouns = entries.look_up_verbs(frame.verbs), entries.read_nouns(frame.nouns)
+    adjectives = entries.look_up_adjectives(frame.adjectives)
+    plain, described = _noun_phrases(frame, [None]), _noun_phrases(frame, adjectives)
     share = (len(verbs) + len(nouns) + len(adjectives) / 2) / 40
-    found = _told(share, verbs, plain, described) + _asked(share, verbs, plain, described)
-    found += _wished(share, verbs, plain, described) + _ordered(share, verbs, plain + described)
-    if frame.owned:
-        found += _owned(share, frame, verbs, nouns, adjectives) + _had(share, plain, described)
+    found = _statement_patterns(share, verbs, plain, described) + _question_patterns(
+        share, verbs, plain, described
+    )
+    found += _modal_patterns(share, verbs, plain, described) + _imperative_patterns(
+        share, verbs, plain + described
+    )
+    if frame.can_be_owned:
+        found += _possessive_patterns(share, frame, verbs, nouns, adjectives) + _have_patterns(
+            share, plain, described
+        )
     if not frame.mass:
-        found += _counted(share, verbs, nouns, adjectives) + _fronted(share, verbs, nouns, adjectives)
+        found += _counted_object_patterns(share, verbs, nouns, adjectives) + _fronted_object_patterns(
+            share, verbs, nouns, adjectives
+        )
     return found
 
 
-def _things(frame: Frame, adjectives: Iterable[Adjective | None]) -> tuple[Thing, ...]:
-    make = noun_phrases.substances if frame.mass else noun_phrases.things
-    return make(entries.nouns(frame.nouns), adjectives)
+def _noun_phrases(frame: VerbFrame, adjectives: Iterable[Adjective | None]) -> tuple[NounPhrase, ...]:
+    make = noun_phrases.mass_noun_phrases if frame.mass else noun_phrases.countable_phrases
+    return make(entries.read_nouns(frame.nouns), adjectives)
 
 
-def _told(
-    share: float, verbs: list[Verb], plain: tuple[Thing, ...], described: tuple[Thing, ...]
+def _statement_patterns(
+    share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    told = deeds(verbs, timed())
-    told_untimed, denied = deeds(verbs, UNTIMED), deeds(verbs, UNTIMED, [DENIED])
-    denied_timed = deeds(verbs, times.deniable(timed()), [DENIED])
-    habits = deeds(verbs, times.only([PRESENT], UNTIMED), FREQUENCIES)
+    told = timed_clauses(verbs, timed_adverbials())
+    told_untimed, denied = timed_clauses(verbs, UNTIMED), timed_clauses(verbs, UNTIMED, [NEGATED])
+    denied_timed = timed_clauses(verbs, times.adverbials_with_negation(timed_adverbials()), [NEGATED])
+    habits = timed_clauses(verbs, times.with_tenses([PRESENT], UNTIMED), FREQUENCIES)
     shapes = (
         ("tell", 2.0, told, plain),
         ("tell described", 2.0, told_untimed, described),
@@ -106,149 +124,178 @@ def _told(
         ("habit described", 0.5, habits, described),
     )
     return [
-        Pattern(name, share * weight * cast.weight, (cast.subjects, doing, things), tell)
+        Pattern(name, share * weight * cast.weight, (cast.subjects, doing, things), make_statement)
         for name, weight, doing, things in shapes
-        for cast in everyone()
+        for cast in all_subject_groups()
     ]
 
 
-def _asked(
-    share: float, verbs: list[Verb], plain: tuple[Thing, ...], described: tuple[Thing, ...]
+def _question_patterns(
+    share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
     found: list[Pattern] = []
-    untimed, at_times = askings(verbs, UNTIMED), askings(verbs, timed())
-    for cast in everyone():
+    untimed, at_times = timed_questions(verbs, UNTIMED), timed_questions(verbs, timed_adverbials())
+    for cast in all_subject_groups():
         weight = share * cast.weight
         found += [
-            Pattern("ask", weight * 0.8, (cast.subjects, at_times, plain), ask),
-            Pattern("ask described", weight * 0.6, (cast.subjects, untimed, described), ask),
-            Pattern("ask why", weight * 0.5, (OPENERS, cast.subjects, untimed, plain), _ask_with),
+            Pattern("ask", weight * 0.8, (cast.subjects, at_times, plain), make_question),
+            Pattern("ask described", weight * 0.6, (cast.subjects, untimed, described), make_question),
+            Pattern("ask why", weight * 0.5, (QUESTION_WORDS, cast.subjects, untimed, plain), _wh_question),
             Pattern(
-                "ask why described", weight * 0.3, (OPENERS, cast.subjects, untimed, described), _ask_with
+                "ask why described",
+                weight * 0.3,
+                (QUESTION_WORDS, cast.subjects, untimed, described),
+                _wh_question,
             ),
         ]
-    doers = deeds(verbs, timed())
-    return [*found, Pattern("who", share * 0.4, (doers, plain + described), _who)]
+    doers = timed_clauses(verbs, timed_adverbials())
+    return [*found, Pattern("who", share * 0.4, (doers, plain + described), _who_question)]
 
 
-def _wished(
-    share: float, verbs: list[Verb], plain: tuple[Thing, ...], described: tuple[Thing, ...]
+def _modal_patterns(
+    share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
     found: list[Pattern] = []
-    planned = tuple(verb for verb in verbs if verb.english not in entries.names(lexicon.MISHAPS))
-    for cast in everyone():
+    planned = tuple(
+        verb for verb in verbs if verb.english not in entries.split_listing(lexicon.UNPLANNED_VERBS)
+    )
+    for cast in all_subject_groups():
         weight = share * cast.weight
-        slots = (cast.subjects, modals(), planned)
+        slots = (cast.subjects, modal_statements(), planned)
         found += [
-            Pattern("wish", weight * 0.8, (*slots, plain), wish),
-            Pattern("wish described", weight * 0.8, (*slots, described), wish),
-            Pattern("ask wish", weight * 0.4, (cast.subjects, modal_questions(), planned, plain), ask_wish),
+            Pattern("wish", weight * 0.8, (*slots, plain), make_modal_statement),
+            Pattern("wish described", weight * 0.8, (*slots, described), make_modal_statement),
+            Pattern(
+                "ask wish",
+                weight * 0.4,
+                (cast.subjects, modal_questions(), planned, plain),
+                make_modal_question,
+            ),
         ]
     return found
 
 
-def _ordered(share: float, verbs: list[Verb], things: tuple[Thing, ...]) -> list[Pattern]:
-    wanted = entries.names(ORDERS)
+def _imperative_patterns(share: float, verbs: list[Verb], things: tuple[NounPhrase, ...]) -> list[Pattern]:
+    wanted = entries.split_listing(IMPERATIVE_VERBS)
     orders = tuple(verb for verb in verbs if verb.english in wanted)
     if not orders:
         return []
     politely = (("", ""), (", please", ", s'il vous plaît"))
     named = tuple(thing for thing in things if " " in thing.english)  # 'Bring milk' is too short a sentence
     return [
-        Pattern("order", share * 0.7, (orders, named, politely), _order),
-        Pattern("forbid", share * 0.3, (orders, things), _forbid),
+        Pattern("order", share * 0.7, (orders, named, politely), _imperative),
+        Pattern("forbid", share * 0.3, (orders, things), _negative_imperative),
     ]
 
 
-def _owned(
+def _possessive_patterns(
     share: float,
-    frame: Frame,
+    frame: VerbFrame,
     verbs: list[Verb],
     nouns: list[entries.Noun],
     adjectives: list[Adjective],
 ) -> list[Pattern]:
     numbers = (False,) if frame.mass else (False, True)
-    plain = tuple(noun_phrases.own(noun, None, many) for noun in nouns for many in numbers)
-    described = tuple(noun_phrases.own(n, a, many) for n in nouns for a in adjectives for many in numbers)
-    told, untold = deeds(verbs, timed()), deeds(verbs, UNTIMED, [AFFIRMED, DENIED])
+    plain = tuple(noun_phrases.possessed_noun(noun, None, many) for noun in nouns for many in numbers)
+    described = tuple(
+        noun_phrases.possessed_noun(n, a, many) for n in nouns for a in adjectives for many in numbers
+    )
+    told, untold = (
+        timed_clauses(verbs, timed_adverbials()),
+        timed_clauses(verbs, UNTIMED, [AFFIRMATIVE, NEGATED]),
+    )
     found: list[Pattern] = []
-    for cast in everyone():
+    for cast in all_subject_groups():
         weight = share * cast.weight
         found += [
-            Pattern("own", weight * 0.6, (cast.subjects, told, range(4), plain), own),
-            Pattern("own described", weight * 0.6, (cast.subjects, untold, range(4), described), own),
+            Pattern("own", weight * 0.6, (cast.subjects, told, range(4), plain), make_possessive_statement),
+            Pattern(
+                "own described",
+                weight * 0.6,
+                (cast.subjects, untold, range(4), described),
+                make_possessive_statement,
+            ),
         ]
     return found
 
 
-def _had(share: float, plain: tuple[Thing, ...], described: tuple[Thing, ...]) -> list[Pattern]:
+def _have_patterns(
+    share: float, plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
+) -> list[Pattern]:
     """'Jane has a red car': a state, so without a past, which French would say with another tense."""
-    whens = times.only([PRESENT, FUTURE], UNTIMED)
-    have = [entries.verb("have")]
-    having, asked = deeds(have, whens, [AFFIRMED, DENIED]), askings(have, whens)
+    whens = times.with_tenses([PRESENT, FUTURE], UNTIMED)
+    have = [entries.look_up_verb("have")]
+    having, asked = timed_clauses(have, whens, [AFFIRMATIVE, NEGATED]), timed_questions(have, whens)
     found: list[Pattern] = []
-    for cast in everyone():
+    for cast in all_subject_groups():
         weight = share * cast.weight
         found += [
-            Pattern("have", weight * 0.3, (cast.subjects, having, plain + described), tell),
-            Pattern("ask have", weight * 0.15, (cast.subjects, asked, plain + described), ask),
+            Pattern("have", weight * 0.3, (cast.subjects, having, plain + described), make_statement),
+            Pattern("ask have", weight * 0.15, (cast.subjects, asked, plain + described), make_question),
         ]
     return found
 
 
-def _counted(
+def _counted_object_patterns(
     share: float, verbs: list[Verb], nouns: list[entries.Noun], adjectives: list[Adjective]
 ) -> list[Pattern]:
-    plain = noun_phrases.counted(nouns, [None], range(2, 13))
-    described = noun_phrases.counted(nouns, adjectives, range(2, 13))
-    told, untimed = deeds(verbs, timed()), deeds(verbs, UNTIMED)
+    plain = noun_phrases.counted_phrases(nouns, [None], range(2, 13))
+    described = noun_phrases.counted_phrases(nouns, adjectives, range(2, 13))
+    told, untimed = timed_clauses(verbs, timed_adverbials()), timed_clauses(verbs, UNTIMED)
     found: list[Pattern] = []
-    for cast in everyone():
+    for cast in all_subject_groups():
         weight = share * cast.weight
         found += [
-            Pattern("count", weight * 0.6, (cast.subjects, told, plain), tell),
-            Pattern("count described", weight * 0.4, (cast.subjects, untimed, described), tell),
+            Pattern("count", weight * 0.6, (cast.subjects, told, plain), make_statement),
+            Pattern("count described", weight * 0.4, (cast.subjects, untimed, described), make_statement),
         ]
     return found
 
 
-def _fronted(
+def _fronted_object_patterns(
     share: float, verbs: list[Verb], nouns: list[entries.Noun], adjectives: list[Adjective]
 ) -> list[Pattern]:
     """The object before its verb, so that a French participle agrees with it."""
-    asked = tuple(phrase for noun in nouns for phrase in _asked_phrases(noun))
-    inquiries = tuple(_inquiry(verb, tense) for verb in verbs for tense in TENSES)
-    done = tuple(_inquiry(verb, PAST) for verb in verbs if verb.past != verb.english)
-    heads = tuple(_head(noun, many) for noun in nouns for many in (False, True))
-    casts = (pronouns(), names())
-    found = [Pattern("which", share * c.weight, (asked, c.subjects, inquiries), _which) for c in everyone()]
+    asked = tuple(phrase for noun in nouns for phrase in _which_phrases(noun))
+    inquiries = tuple(_fronted_object_question(verb, tense) for verb in verbs for tense in TENSES)
+    done = tuple(_fronted_object_question(verb, PAST) for verb in verbs if verb.past != verb.english)
+    heads = tuple(_relative_head(noun, many) for noun in nouns for many in (False, True))
+    casts = (pronoun_subjects(), named_subjects())
+    found = [
+        Pattern("which", share * c.weight, (asked, c.subjects, inquiries), _which_question)
+        for c in all_subject_groups()
+    ]
     slots = [(heads, cast.subjects, done, tuple(adjectives)) for cast in casts]
-    return found + [Pattern("that", share * 0.4, slot, _that) for slot in slots]
+    return found + [Pattern("that", share * 0.4, slot, _relative_clause) for slot in slots]
 
 
-def _ask_with(opener: Opener, subject: Subject, asking: Asking, thing: Thing) -> tuple[str, str]:
-    left, right = ask(subject, asking, thing)
+def _wh_question(
+    opener: QuestionWord, subject: Subject, asking: TimedQuestion, thing: NounPhrase
+) -> tuple[str, str]:
+    left, right = make_question(subject, asking, thing)
     return f"{opener.english} {left}", f"{opener.french} {right}"
 
 
-def _who(deed: Deed, thing: Thing) -> tuple[str, str]:
+def _who_question(deed: TimedClause, thing: NounPhrase) -> tuple[str, str]:
     return (
         f"who {deed.english[IL]} {thing.english}{deed.english_end}?",
         f"qui {deed.french[IL]} {thing.french}{deed.french_end} ?",
     )
 
 
-def _order(verb: Verb, thing: Thing, politely: tuple[str, str]) -> tuple[str, str]:
+def _imperative(verb: Verb, thing: NounPhrase, politely: tuple[str, str]) -> tuple[str, str]:
     left, right = politely
     return f"{verb.english} {thing.english}{left}.", f"{verb.present[3]} {thing.french}{right}."
 
 
-def _forbid(verb: Verb, thing: Thing) -> tuple[str, str]:
-    order = french.join("ne", verb.present[3])
-    return f"do not {verb.english} {thing.english}.", f"{order} pas {thing.denied}."
+def _negative_imperative(verb: Verb, thing: NounPhrase) -> tuple[str, str]:
+    order = french.join_with_elision("ne", verb.present[3])
+    return f"do not {verb.english} {thing.english}.", f"{order} pas {thing.french_negated}."
 
 
-def _which(asked: Asked, subject: Subject, inquiry: Inquiry) -> tuple[str, str]:
+def _which_question(
+    asked: FrontedObject, subject: Subject, inquiry: FrontedObjectQuestion
+) -> tuple[str, str]:
     who = subject.agreement
     return (
         f"{asked.english} {inquiry.auxiliary[who]} {subject.english} {inquiry.english}?",
@@ -256,7 +303,9 @@ def _which(asked: Asked, subject: Subject, inquiry: Inquiry) -> tuple[str, str]:
     )
 
 
-def _that(head: Asked, subject: Subject, inquiry: Inquiry, adjective: Adjective) -> tuple[str, str]:
+def _relative_clause(
+    head: FrontedObject, subject: Subject, inquiry: FrontedObjectQuestion, adjective: Adjective
+) -> tuple[str, str]:
     who, plural = subject.agreement, head.column >= 2
     quality = adjective.agree(head.column % 2 == 1, plural)
     left, right = ("are", "sont") if plural else ("is", "est")
@@ -266,26 +315,28 @@ def _that(head: Asked, subject: Subject, inquiry: Inquiry, adjective: Adjective)
     )
 
 
-def _asked_phrases(noun: entries.Noun) -> list[Asked]:
+def _which_phrases(noun: entries.Noun) -> list[FrontedObject]:
     (one, many), (un, des) = noun.english, noun.french
     quel = "quelle" if noun.feminine else "quel"
     return [
-        Asked(f"which {one}", f"{quel} {un}", int(noun.feminine)),
-        Asked(f"which {many}", f"{quel}s {des}", 2 + noun.feminine),
-        Asked(f"how many {many}", f"combien {french.join('de', des)}", 2 + noun.feminine),
+        FrontedObject(f"which {one}", f"{quel} {un}", int(noun.feminine)),
+        FrontedObject(f"which {many}", f"{quel}s {des}", 2 + noun.feminine),
+        FrontedObject(
+            f"how many {many}", f"combien {french.join_with_elision('de', des)}", 2 + noun.feminine
+        ),
     ]
 
 
-def _head(noun: entries.Noun, plural: bool) -> Asked:
-    french_side = noun_phrases.definite(noun, noun.french[plural], plural)
-    return Asked(f"the {noun.english[plural]}", french_side, 2 * plural + noun.feminine)
+def _relative_head(noun: entries.Noun, plural: bool) -> FrontedObject:
+    french_side = noun_phrases.with_definite_article(noun, noun.french[plural], plural)
+    return FrontedObject(f"the {noun.english[plural]}", french_side, 2 * plural + noun.feminine)
 
 
 @cache
-def _inquiry(verb: Verb, tense: str) -> Inquiry:
+def _fronted_object_question(verb: Verb, tense: str) -> FrontedObjectQuestion:
     asked, told = question(verb, tense), clause(verb, tense)
     rows = tuple(
-        tuple(french_verb(verb, tense, AFFIRMED, who, ending=ending) for who in AGREEMENTS)
-        for ending in ENDINGS
+        tuple(french_verb(verb, tense, AFFIRMATIVE, who, ending=ending) for who in AGREEMENTS)
+        for ending in PARTICIPLE_ENDINGS
     )
-    return Inquiry(asked.auxiliary, told.english, verb.english, rows)
+    return FrontedObjectQuestion(asked.auxiliary, told.english, verb.english, rows)

@@ -3,13 +3,29 @@
 from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, travel
-from regard.demo.phrasebook.clauses import AFFIRMED, DENIED, FREQUENCIES, FUTURE, PAST, PRESENT, Turn, clause
+from regard.demo.phrasebook.clauses import (
+    AFFIRMATIVE,
+    FREQUENCIES,
+    FUTURE,
+    NEGATED,
+    PAST,
+    PRESENT,
+    VerbModifier,
+    clause,
+)
 from regard.demo.phrasebook.entries import Verb
-from regard.demo.phrasebook.noun_phrases import AGREEMENTS, Subject, Thing, fixed
+from regard.demo.phrasebook.noun_phrases import AGREEMENTS, NounPhrase, Subject, fixed_phrase
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import Deed, ask, askings, deeds, do, tell
-from regard.demo.phrasebook.subjects import everyone, names, pronouns
-from regard.demo.phrasebook.times import UNTIMED, When, only, timed
+from regard.demo.phrasebook.sentences import (
+    TimedClause,
+    make_intransitive_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
+from regard.demo.phrasebook.subjects import all_subject_groups, named_subjects, pronoun_subjects
+from regard.demo.phrasebook.times import UNTIMED, TimeAdverbial, timed_adverbials, with_tenses
 
 
 class Weather(NamedTuple):
@@ -60,139 +76,173 @@ computer | ordinateur m
 lamp | lampe f
 """
 # What one does, and how one can do it.
-DOINGS = (
+MANNER_VERBS = (
     ("sing, dance, work, sleep", "well, badly, a lot"),
     ("walk, speak", "slowly, quickly, a lot"),
     ("travel", "a lot"),
 )
 
 
-def patterns() -> list[Pattern]:
+def activity_patterns() -> list[Pattern]:
     """All of them."""
-    return [*_learning(), *_playing(), *_liking(), *_doing(), *_reporting(), *_weather()]
+    return [*_learning(), *_playing(), *_liking(), *_manner_patterns(), *_reporting(), *_weather()]
 
 
 def _learning() -> list[Pattern]:
-    fields = tuple(fixed(left, right) for left, right in entries.rows(lexicon.SUBJECTS))
+    fields = tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.SUBJECTS))
     spoken = [
         (left, right)
-        for left, right in entries.rows(lexicon.SUBJECTS)
-        if left in entries.names(lexicon.LANGUAGES)
+        for left, right in entries.table_rows(lexicon.SUBJECTS)
+        if left in entries.split_listing(lexicon.LANGUAGES)
     ]
-    tongues = tuple(fixed(left, right.removeprefix("le ").removeprefix("l'")) for left, right in spoken)
-    return [*_about("learn", 1.0, "learn, study, teach", fields), *_about("speak", 0.5, "speak", tongues)]
+    tongues = tuple(
+        fixed_phrase(left, right.removeprefix("le ").removeprefix("l'")) for left, right in spoken
+    )
+    return [
+        *_verb_object_patterns("learn", 1.0, "learn, study, teach", fields),
+        *_verb_object_patterns("speak", 0.5, "speak", tongues),
+    ]
 
 
 def _playing() -> list[Pattern]:
     """French plays 'at' a game and 'of' an instrument."""
-    games = tuple(fixed(left, french.to(right)) for left, right in entries.rows(lexicon.GAMES))
+    games = tuple(
+        fixed_phrase(left, french.with_a(right)) for left, right in entries.table_rows(lexicon.GAMES)
+    )
     instruments = [
-        fixed(f"the {left}", french.of(right)) for left, right in entries.rows(lexicon.INSTRUMENTS)
+        fixed_phrase(f"the {left}", french.with_de(right))
+        for left, right in entries.table_rows(lexicon.INSTRUMENTS)
     ]
-    return _about("play", 0.8, "play", (*games, *instruments))
+    return _verb_object_patterns("play", 0.8, "play", (*games, *instruments))
 
 
-def _about(name: str, weight: float, verbs: str, things: tuple[Thing, ...]) -> list[Pattern]:
-    found = entries.verbs(verbs)
-    told = deeds(found, timed()) + deeds(found, UNTIMED, [AFFIRMED, DENIED])
-    told += deeds(found, only([PRESENT], UNTIMED), FREQUENCIES)
-    asked = askings(found, (*UNTIMED, *timed()))
+def _verb_object_patterns(
+    name: str, weight: float, verbs: str, things: tuple[NounPhrase, ...]
+) -> list[Pattern]:
+    found = entries.look_up_verbs(verbs)
+    told = timed_clauses(found, timed_adverbials()) + timed_clauses(found, UNTIMED, [AFFIRMATIVE, NEGATED])
+    told += timed_clauses(found, with_tenses([PRESENT], UNTIMED), FREQUENCIES)
+    asked = timed_questions(found, (*UNTIMED, *timed_adverbials()))
     return [
         pattern
-        for cast in everyone()
+        for cast in all_subject_groups()
         for pattern in (
-            Pattern(name, weight * cast.weight, (cast.subjects, told, things), tell),
-            Pattern(f"ask {name}", weight * cast.weight * 0.4, (cast.subjects, asked, things), ask),
+            Pattern(name, weight * cast.weight, (cast.subjects, told, things), make_statement),
+            Pattern(f"ask {name}", weight * cast.weight * 0.4, (cast.subjects, asked, things), make_question),
         )
     ]
 
 
 def _liking() -> list[Pattern]:
     """'Jane loves cats': what is loved in general has an article in French."""
-    verbs = entries.verbs(lexicon.STATES)
-    now = only([PRESENT], UNTIMED)
-    liking = deeds(verbs, now) + deeds(entries.verbs("love, hate"), now, [DENIED])
-    things = tuple(fixed(left, right) for left, right in entries.rows(lexicon.PLEASURES))
+    verbs = entries.look_up_verbs(lexicon.STATIVE_VERBS)
+    now = with_tenses([PRESENT], UNTIMED)
+    liking = timed_clauses(verbs, now) + timed_clauses(entries.look_up_verbs("love, hate"), now, [NEGATED])
+    things = tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.PLEASURES))
     return [
         pattern
-        for cast in everyone()
+        for cast in all_subject_groups()
         for pattern in (
-            Pattern("like", cast.weight * 0.8, (cast.subjects, liking, things), tell),
-            Pattern("ask like", cast.weight * 0.3, (cast.subjects, askings(verbs, now), things), ask),
+            Pattern("like", cast.weight * 0.8, (cast.subjects, liking, things), make_statement),
+            Pattern(
+                "ask like",
+                cast.weight * 0.3,
+                (cast.subjects, timed_questions(verbs, now), things),
+                make_question,
+            ),
         )
     ]
 
 
-def _doing() -> list[Pattern]:
+def _manner_patterns() -> list[Pattern]:
     """'Jane sings well.'"""
-    manners = dict(entries.rows(lexicon.MANNERS))
-    told = [(when, AFFIRMED) for when in only([PRESENT, FUTURE], (*UNTIMED, *timed()))]
-    denied = [(when, DENIED) for when in only([PRESENT, FUTURE], UNTIMED)]
+    manners = dict(entries.table_rows(lexicon.MANNERS))
+    told = [(when, AFFIRMATIVE) for when in with_tenses([PRESENT, FUTURE], (*UNTIMED, *timed_adverbials()))]
+    denied = [(when, NEGATED) for when in with_tenses([PRESENT, FUTURE], UNTIMED)]
     how = tuple(
-        _with_manner(verb, when, turn, manner, manners[manner])
-        for verbs, listed in DOINGS
-        for verb in entries.verbs(verbs)
-        for manner in entries.names(listed)
+        _manner_clause(verb, when, turn, manner, manners[manner])
+        for verbs, listed in MANNER_VERBS
+        for verb in entries.look_up_verbs(verbs)
+        for manner in entries.split_listing(listed)
         for when, turn in (told if manner == "badly" else told + denied)  # 'pas mal' is rather good
     )
-    how += deeds(entries.verbs("sing, dance, work, travel"), only([PAST], timed()), [AFFIRMED, DENIED])
-    return [Pattern("do well", cast.weight, (cast.subjects, how), do) for cast in everyone()]
+    how += timed_clauses(
+        entries.look_up_verbs("sing, dance, work, travel"),
+        with_tenses([PAST], timed_adverbials()),
+        [AFFIRMATIVE, NEGATED],
+    )
+    return [
+        Pattern("do well", cast.weight, (cast.subjects, how), make_intransitive_statement)
+        for cast in all_subject_groups()
+    ]
 
 
 def _reporting() -> list[Pattern]:
     """'Paul thinks that she will visit Japan.'"""
-    sure = [(report, UNTIMED) for report in deeds(entries.verbs("say, think"), only([PRESENT], UNTIMED))]
+    sure = [
+        (report, UNTIMED)
+        for report in timed_clauses(entries.look_up_verbs("say, think"), with_tenses([PRESENT], UNTIMED))
+    ]
     hoped = [
-        (report, only([FUTURE], UNTIMED)) for report in deeds(entries.verbs("hope"), only([PRESENT], UNTIMED))
+        (report, with_tenses([FUTURE], UNTIMED))
+        for report in timed_clauses(entries.look_up_verbs("hope"), with_tenses([PRESENT], UNTIMED))
     ]
     frames = (
-        ("visit, discover", tuple(fixed(place.english, place.french) for place in travel.abroad())),
+        (
+            "visit, discover",
+            tuple(fixed_phrase(place.english, place.french) for place in travel.countries_and_cities()),
+        ),
         (
             "learn, study, teach",
-            tuple(fixed(left, right) for left, right in entries.rows(lexicon.SUBJECTS)),
+            tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.SUBJECTS)),
         ),
-        ("buy, sell, find, lose, repair", noun_phrases.things(entries.nouns(GOODS), [None])),
+        ("buy, sell, find, lose, repair", noun_phrases.countable_phrases(entries.read_nouns(GOODS), [None])),
     )
-    speakers = (pronouns(), names())
+    speakers = (pronoun_subjects(), named_subjects())
     return [
         Pattern(
-            "say that", 0.3, (one.subjects, _reported(sure + hoped, verbs), other.subjects, things), _report
+            "say that",
+            0.3,
+            (one.subjects, _reported_clauses(sure + hoped, verbs), other.subjects, things),
+            _reported_speech,
         )
         for verbs, things in frames
         for one, other in ((speakers[0], speakers[1]), (speakers[1], speakers[0]), (speakers[0], speakers[0]))
     ]
 
 
-def _reported(reports: list[tuple[Deed, tuple[When, ...]]], verbs: str) -> tuple[tuple[Deed, Deed], ...]:
+def _reported_clauses(
+    reports: list[tuple[TimedClause, tuple[TimeAdverbial, ...]]], verbs: str
+) -> tuple[tuple[TimedClause, TimedClause], ...]:
     """Each report with each deed that can be reported so: one hopes for what is to come."""
     return tuple(
         (report, deed)
         for report, whens in reports
-        for deed in deeds(entries.verbs(verbs), whens, [AFFIRMED, DENIED])
+        for deed in timed_clauses(entries.look_up_verbs(verbs), whens, [AFFIRMATIVE, NEGATED])
     )
 
 
 def _weather() -> list[Pattern]:
-    places = tuple((f" {place.at}", f" {place.there}") for place in travel.abroad())
-    now, then = _skies(UNTIMED), _skies(timed())
+    places = tuple((f" {place.at}", f" {place.french_at}") for place in travel.countries_and_cities())
+    now, then = _weather_clauses(UNTIMED), _weather_clauses(timed_adverbials())
     return [
-        Pattern("weather", 0.2, (now, places), _forecast),
-        Pattern("weather, timed", 0.8, (then, (("", ""), *places)), _forecast),
+        Pattern("weather", 0.2, (now, places), _weather_sentence),
+        Pattern("weather, timed", 0.8, (then, (("", ""), *places)), _weather_sentence),
     ]
 
 
-def _skies(whens: tuple[When, ...]) -> tuple[tuple[Weather, When], ...]:
+def _weather_clauses(whens: tuple[TimeAdverbial, ...]) -> tuple[tuple[Weather, TimeAdverbial], ...]:
     return tuple(
         (Weather(left, right), when)
         for tense, table in WEATHER.items()
-        for left, right in entries.rows(table)
-        for when in only([tense], whens)
+        for left, right in entries.table_rows(table)
+        for when in with_tenses([tense], whens)
     )
 
 
-def _with_manner(verb: Verb, when: When, turn: Turn, left: str, right: str) -> Deed:
+def _manner_clause(verb: Verb, when: TimeAdverbial, turn: VerbModifier, left: str, right: str) -> TimedClause:
     said = clause(verb, when.tense, turn)
-    return Deed(
+    return TimedClause(
         tuple(f"{said.english[who]} {left}" for who in AGREEMENTS),
         tuple(f"{said.french[who]} {right}" for who in AGREEMENTS),
         turn.negative,
@@ -201,9 +251,11 @@ def _with_manner(verb: Verb, when: When, turn: Turn, left: str, right: str) -> D
     )
 
 
-def _report(speaker: Subject, told: tuple[Deed, Deed], subject: Subject, thing: Thing) -> tuple[str, str]:
+def _reported_speech(
+    speaker: Subject, told: tuple[TimedClause, TimedClause], subject: Subject, thing: NounPhrase
+) -> tuple[str, str]:
     report, deed = told
-    left, right = tell(subject, deed, thing)
+    left, right = make_statement(subject, deed, thing)
     that = subject.that.removesuffix(subject.french)
     who = speaker.agreement
     return (
@@ -212,6 +264,6 @@ def _report(speaker: Subject, told: tuple[Deed, Deed], subject: Subject, thing: 
     )
 
 
-def _forecast(sky: tuple[Weather, When], place: tuple[str, str]) -> tuple[str, str]:
+def _weather_sentence(sky: tuple[Weather, TimeAdverbial], place: tuple[str, str]) -> tuple[str, str]:
     weather, when = sky
     return f"{weather.english}{place[0]}{when.english}.", f"{weather.french}{place[1]}{when.french}."

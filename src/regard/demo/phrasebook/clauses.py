@@ -12,7 +12,7 @@ PRESENT, PAST, FUTURE = "present", "past", "future"
 TENSES = (PRESENT, PAST, FUTURE)
 
 
-class Turn(NamedTuple):
+class VerbModifier(NamedTuple):
     """What stands between subject and verb in English, and after the conjugated word in French."""
 
     english: str
@@ -20,15 +20,15 @@ class Turn(NamedTuple):
     negative: bool
 
 
-AFFIRMED = Turn("", "", False)
-DENIED = Turn("not", "pas", True)
-NEVER = Turn("never", "jamais", True)
+AFFIRMATIVE = VerbModifier("", "", False)
+NEGATED = VerbModifier("not", "pas", True)
+NEVER = VerbModifier("never", "jamais", True)
 FREQUENCIES = (
     NEVER,
-    Turn("often", "souvent", False),
-    Turn("always", "toujours", False),
-    Turn("rarely", "rarement", False),
-    Turn("sometimes", "parfois", False),
+    VerbModifier("often", "souvent", False),
+    VerbModifier("always", "toujours", False),
+    VerbModifier("rarely", "rarement", False),
+    VerbModifier("sometimes", "parfois", False),
 )
 
 
@@ -57,7 +57,7 @@ _ENDING = ("", "", "s", "", "e", "s", "es")
 
 
 @cache
-def clause(verb: Verb, tense: str, turn: Turn = AFFIRMED) -> Clause:
+def clause(verb: Verb, tense: str, turn: VerbModifier = AFFIRMATIVE) -> Clause:
     """The verb in both languages."""
     return Clause(
         tuple(english_verb(verb, tense, turn, agreement) for agreement in AGREEMENTS),
@@ -73,9 +73,9 @@ def question(verb: Verb, tense: str) -> Question:
     return Question(auxiliaries, verb.english, clause(verb, tense).french)
 
 
-def english_verb(verb: Verb, tense: str, turn: Turn, agreement: int) -> str:
+def english_verb(verb: Verb, tense: str, turn: VerbModifier, agreement: int) -> str:
     """'visits', 'did not visit', 'will never visit'."""
-    if turn is DENIED:
+    if turn is NEGATED:
         return f"{_auxiliary(tense, agreement)} not {verb.english}"
     adverb = f"{turn.english} " if turn.english else ""
     match tense:
@@ -88,7 +88,7 @@ def english_verb(verb: Verb, tense: str, turn: Turn, agreement: int) -> str:
 
 
 def french_verb(
-    verb: Verb, tense: str, turn: Turn, agreement: int, pronoun: str = "", ending: str = ""
+    verb: Verb, tense: str, turn: VerbModifier, agreement: int, pronoun: str = "", ending: str = ""
 ) -> str:
     """'visite', "n'a pas visité", "je ne les ai jamais vues".
 
@@ -98,32 +98,32 @@ def french_verb(
         case "past" if verb.with_etre:
             finite, participle = _ETRE[agreement], verb.participle + _ENDING[agreement]
         case "past":
-            finite, participle = _AVOIR[agreement], agreed(verb.participle, ending)
+            finite, participle = _AVOIR[agreement], agree_participle(verb.participle, ending)
         case "future":
             finite, participle = verb.future_stem + _FUTURE[agreement], ""
         case _:
             finite, participle = verb.present[_PRESENT[agreement]], ""
-    return surround(finite, turn, agreement, pronoun) + (f" {participle}" if participle else "")
+    return with_french_negation(finite, turn, agreement, pronoun) + (f" {participle}" if participle else "")
 
 
-def surround(finite: str, turn: Turn, agreement: int, pronoun: str = "") -> str:
+def with_french_negation(finite: str, turn: VerbModifier, agreement: int, pronoun: str = "") -> str:
     """The conjugated word with what French puts around it: je, ne, an object pronoun, pas."""
-    head = with_pronoun(pronoun, finite)
+    head = with_object_pronoun(pronoun, finite)
     if turn.negative:
-        head = french.join("ne", head)
+        head = french.join_with_elision("ne", head)
     if agreement == JE:
-        head = french.join("je", head)
+        head = french.join_with_elision("je", head)
     return f"{head} {turn.french}" if turn.french else head
 
 
-def with_pronoun(pronoun: str, form: str) -> str:
+def with_object_pronoun(pronoun: str, form: str) -> str:
     """An object pronoun and the word it leans on: le voit, l'aime, leur donne."""
     if pronoun in ("me", "le", "la"):
-        return french.join(pronoun, form)
+        return french.join_with_elision(pronoun, form)
     return f"{pronoun} {form}" if pronoun else form
 
 
-def agreed(participle: str, ending: str) -> str:
+def agree_participle(participle: str, ending: str) -> str:
     """The participle with e, s or es; one in -s takes no second s."""
     return participle if ending == "s" and participle.endswith("s") else participle + ending
 
@@ -146,40 +146,40 @@ class Modal(NamedTuple):
     negative: bool
     preposition: str
 
-    def link(self, infinitive: str) -> str:
+    def link_infinitive(self, infinitive: str) -> str:
         """The infinitive after the preposition that this verb asks for: de lire, d'acheter."""
         if self.preposition == "de":
-            return french.join("de", infinitive)
+            return french.join_with_elision("de", infinitive)
         return f"{self.preposition} {infinitive}" if self.preposition else infinitive
 
 
 # French forms in the order of the agreements: je, vous, nous, il, elle, ils, elles.
-_POUVOIR = entries.forms("peux pouvez pouvons peut peut peuvent peuvent")
-_DEVOIR = entries.forms("dois devez devons doit doit doivent doivent")
-_VOULOIR = entries.forms("veux voulez voulons veut veut veulent veulent")
-_VOUDRAIS = entries.forms("voudrais voudriez voudrions voudrait voudrait voudraient voudraient")
-_ALLER = entries.forms("vais allez allons va va vont vont")
-_ESPERER = entries.forms("espère espérez espérons espère espère espèrent espèrent")
-_BE = entries.forms("am are are is is are are")
+_POUVOIR = entries.split_forms("peux pouvez pouvons peut peut peuvent peuvent")
+_DEVOIR = entries.split_forms("dois devez devons doit doit doivent doivent")
+_VOULOIR = entries.split_forms("veux voulez voulons veut veut veulent veulent")
+_VOUDRAIS = entries.split_forms("voudrais voudriez voudrions voudrait voudrait voudraient voudraient")
+_ALLER = entries.split_forms("vais allez allons va va vont vont")
+_ESPERER = entries.split_forms("espère espérez espérons espère espère espèrent espèrent")
+_BE = entries.split_forms("am are are is is are are")
 
 
 @cache
-def modals() -> tuple[Modal, ...]:
+def modal_statements() -> tuple[Modal, ...]:
     """The modals as statements."""
     return (
-        _modal(["can"] * 7, _POUVOIR, AFFIRMED),
-        _modal(["cannot"] * 7, _POUVOIR, DENIED),
-        _modal(["must"] * 7, _DEVOIR, AFFIRMED),
-        _modal(["must not"] * 7, _DEVOIR, DENIED),
-        _modal(_third("want to", "wants to"), _VOULOIR, AFFIRMED),
-        _modal(_third("do not want to", "does not want to"), _VOULOIR, DENIED),
-        _modal(["would like to"] * 7, _VOUDRAIS, AFFIRMED),
-        _modal([f"{be} going to" for be in _BE], _ALLER, AFFIRMED),
-        _modal([f"{be} not going to" for be in _BE], _ALLER, DENIED),
-        _modal(_third("hope to", "hopes to"), _ESPERER, AFFIRMED),
-        _modal(["decided to"] * 7, _AVOIR, AFFIRMED, "décidé", "de"),
-        _modal(["refused to"] * 7, _AVOIR, AFFIRMED, "refusé", "de"),
-        _modal(["forgot to"] * 7, _AVOIR, AFFIRMED, "oublié", "de"),
+        _modal(["can"] * 7, _POUVOIR, AFFIRMATIVE),
+        _modal(["cannot"] * 7, _POUVOIR, NEGATED),
+        _modal(["must"] * 7, _DEVOIR, AFFIRMATIVE),
+        _modal(["must not"] * 7, _DEVOIR, NEGATED),
+        _modal(_by_person("want to", "wants to"), _VOULOIR, AFFIRMATIVE),
+        _modal(_by_person("do not want to", "does not want to"), _VOULOIR, NEGATED),
+        _modal(["would like to"] * 7, _VOUDRAIS, AFFIRMATIVE),
+        _modal([f"{be} going to" for be in _BE], _ALLER, AFFIRMATIVE),
+        _modal([f"{be} not going to" for be in _BE], _ALLER, NEGATED),
+        _modal(_by_person("hope to", "hopes to"), _ESPERER, AFFIRMATIVE),
+        _modal(["decided to"] * 7, _AVOIR, AFFIRMATIVE, "décidé", "de"),
+        _modal(["refused to"] * 7, _AVOIR, AFFIRMATIVE, "refusé", "de"),
+        _modal(["forgot to"] * 7, _AVOIR, AFFIRMATIVE, "oublié", "de"),
     )
 
 
@@ -187,22 +187,22 @@ def modals() -> tuple[Modal, ...]:
 def modal_questions() -> tuple[Modal, ...]:
     """The modals as questions."""
     return (
-        _modal(["can_"] * 7, _POUVOIR, AFFIRMED),
-        _modal(["must_"] * 7, _DEVOIR, AFFIRMED),
-        _modal(_third("do_ want to", "does_ want to"), _VOULOIR, AFFIRMED),
-        _modal([f"{be}_ going to" for be in _BE], _ALLER, AFFIRMED),
-        _modal(["would_ like to"] * 7, _VOUDRAIS, AFFIRMED),
-        _modal(_third("do_ hope to", "does_ hope to"), _ESPERER, AFFIRMED),
+        _modal(["can_"] * 7, _POUVOIR, AFFIRMATIVE),
+        _modal(["must_"] * 7, _DEVOIR, AFFIRMATIVE),
+        _modal(_by_person("do_ want to", "does_ want to"), _VOULOIR, AFFIRMATIVE),
+        _modal([f"{be}_ going to" for be in _BE], _ALLER, AFFIRMATIVE),
+        _modal(["would_ like to"] * 7, _VOUDRAIS, AFFIRMATIVE),
+        _modal(_by_person("do_ hope to", "does_ hope to"), _ESPERER, AFFIRMATIVE),
     )
 
 
 def _modal(
-    left: Sequence[str], right: Sequence[str], turn: Turn, participle: str = "", preposition: str = ""
+    left: Sequence[str], right: Sequence[str], turn: VerbModifier, participle: str = "", preposition: str = ""
 ) -> Modal:
     after = f" {participle}" if participle else ""
-    forms = tuple(surround(right[who], turn, who) + after for who in AGREEMENTS)
+    forms = tuple(with_french_negation(right[who], turn, who) + after for who in AGREEMENTS)
     return Modal(tuple(left), forms, turn.negative, preposition)
 
 
-def _third(plain: str, third_person: str) -> list[str]:
+def _by_person(plain: str, third_person: str) -> list[str]:
     return [third_person if who in (IL, ELLE) else plain for who in AGREEMENTS]

@@ -4,19 +4,19 @@ VOWELS = "aeiou"
 SIBILANTS = ("s", "x", "z", "ch", "sh")
 
 
-def plural(noun: str) -> str:
+def english_plural(noun: str) -> str:
     """The plural of a regular noun: books, boxes, stories."""
     return _with_s(noun)
 
 
-def third_person(verb: str) -> str:
+def english_third_person(verb: str) -> str:
     """The verb after 'she'; of a phrasal verb only the first word changes: looks for."""
     head, _, tail = verb.partition(" ")
     head = "has" if head == "have" else f"{head}es" if head in ("go", "do") else _with_s(head)
     return f"{head} {tail}".rstrip()
 
 
-def past(verb: str) -> str:
+def english_past(verb: str) -> str:
     """The past of a regular verb: visited, closed, studied, looked for."""
     head, _, tail = verb.partition(" ")
     if head.endswith("e"):
@@ -28,7 +28,7 @@ def past(verb: str) -> str:
     return f"{head} {tail}".rstrip()
 
 
-def a(phrase: str) -> str:
+def with_indefinite_article(phrase: str) -> str:
     """The phrase after 'a', or after 'an' where its first sound is a vowel (a useful book, an hour)."""
     consonant_sound = phrase.startswith(("use", "uni", "one"))
     silent_h = phrase.startswith(("hour", "honest"))
@@ -36,12 +36,12 @@ def a(phrase: str) -> str:
     return f"an {phrase}" if vowel_sound or silent_h else f"a {phrase}"
 
 
-def without_a(phrase: str) -> str:
+def without_indefinite_article(phrase: str) -> str:
     """The phrase without the article that `a` gave it."""
     return phrase.removeprefix("a ").removeprefix("an ")
 
 
-def number(value: int) -> str:
+def english_number(value: int) -> str:
     """A number from 1 to 100 in words."""
     if value <= 20:
         return _TO_TWENTY[value]

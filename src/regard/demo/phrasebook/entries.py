@@ -44,38 +44,38 @@ class Verb:
     with_etre: bool
 
 
-def rows(table: str) -> list[tuple[str, str]]:
+def table_rows(table: str) -> list[tuple[str, str]]:
     """The two sides of each line of a table."""
     lines = (line.split(" | ") for line in table.splitlines() if line.strip())
     return [(left.strip(), right.strip()) for left, right in lines]
 
 
-def names(listing: str) -> list[str]:
+def split_listing(listing: str) -> list[str]:
     """The words of a listing with commas."""
     return [name.strip() for name in listing.split(",")]
 
 
-def forms(listing: str) -> tuple[str, ...]:
+def split_forms(listing: str) -> tuple[str, ...]:
     """The forms of one word, in their order."""
     return tuple(listing.split())
 
 
-def nouns(table: str) -> list[Noun]:
+def read_nouns(table: str) -> list[Noun]:
     """The nouns of a table."""
-    return [_noun(left, right) for left, right in rows(table)]
+    return [_noun(left, right) for left, right in table_rows(table)]
 
 
-def adjectives(listing: str) -> list[Adjective]:
+def look_up_adjectives(listing: str) -> list[Adjective]:
     """The adjectives that a listing names by their English."""
-    return [_adjectives()[name] for name in names(listing)]
+    return [_adjectives()[name] for name in split_listing(listing)]
 
 
-def verbs(listing: str) -> list[Verb]:
+def look_up_verbs(listing: str) -> list[Verb]:
     """The verbs that a listing names by their English."""
-    return [_verbs()[name] for name in names(listing)]
+    return [_verbs()[name] for name in split_listing(listing)]
 
 
-def verb(name: str) -> Verb:
+def look_up_verb(name: str) -> Verb:
     """The verb with this English name."""
     return _verbs()[name]
 
@@ -84,12 +84,14 @@ def _noun(left: str, right: str) -> Noun:
     one, _, many = left.partition("/")
     forms, _, gender = right.rpartition(" ")
     un, _, des = forms.partition("/")
-    return Noun((one, many or english.plural(one)), (un, des or french.plural(un)), gender == "f")
+    return Noun(
+        (one, many or english.english_plural(one)), (un, des or french.french_plural(un)), gender == "f"
+    )
 
 
 @cache
 def _adjectives() -> dict[str, Adjective]:
-    return {left: _adjective(left, right) for left, right in rows(lexicon.ADJECTIVES)}
+    return {left: _adjective(left, right) for left, right in table_rows(lexicon.ADJECTIVES)}
 
 
 def _adjective(left: str, right: str) -> Adjective:
@@ -97,16 +99,16 @@ def _adjective(left: str, right: str) -> Adjective:
     masculine, *rest = right.lstrip("<=").split()
     if fixed:
         return Adjective(left, (masculine, masculine), (masculine, masculine), masculine, False)
-    feminine = rest[0] if rest else french.feminine(masculine)
+    feminine = rest[0] if rest else french.french_feminine(masculine)
     before_vowel = rest[1] if len(rest) > 1 else masculine
     return Adjective(
-        left, (masculine, french.plural(masculine)), (feminine, f"{feminine}s"), before_vowel, precedes
+        left, (masculine, french.french_plural(masculine)), (feminine, f"{feminine}s"), before_vowel, precedes
     )
 
 
 @cache
 def _verbs() -> dict[str, Verb]:
-    found = (_verb(left, right) for left, right in rows(lexicon.VERBS))
+    found = (_verb(left, right) for left, right in table_rows(lexicon.VERBS))
     return {verb.english: verb for verb in found}
 
 
@@ -117,12 +119,12 @@ def _verb(left: str, right: str) -> Verb:
     if irregular:
         *present, participle, future_stem = irregular.split()
     else:
-        present, participle = french.present(infinitive), french.participle(infinitive)
-        future_stem = french.future_stem(infinitive)
+        present, participle = french.french_present(infinitive), french.french_participle(infinitive)
+        future_stem = french.french_future_stem(infinitive)
     return Verb(
         english=base,
-        third_person=english.third_person(base),
-        past=past or english.past(base),
+        third_person=english.english_third_person(base),
+        past=past or english.english_past(base),
         french=infinitive,
         present=tuple(present),
         participle=participle,

@@ -13,22 +13,22 @@ def elides(phrase: str) -> bool:
     return (first in VOWELS or first == "h") and not phrase.startswith(ASPIRATED)
 
 
-def join(word: str, phrase: str) -> str:
+def join_with_elision(word: str, phrase: str) -> str:
     """'le', 'la', 'de', 'ne', 'que', 'je', 'me' and the phrase after it, elided where French elides."""
     return f"{word[:-1]}'{phrase}" if elides(phrase) else f"{word} {phrase}"
 
 
-def to(phrase: str) -> str:
+def with_a(phrase: str) -> str:
     """'à' and a noun phrase: au marché, aux enfants, à la gare, à Paris."""
     return _contract(phrase, "au", "aux") or f"à {phrase}"
 
 
-def of(phrase: str) -> str:
+def with_de(phrase: str) -> str:
     """'de' and a noun phrase: du Japon, des États-Unis, de la gare, d'Italie."""
-    return _contract(phrase, "du", "des") or join("de", phrase)
+    return _contract(phrase, "du", "des") or join_with_elision("de", phrase)
 
 
-def plural(word: str) -> str:
+def french_plural(word: str) -> str:
     """The plural of a regular noun or masculine adjective: livres, gâteaux, chevaux, fils."""
     if word[-1] in "sxz":
         return word
@@ -39,7 +39,7 @@ def plural(word: str) -> str:
     return f"{word}s"
 
 
-def feminine(adjective: str) -> str:
+def french_feminine(adjective: str) -> str:
     """The feminine of a regular adjective: rouge, légère, heureuse, italienne, verte."""
     for ending, changed in (("e", "e"), ("er", "ère"), ("eux", "euse"), ("ien", "ienne")):
         if adjective.endswith(ending):
@@ -47,7 +47,7 @@ def feminine(adjective: str) -> str:
     return f"{adjective}e"
 
 
-def present(infinitive: str) -> tuple[str, ...]:
+def french_present(infinitive: str) -> tuple[str, ...]:
     """The present of a regular verb, for je, il, nous, vous, ils."""
     stem, group = infinitive[:-2], infinitive[-2:]
     if group == "ir":
@@ -59,12 +59,12 @@ def present(infinitive: str) -> tuple[str, ...]:
     return f"{silent}e", f"{silent}e", f"{soft}ons", f"{stem}ez", f"{silent}ent"
 
 
-def participle(infinitive: str) -> str:
+def french_participle(infinitive: str) -> str:
     """The past participle of a regular verb: visité, fini, vendu."""
     return infinitive[:-2] + {"er": "é", "ir": "i", "re": "u"}[infinitive[-2:]]
 
 
-def future_stem(infinitive: str) -> str:
+def french_future_stem(infinitive: str) -> str:
     """What the endings of the future are added to: visiter, finir, vendr, achèter, préférer."""
     if infinitive.endswith("re"):
         return infinitive[:-1]
@@ -73,7 +73,7 @@ def future_stem(infinitive: str) -> str:
     return infinitive
 
 
-def number(value: int, feminine: bool = False) -> str:
+def french_number(value: int, feminine: bool = False) -> str:
     """A number from 1 to 100 in words, joined by hyphens except around 'et', as before the 1990 reform."""
     if value == 100:
         return "cent"

@@ -14,11 +14,11 @@ No two words that can stand in one place share a translation: that keeps the cor
 
 from dataclasses import dataclass
 
-WOMEN = (
+WOMENS_NAMES = (
     "Jane Anne Alice Emma Julia Laura Sophie Claire Marie Sarah Nina Eva Clara Charlotte Isabelle Olivia "
     "Rose Lucie Juliette Nora"
 )
-MEN = (
+MENS_NAMES = (
     "Paul Thomas David Daniel Martin Robert Arthur Oscar Victor Simon Max Lucas Leo Adam Eric Alan Felix "
     "Louis Gabriel Samuel"
 )
@@ -228,18 +228,18 @@ young | <jeune
 
 
 @dataclass(frozen=True)
-class Frame:
+class VerbFrame:
     """Verbs that take any of these nouns as object, and adjectives that suit every one of the nouns."""
 
     verbs: str
     nouns: str
     adjectives: str
     mass: bool = False  # milk, bread: no plural, and a French partitive
-    owned: bool = True  # whether it makes sense that somebody has one
+    can_be_owned: bool = True  # whether it makes sense that somebody has one
 
 
-FRAMES = (
-    Frame(
+VERB_FRAMES = (
+    VerbFrame(
         verbs="read, find, translate, choose, finish, look for, keep, forget, describe",
         nouns="""
             book | livre m
@@ -257,7 +257,7 @@ FRAMES = (
             "Italian, German, Spanish, Japanese, useful, strange"
         ),
     ),
-    Frame(
+    VerbFrame(
         verbs="write, send, receive, read, finish, keep, lose",
         nouns="""
             letter | lettre f
@@ -269,7 +269,7 @@ FRAMES = (
             """,
         adjectives="long, interesting, beautiful, new, old, funny, sad, strange, important, small",
     ),
-    Frame(
+    VerbFrame(
         verbs="eat, buy, sell, taste, share, choose, bring, order, prepare",
         nouns="""
             apple | pomme f
@@ -298,7 +298,7 @@ FRAMES = (
             """,
         adjectives="delicious, good, small, beautiful, excellent",
     ),
-    Frame(
+    VerbFrame(
         verbs="drink, buy, order, bring, prepare, taste, refuse",
         nouns="""
             coffee | café m
@@ -313,7 +313,7 @@ FRAMES = (
         adjectives="hot, cold, good, excellent, delicious",
         mass=True,
     ),
-    Frame(
+    VerbFrame(
         verbs="eat, buy, order, sell, taste, bring, share",
         nouns="""
             bread | pain m
@@ -327,7 +327,7 @@ FRAMES = (
         adjectives="good, fresh, excellent, delicious",
         mass=True,
     ),
-    Frame(
+    VerbFrame(
         verbs="buy, sell, find, lose, look for, choose, keep, forget, bring, take, repair, clean",
         nouns="""
             table | table f
@@ -362,7 +362,7 @@ FRAMES = (
             "heavy, light, expensive, strange, useful, practical"
         ),
     ),
-    Frame(
+    VerbFrame(
         verbs="buy, sell, repair, wash, choose, look for, photograph",
         nouns="""
             car | voiture f
@@ -376,7 +376,7 @@ FRAMES = (
             "expensive, Italian, German, Japanese, dirty, clean, comfortable, practical"
         ),
     ),
-    Frame(
+    VerbFrame(
         verbs="wear, wash, iron, buy, take off, try on, choose, fold, sell",
         nouns="""
             shirt | chemise f
@@ -396,7 +396,7 @@ FRAMES = (
             "pretty, comfortable, expensive, dirty, clean, light"
         ),
     ),
-    Frame(
+    VerbFrame(
         verbs="see, hear, watch, feed, draw, follow, find, photograph, look for, wash",
         nouns="""
             dog | chien m
@@ -416,7 +416,7 @@ FRAMES = (
             """,
         adjectives="small, big, white, black, brown, gray, beautiful, old, young, funny, sick",
     ),
-    Frame(
+    VerbFrame(
         verbs="visit, see, photograph, discover, admire, draw, look for, describe",
         nouns="""
             museum | musée m
@@ -436,9 +436,9 @@ FRAMES = (
             "old, new, beautiful, big, small, famous, modern, pretty, quiet, strange, Italian, Spanish, "
             "German, Japanese, interesting"
         ),
-        owned=False,
+        can_be_owned=False,
     ),
-    Frame(
+    VerbFrame(
         verbs="watch, see, finish, describe, choose, record",
         nouns="""
             movie | film m
@@ -450,9 +450,9 @@ FRAMES = (
             "long, interesting, beautiful, new, old, funny, boring, sad, famous, good, excellent, bad, "
             "Italian, German, Spanish, Japanese, strange"
         ),
-        owned=False,
+        can_be_owned=False,
     ),
-    Frame(
+    VerbFrame(
         verbs="listen to, sing, hear, learn, choose, record, forget",
         nouns="""
             song | chanson f
@@ -462,9 +462,9 @@ FRAMES = (
         adjectives=(
             "long, beautiful, new, old, funny, sad, famous, good, pretty, Italian, German, Spanish, Japanese"
         ),
-        owned=False,
+        can_be_owned=False,
     ),
-    Frame(
+    VerbFrame(
         verbs="open, close, repair, break, clean, paint, wash",
         nouns="""
             door | porte f
@@ -476,7 +476,7 @@ FRAMES = (
             """,
         adjectives="red, blue, green, yellow, white, black, gray, brown, big, small, new, old, pretty, heavy",
     ),
-    Frame(
+    VerbFrame(
         verbs="see, draw, photograph, paint, admire, watch, find",
         nouns="""
             tree | arbre m
@@ -488,7 +488,7 @@ FRAMES = (
             forest | forêt f
             """,
         adjectives="big, small, beautiful, pretty, strange, old",
-        owned=False,
+        can_be_owned=False,
     ),
 )
 
@@ -497,9 +497,9 @@ PEOPLE_VERBS = (
     "see, help, call, invite, wait for, thank, listen to, meet, look for, understand, photograph, "
     "hear, find, forget"
 )
-MISHAPS = "lose, forget, break"  # what nobody plans to do
+UNPLANNED_VERBS = "lose, forget, break"  # what nobody plans to do
 GIVING_VERBS = "give, show, lend, sell, send, bring"
-STATES = "love, hate, prefer"
+STATIVE_VERBS = "love, hate, prefer"
 
 # What one loves, hates or prefers in general: 'cats', les chats. The French article is part of the entry.
 PLEASURES = """
@@ -588,7 +588,7 @@ accordion | l'accordéon
 """
 
 # A trade as French says it: without an article, and with a feminine where there is one.
-TRADES = """
+OCCUPATIONS = """
 doctor | médecin médecin
 baker | boulanger boulangère
 nurse | infirmier infirmière
@@ -715,7 +715,7 @@ stadium | stade m
 supermarket | supermarché m
 """
 # Where a thing is.
-SPOTS = """
+LOCATION_PHRASES = """
 on the table | sur la table
 under the table | sous la table
 on the chair | sur la chaise
@@ -767,7 +767,7 @@ in summer | en été
 in autumn | en automne
 in winter | en hiver
 """
-HABITS = """
+HABIT_TIMES = """
 every day | tous les jours
 every week | toutes les semaines
 every month | tous les mois

@@ -4,24 +4,24 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from regard.demo.phrasebook import english, entries, lexicon, noun_phrases
-from regard.demo.phrasebook.clauses import AFFIRMED, DENIED, PAST, PRESENT, Turn
+from regard.demo.phrasebook.clauses import AFFIRMATIVE, NEGATED, PAST, PRESENT, VerbModifier
 from regard.demo.phrasebook.descriptions import (
     AVOIR,
     BE,
     ETRE,
-    Quality,
-    ask_be,
-    be,
-    being,
-    being_asked,
-    possessed,
+    Predicate,
+    copula,
+    copula_question,
+    make_copula_question,
+    make_copula_statement,
+    possessed_phrases,
 )
 from regard.demo.phrasebook.entries import Adjective, Noun
-from regard.demo.phrasebook.noun_phrases import ELLES, IL, Subject, Thing
+from regard.demo.phrasebook.noun_phrases import ELLES, IL, NounPhrase, Subject
 from regard.demo.phrasebook.sentence_pattern import Pattern
 
 
-class Spot(NamedTuple):
+class LocationPhrase(NamedTuple):
     """Where something is."""
 
     english: str
@@ -58,54 +58,59 @@ cake | gâteau m
 SMALL_ADJECTIVES = "red, blue, green, yellow, white, black, big, small, new, old, beautiful, pretty"
 
 
-def patterns() -> list[Pattern]:
+def location_patterns() -> list[Pattern]:
     """All of them."""
     return [*_there(), *_where()]
 
 
 def _there() -> list[Pattern]:
     """'There are three cups on the table.'"""
-    nouns, adjectives = entries.nouns(SMALL_THINGS), entries.adjectives(SMALL_ADJECTIVES)
-    spots = _spots()
-    every = nouns + entries.nouns(OTHER_THINGS)
-    indefinite = noun_phrases.indefinite(every, [None]) + noun_phrases.indefinite(nouns, adjectives)
-    numbered = noun_phrases.counted(every, [None], range(2, 21))
-    tenses, both = (PRESENT, PAST), tuple((t, turn) for t in (PRESENT, PAST) for turn in (AFFIRMED, DENIED))
+    nouns, adjectives = entries.read_nouns(SMALL_THINGS), entries.look_up_adjectives(SMALL_ADJECTIVES)
+    spots = _location_phrases()
+    every = nouns + entries.read_nouns(OTHER_THINGS)
+    indefinite = noun_phrases.indefinite_phrases(every, [None]) + noun_phrases.indefinite_phrases(
+        nouns, adjectives
+    )
+    numbered = noun_phrases.counted_phrases(every, [None], range(2, 21))
+    tenses, both = (
+        (PRESENT, PAST),
+        tuple((t, turn) for t in (PRESENT, PAST) for turn in (AFFIRMATIVE, NEGATED)),
+    )
     return [
         Pattern("there is", 0.9, (both, indefinite, spots), _there_is),
-        Pattern("there are", 0.6, (tuple((t, AFFIRMED) for t in tenses), numbered, spots), _there_is),
+        Pattern("there are", 0.6, (tuple((t, AFFIRMATIVE) for t in tenses), numbered, spots), _there_is),
         Pattern("is there", 0.4, (tenses, indefinite + numbered, spots), _is_there),
     ]
 
 
 def _where() -> list[Pattern]:
     """'Where are my blue shirts?', 'The cup is not on the table.'"""
-    nouns, adjectives = entries.nouns(SMALL_THINGS), entries.adjectives(SMALL_ADJECTIVES)
-    plain = _found(nouns + entries.nouns(OTHER_THINGS), [None])
-    described = _found(nouns, adjectives)
-    placed = tuple(Quality(spot.english, (spot.french,) * 7) for spot in _spots())
-    asked = tuple(being_asked(tense) for tense in (PRESENT, PAST))
-    beings = tuple(being(tense, turn) for tense in (PRESENT, PAST) for turn in (AFFIRMED, DENIED))
+    nouns, adjectives = entries.read_nouns(SMALL_THINGS), entries.look_up_adjectives(SMALL_ADJECTIVES)
+    plain = _located_subjects(nouns + entries.read_nouns(OTHER_THINGS), [None])
+    described = _located_subjects(nouns, adjectives)
+    placed = tuple(Predicate(spot.english, (spot.french,) * 7) for spot in _location_phrases())
+    asked = tuple(copula_question(tense) for tense in (PRESENT, PAST))
+    beings = tuple(copula(tense, turn) for tense in (PRESENT, PAST) for turn in (AFFIRMATIVE, NEGATED))
     return [
         Pattern("where is", 0.3, (plain + described, (PRESENT, PAST)), _where_is),
-        Pattern("is on", 0.5, (plain, beings, placed), be),
-        Pattern("is on, described", 0.5, (described, beings, placed), be),
-        Pattern("ask is on", 0.3, (plain + described, asked, placed), ask_be),
+        Pattern("is on", 0.5, (plain, beings, placed), make_copula_statement),
+        Pattern("is on, described", 0.5, (described, beings, placed), make_copula_statement),
+        Pattern("ask is on", 0.3, (plain + described, asked, placed), make_copula_question),
     ]
 
 
-def _there_is(told: tuple[str, Turn], thing: Thing, spot: Spot) -> tuple[str, str]:
+def _there_is(told: tuple[str, VerbModifier], thing: NounPhrase, spot: LocationPhrase) -> tuple[str, str]:
     tense, turn = told
     verb, a = BE[tense][ELLES if thing.plural else IL], AVOIR[tense][IL]
-    if turn is DENIED:
+    if turn is NEGATED:
         return (
-            f"there {verb} no {english.without_a(thing.english)} {spot.english}.",
-            f"il n'y {a} pas {thing.denied} {spot.french}.",
+            f"there {verb} no {english.without_indefinite_article(thing.english)} {spot.english}.",
+            f"il n'y {a} pas {thing.french_negated} {spot.french}.",
         )
     return f"there {verb} {thing.english} {spot.english}.", f"il y {a} {thing.french} {spot.french}."
 
 
-def _is_there(tense: str, thing: Thing, spot: Spot) -> tuple[str, str]:
+def _is_there(tense: str, thing: NounPhrase, spot: LocationPhrase) -> tuple[str, str]:
     verb, a = BE[tense][ELLES if thing.plural else IL], AVOIR[tense][IL]
     return (
         f"{verb} there {thing.english} {spot.english}?",
@@ -118,19 +123,19 @@ def _where_is(subject: Subject, tense: str) -> tuple[str, str]:
     return f"where {BE[tense][who]} {subject.english}?", f"où {ETRE[tense][who]} {subject.french}?"
 
 
-def _found(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Subject, ...]:
+def _located_subjects(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Subject, ...]:
     nouns, found = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
             for plural in (False, True):
                 left = noun_phrases.english_phrase(noun, adjective, plural)
-                right = noun_phrases.definite(
+                right = noun_phrases.with_definite_article(
                     noun, noun_phrases.french_phrase(noun, adjective, plural), plural
                 )
-                found.append(Thing(f"the {left}", right, right, noun.feminine, plural))
-                found += possessed(noun, adjective, plural)
+                found.append(NounPhrase(f"the {left}", right, right, noun.feminine, plural))
+                found += possessed_phrases(noun, adjective, plural)
     return noun_phrases.as_subjects(found)
 
 
-def _spots() -> tuple[Spot, ...]:
-    return tuple(Spot(left, right) for left, right in entries.rows(lexicon.SPOTS))
+def _location_phrases() -> tuple[LocationPhrase, ...]:
+    return tuple(LocationPhrase(left, right) for left, right in entries.table_rows(lexicon.LOCATION_PHRASES))

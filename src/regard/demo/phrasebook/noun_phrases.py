@@ -21,38 +21,43 @@ class Subject(NamedTuple):
     agreement: int
 
 
-class Thing(NamedTuple):
+class NounPhrase(NamedTuple):
     """What is acted on; a negation turns un, une, des and du into de."""
 
     english: str
     french: str
-    denied: str
+    french_negated: str
     feminine: bool
     plural: bool
 
 
-class Owned(NamedTuple):
+class PossessedNoun(NamedTuple):
     """A thing still without its possessive; in French with each one: mon, votre, notre, son, leur."""
 
     english: str
     french: tuple[str, ...]
 
 
-class Owner(NamedTuple):
+class Possessive(NamedTuple):
     """A possessive; `column` finds its form in `Owned.french`."""
 
     english: str
     column: int
 
 
-MY, YOUR, OUR, THEIR = Owner("my", 0), Owner("your", 1), Owner("our", 2), Owner("their", 4)
+MY, YOUR, OUR, THEIR = (
+    Possessive("my", 0),
+    Possessive("your", 1),
+    Possessive("our", 2),
+    Possessive("their", 4),
+)
 # By agreement of the subject. French 'son' is both his and her, so only the subject itself is that owner.
-OWNERS = (
+POSSESSIVES_BY_AGREEMENT = (
     (MY, YOUR, OUR, THEIR),
     (YOUR, MY, OUR, THEIR),
     (OUR, MY, YOUR, THEIR),
-    (Owner("his", 3), MY, YOUR, OUR),
-    (Owner("her", 3), MY, YOUR, OUR),
+    (Possessive("his", 3), MY, YOUR, OUR),
+    (Possessive("her", 3), MY, YOUR, OUR),
     (THEIR, MY, YOUR, OUR),
     (THEIR, MY, YOUR, OUR),
 )
@@ -63,122 +68,134 @@ _POSSESSIVES = {
 }
 
 
-def pronouns() -> tuple[Subject, ...]:
+def subject_pronouns() -> tuple[Subject, ...]:
     """I, you, he, she, we, they."""
     return (Subject("I", "", "que ", JE), *_other_pronouns(), _subject("you", "vous", VOUS))
 
 
-def pronouns_of_known_gender() -> tuple[Subject, ...]:
+def gendered_subject_pronouns() -> tuple[Subject, ...]:
     """The pronouns that say whether a participle after être is feminine; 'we' are by convention not."""
     return _other_pronouns()
 
 
-def people(adjective: Adjective | None = None) -> list[Thing]:
+def people_phrases(adjective: Adjective | None = None) -> list[NounPhrase]:
     """'the woman', 'these tourists'."""
-    found: list[Thing] = []
-    for noun in entries.nouns(lexicon.PEOPLE):
+    found: list[NounPhrase] = []
+    for noun in entries.read_nouns(lexicon.PEOPLE):
         found += (
-            _definite(noun, adjective, False),
-            _this(noun, adjective, False),
-            _definite(noun, adjective, True),
+            _definite_phrase(noun, adjective, False),
+            _demonstrative_phrase(noun, adjective, False),
+            _definite_phrase(noun, adjective, True),
         )
     return found
 
 
-def described_people() -> list[Thing]:
+def described_people() -> list[NounPhrase]:
     """'the young woman': everyone with every adjective that suits people."""
-    adjectives = entries.adjectives(lexicon.PEOPLE_ADJECTIVES)
-    return [person for adjective in adjectives for person in people(adjective)]
+    adjectives = entries.look_up_adjectives(lexicon.PEOPLE_ADJECTIVES)
+    return [person for adjective in adjectives for person in people_phrases(adjective)]
 
 
-def family() -> list[Thing]:
+def family_phrases() -> list[NounPhrase]:
     """'my sister', 'our uncles': whoever a possessive of a known owner introduces."""
-    found: list[Thing] = []
+    found: list[NounPhrase] = []
     for noun, plural in _kin():
-        owned = own(noun, None, plural)
+        owned = possessed_noun(noun, None, plural)
         for owner in (MY, YOUR, OUR):
             french_side = owned.french[owner.column]
             found.append(
-                Thing(f"{owner.english} {owned.english}", french_side, french_side, noun.feminine, plural)
+                NounPhrase(
+                    f"{owner.english} {owned.english}", french_side, french_side, noun.feminine, plural
+                )
             )
     return found
 
 
-def own_family() -> tuple[Owned, ...]:
+def possessed_family() -> tuple[PossessedNoun, ...]:
     """'sister', 'uncles', for the subject's own."""
-    return tuple(own(noun, None, plural) for noun, plural in _kin())
+    return tuple(possessed_noun(noun, None, plural) for noun, plural in _kin())
 
 
-def named() -> list[Thing]:
+def name_phrases() -> list[NounPhrase]:
     """Jane, Paul and the others."""
-    women = [Thing(name, name, name, True, False) for name in lexicon.WOMEN.split()]
-    return women + [Thing(name, name, name, False, False) for name in lexicon.MEN.split()]
+    women = [NounPhrase(name, name, name, True, False) for name in lexicon.WOMENS_NAMES.split()]
+    return women + [NounPhrase(name, name, name, False, False) for name in lexicon.MENS_NAMES.split()]
 
 
-def as_subjects(things: Iterable[Thing]) -> tuple[Subject, ...]:
+def as_subjects(things: Iterable[NounPhrase]) -> tuple[Subject, ...]:
     """The same people, acting."""
-    return tuple(_subject(x.english, x.french, _third(x.feminine, x.plural)) for x in things)
+    return tuple(_subject(x.english, x.french, _third_person_agreement(x.feminine, x.plural)) for x in things)
 
 
-def things(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Thing, ...]:
+def countable_phrases(
+    nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
+) -> tuple[NounPhrase, ...]:
     """Countable nouns with 'the', 'a', 'this', 'these', each with each adjective."""
     nouns, found = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
             for plural in (False, True):
                 found += (
-                    _definite(noun, adjective, plural),
-                    _indefinite(noun, adjective, plural),
-                    _this(noun, adjective, plural),
+                    _definite_phrase(noun, adjective, plural),
+                    _indefinite_phrase(noun, adjective, plural),
+                    _demonstrative_phrase(noun, adjective, plural),
                 )
     return tuple(found)
 
 
-def indefinite(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Thing, ...]:
+def indefinite_phrases(
+    nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
+) -> tuple[NounPhrase, ...]:
     """'a red cup', 'cups'."""
     nouns = list(nouns)
-    return tuple(_indefinite(n, a, plural) for a in adjectives for n in nouns for plural in (False, True))
+    return tuple(
+        _indefinite_phrase(n, a, plural) for a in adjectives for n in nouns for plural in (False, True)
+    )
 
 
-def fixed(left: str, right: str) -> Thing:
+def fixed_phrase(left: str, right: str) -> NounPhrase:
     """A phrase that a negation leaves as it is, and with which nothing agrees."""
-    return Thing(left, right, right, False, False)
+    return NounPhrase(left, right, right, False, False)
 
 
-def substances(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Thing, ...]:
+def mass_noun_phrases(
+    nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
+) -> tuple[NounPhrase, ...]:
     """Mass nouns with 'the', with 'this', and bare, which French says with du, de la, de l'."""
     nouns, found = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
             found += (
-                _definite(noun, adjective, False),
-                _partitive(noun, adjective),
-                _this(noun, adjective, False),
+                _definite_phrase(noun, adjective, False),
+                _partitive_phrase(noun, adjective),
+                _demonstrative_phrase(noun, adjective, False),
             )
     return tuple(found)
 
 
-def counted(
+def counted_phrases(
     nouns: Iterable[Noun], adjectives: Iterable[Adjective | None], numbers: Iterable[int]
-) -> tuple[Thing, ...]:
+) -> tuple[NounPhrase, ...]:
     """'three red chairs', 'many books', 'several books': what cannot follow a French 'pas de'."""
     nouns, numbers, found = list(nouns), list(numbers), []
     for adjective in adjectives:
         for noun in nouns:
             left, right = english_phrase(noun, adjective, True), french_phrase(noun, adjective, True)
-            pairs = [(f"{english.number(n)} {left}", f"{french.number(n)} {right}") for n in numbers]
+            pairs = [
+                (f"{english.english_number(n)} {left}", f"{french.french_number(n)} {right}") for n in numbers
+            ]
             pairs += [(f"several {left}", f"plusieurs {right}")]
-            pairs += [(f"many {left}", f"beaucoup {french.join('de', right)}")]
-            found += [Thing(one, other, other, noun.feminine, True) for one, other in pairs]
+            pairs += [(f"many {left}", f"beaucoup {french.join_with_elision('de', right)}")]
+            found += [NounPhrase(one, other, other, noun.feminine, True) for one, other in pairs]
     return tuple(found)
 
 
-def own(noun: Noun, adjective: Adjective | None, plural: bool) -> Owned:
+def possessed_noun(noun: Noun, adjective: Adjective | None, plural: bool) -> PossessedNoun:
     """A noun awaiting its owner; 'ma' and 'sa' become 'mon' and 'son' before a vowel."""
     phrase = french_phrase(noun, adjective, plural)
     feminine = noun.feminine and not french.elides(phrase)
     forms = _POSSESSIVES["plural" if plural else "feminine" if feminine else "masculine"]
-    return Owned(english_phrase(noun, adjective, plural), tuple(f"{form} {phrase}" for form in forms))
+    return PossessedNoun(english_phrase(noun, adjective, plural), tuple(f"{form} {phrase}" for form in forms))
 
 
 def english_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> str:
@@ -200,47 +217,53 @@ def french_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> str:
     return f"{form} {word}"
 
 
-def definite(noun: Noun, phrase: str, plural: bool) -> str:
+def with_definite_article(noun: Noun, phrase: str, plural: bool) -> str:
     """The phrase after le, la, l' or les."""
-    return f"les {phrase}" if plural else french.join("la" if noun.feminine else "le", phrase)
+    return f"les {phrase}" if plural else french.join_with_elision("la" if noun.feminine else "le", phrase)
 
 
-def _definite(noun: Noun, adjective: Adjective | None, plural: bool) -> Thing:
-    phrase = definite(noun, french_phrase(noun, adjective, plural), plural)
-    return Thing(f"the {english_phrase(noun, adjective, plural)}", phrase, phrase, noun.feminine, plural)
+def _definite_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> NounPhrase:
+    phrase = with_definite_article(noun, french_phrase(noun, adjective, plural), plural)
+    return NounPhrase(f"the {english_phrase(noun, adjective, plural)}", phrase, phrase, noun.feminine, plural)
 
 
-def _this(noun: Noun, adjective: Adjective | None, plural: bool) -> Thing:
+def _demonstrative_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> NounPhrase:
     phrase = french_phrase(noun, adjective, plural)
     masculine = "cet" if french.elides(phrase) else "ce"
     phrase = f"{'ces' if plural else 'cette' if noun.feminine else masculine} {phrase}"
     this = "these" if plural else "this"
-    return Thing(f"{this} {english_phrase(noun, adjective, plural)}", phrase, phrase, noun.feminine, plural)
+    return NounPhrase(
+        f"{this} {english_phrase(noun, adjective, plural)}", phrase, phrase, noun.feminine, plural
+    )
 
 
-def _indefinite(noun: Noun, adjective: Adjective | None, plural: bool) -> Thing:
+def _indefinite_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> NounPhrase:
     phrase, left = french_phrase(noun, adjective, plural), english_phrase(noun, adjective, plural)
-    denied = french.join("de", phrase)
+    denied = french.join_with_elision("de", phrase)
     if not plural:
         one = f"{'une' if noun.feminine else 'un'} {phrase}"
-        return Thing(english.a(left), one, denied, noun.feminine, False)
+        return NounPhrase(english.with_indefinite_article(left), one, denied, noun.feminine, False)
     some = denied if adjective and adjective.precedes else f"des {phrase}"
-    return Thing(left, some, denied, noun.feminine, True)
+    return NounPhrase(left, some, denied, noun.feminine, True)
 
 
-def _partitive(noun: Noun, adjective: Adjective | None) -> Thing:
+def _partitive_phrase(noun: Noun, adjective: Adjective | None) -> NounPhrase:
     phrase = french_phrase(noun, adjective, False)
-    some = french.of(definite(noun, phrase, False))
-    return Thing(
-        english_phrase(noun, adjective, False), some, french.join("de", phrase), noun.feminine, False
+    some = french.with_de(with_definite_article(noun, phrase, False))
+    return NounPhrase(
+        english_phrase(noun, adjective, False),
+        some,
+        french.join_with_elision("de", phrase),
+        noun.feminine,
+        False,
     )
 
 
 def _kin() -> list[tuple[Noun, bool]]:
-    table = entries.rows(lexicon.KIN)
+    table = entries.table_rows(lexicon.KIN)
     found: list[tuple[Noun, bool]] = []
     for left, right in table:
-        (noun,) = entries.nouns(f"{left.removesuffix(' 1')} | {right}")
+        (noun,) = entries.read_nouns(f"{left.removesuffix(' 1')} | {right}")
         found += [(noun, False)] if left.endswith(" 1") else [(noun, False), (noun, True)]
     return found
 
@@ -251,8 +274,8 @@ def _other_pronouns() -> tuple[Subject, ...]:
 
 
 def _subject(left: str, right: str, agreement: int) -> Subject:
-    return Subject(left, f"{right} ", f"{french.join('que', right)} ", agreement)
+    return Subject(left, f"{right} ", f"{french.join_with_elision('que', right)} ", agreement)
 
 
-def _third(feminine: bool, plural: bool) -> int:
+def _third_person_agreement(feminine: bool, plural: bool) -> int:
     return (IL, ELLE, ILS, ELLES)[2 * plural + feminine]

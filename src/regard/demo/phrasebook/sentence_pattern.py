@@ -19,7 +19,7 @@ class Pattern:
     name: str
     weight: float  # how often it is spoken, compared with the other patterns
     slots: tuple[Sequence[Any], ...]
-    say: Callable[..., tuple[str, str]]
+    build: Callable[..., tuple[str, str]]
 
     @cached_property
     def size(self) -> int:
@@ -32,12 +32,12 @@ class Pattern:
         for slot in self.slots:
             index, choice = divmod(index, len(slot))
             chosen.append(slot[choice])
-        left, right = self.say(*chosen)
+        left, right = self.build(*chosen)
         return left[0].upper() + left[1:], right[0].upper() + right[1:]
 
 
-def shared(weight: float, patterns: Iterable[Pattern]) -> list[Pattern]:
+def scale_weights(weight: float, patterns: Iterable[Pattern]) -> list[Pattern]:
     """The patterns with their weights scaled so that together they have this one."""
     patterns = list(patterns)
     scale = weight / sum(pattern.weight for pattern in patterns)
-    return [Pattern(p.name, p.weight * scale, p.slots, p.say) for p in patterns]
+    return [Pattern(p.name, p.weight * scale, p.slots, p.build) for p in patterns]

@@ -12,14 +12,14 @@ ROUNDS = 4
 _MASK = (1 << 64) - 1
 
 
-def draw(patterns: Sequence[Pattern], seed: int) -> Iterator[tuple[str, str]]:
+def draw_sentences(patterns: Sequence[Pattern], seed: int) -> Iterator[tuple[str, str]]:
     """Every sentence once: a pattern chosen by weight, then that pattern's next in an order of its own.
 
     A pattern that has said all is dropped, and the others go on. Of `random` only `random()` and
     `getrandbits()` are used, which give the same numbers in every version of Python.
     """
     random = Random(seed)
-    spoken = [(pattern, _order(pattern, random)) for pattern in patterns]
+    spoken = [(pattern, _shuffled_indices(pattern, random)) for pattern in patterns]
     while spoken:
         bounds = list(accumulate(pattern.weight for pattern, _ in spoken))
         choose, total = random.random, bounds[-1]
@@ -33,7 +33,7 @@ def draw(patterns: Sequence[Pattern], seed: int) -> Iterator[tuple[str, str]]:
             yield pattern.sentence(index)
 
 
-class Shuffle:
+class FeistelShuffle:
     """A permutation of range(size), by a Feistel network over a nearly square grid.
 
     Each round moves one coordinate by a scramble of the other, which can be undone, so no two numbers
@@ -62,8 +62,8 @@ class Shuffle:
                 return index
 
 
-def _order(pattern: Pattern, random: Random) -> Iterator[int]:
-    shuffle = Shuffle(pattern.size, random)
+def _shuffled_indices(pattern: Pattern, random: Random) -> Iterator[int]:
+    shuffle = FeistelShuffle(pattern.size, random)
     return map(shuffle.__getitem__, range(pattern.size))
 
 

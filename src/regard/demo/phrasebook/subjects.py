@@ -9,7 +9,7 @@ from regard.demo.phrasebook.noun_phrases import JE, NOUS, VOUS, Subject
 FIRST_PERSONS, SECOND_PERSON = (JE, NOUS), (VOUS,)
 
 
-class Cast(NamedTuple):
+class SubjectGroup(NamedTuple):
     """Subjects, and how often they speak compared with the other casts."""
 
     weight: float
@@ -17,64 +17,66 @@ class Cast(NamedTuple):
 
 
 @cache
-def pronouns() -> Cast:
+def pronoun_subjects() -> SubjectGroup:
     """I, you, we, he, she, they."""
-    return Cast(0.4, noun_phrases.pronouns())
+    return SubjectGroup(0.4, noun_phrases.subject_pronouns())
 
 
 @cache
-def sure_pronouns() -> Cast:
+def gendered_pronoun_subjects() -> SubjectGroup:
     """The pronouns whose gender is known: not I, not you."""
-    return Cast(0.25, noun_phrases.pronouns_of_known_gender())
+    return SubjectGroup(0.25, noun_phrases.gendered_subject_pronouns())
 
 
 @cache
-def third_pronouns() -> Cast:
+def third_person_pronoun_subjects() -> SubjectGroup:
     """He, she, they."""
-    return Cast(0.25, tuple(s for s in noun_phrases.pronouns_of_known_gender() if s.agreement != NOUS))
+    return SubjectGroup(
+        0.25, tuple(s for s in noun_phrases.gendered_subject_pronouns() if s.agreement != NOUS)
+    )
 
 
 @cache
-def names() -> Cast:
+def named_subjects() -> SubjectGroup:
     """Jane, Paul and the others."""
-    return Cast(0.26, noun_phrases.as_subjects(noun_phrases.named()))
+    return SubjectGroup(0.26, noun_phrases.as_subjects(noun_phrases.name_phrases()))
 
 
 @cache
-def family() -> Cast:
+def family_subjects() -> SubjectGroup:
     """My sister, your uncles."""
-    return Cast(0.17, noun_phrases.as_subjects(noun_phrases.family()))
+    return SubjectGroup(0.17, noun_phrases.as_subjects(noun_phrases.family_phrases()))
 
 
 @cache
-def strangers() -> Cast:
+def stranger_subjects() -> SubjectGroup:
     """The woman, these tourists."""
-    return Cast(0.17, noun_phrases.as_subjects(noun_phrases.people()))
+    return SubjectGroup(0.17, noun_phrases.as_subjects(noun_phrases.people_phrases()))
 
 
-def everyone() -> tuple[Cast, ...]:
+def all_subject_groups() -> tuple[SubjectGroup, ...]:
     """All who can act."""
-    return pronouns(), names(), family(), strangers()
+    return pronoun_subjects(), named_subjects(), family_subjects(), stranger_subjects()
 
 
-def everyone_of_known_gender() -> tuple[Cast, ...]:
+def gendered_subject_groups() -> tuple[SubjectGroup, ...]:
     """All but I and you, whose participles would show a gender the English does not."""
-    return sure_pronouns(), names(), family(), strangers()
+    return gendered_pronoun_subjects(), named_subjects(), family_subjects(), stranger_subjects()
 
 
-def third_persons() -> tuple[Cast, ...]:
+def third_person_subject_groups() -> tuple[SubjectGroup, ...]:
     """All but I, you and we."""
-    return third_pronouns(), names(), family(), strangers()
+    return third_person_pronoun_subjects(), named_subjects(), family_subjects(), stranger_subjects()
 
 
-def without(agreements: tuple[int, ...]) -> tuple[Cast, ...]:
+def subject_groups_without(agreements: tuple[int, ...]) -> tuple[SubjectGroup, ...]:
     """All but the pronouns with these agreements."""
-    left = tuple(s for s in noun_phrases.pronouns() if s.agreement not in agreements)
-    return Cast(0.3, left), names(), family(), strangers()
+    left = tuple(s for s in noun_phrases.subject_pronouns() if s.agreement not in agreements)
+    return SubjectGroup(0.3, left), named_subjects(), family_subjects(), stranger_subjects()
 
 
-def companions() -> list[tuple[str, str]]:
+def companion_phrases() -> list[tuple[str, str]]:
     """'with him', 'with Paul', 'with my sister'."""
     pronouns = (("him", "lui"), ("her", "elle"), ("them", "eux"))
-    named = [(x.english, x.french) for x in noun_phrases.named() + noun_phrases.family()]
+    named = [(x.english, x.french) for x in noun_phrases.name_phrases() + noun_phrases.family_phrases()]
     return [(f"with {left}", f"avec {right}") for left, right in (*pronouns, *named)]

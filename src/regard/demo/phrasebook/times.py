@@ -8,7 +8,7 @@ from regard.demo.phrasebook import english, entries, french, lexicon
 from regard.demo.phrasebook.clauses import FUTURE, PAST, PRESENT, TENSES
 
 
-class When(NamedTuple):
+class TimeAdverbial(NamedTuple):
     """A tense and what the end of the sentence says of the time, each side with its leading space."""
 
     tense: str
@@ -17,86 +17,95 @@ class When(NamedTuple):
     marked: bool  # the words alone tell the tense: 'I read yesterday' cannot be a present
 
 
-UNTIMED = tuple(When(tense, "", "", False) for tense in TENSES)
+UNTIMED = tuple(TimeAdverbial(tense, "", "", False) for tense in TENSES)
 
 
 @cache
-def timed() -> tuple[When, ...]:
+def timed_adverbials() -> tuple[TimeAdverbial, ...]:
     """Every tense with every time that suits it; as many of each tense, about, so that none dominates."""
-    shared = [*months(), *entries.rows(lexicon.SEASONS)]
-    present = _whens(PRESENT, [*entries.rows(lexicon.HABITS), *_every_weekday(), *shared], False)
-    past = _whens(PAST, [*entries.rows(lexicon.PAST_TIMES), *_ago(), *_last_weekday()], True)
-    future = _whens(FUTURE, [*entries.rows(lexicon.FUTURE_TIMES), *_hence(), *_next_weekday()], True)
-    return present + past + future + _whens(PAST, shared, False) + _whens(FUTURE, shared, True)
+    shared = [*month_phrases(), *entries.table_rows(lexicon.SEASONS)]
+    present = _adverbials(
+        PRESENT, [*entries.table_rows(lexicon.HABIT_TIMES), *_every_weekday(), *shared], False
+    )
+    past = _adverbials(
+        PAST, [*entries.table_rows(lexicon.PAST_TIMES), *_periods_ago(), *_last_weekday()], True
+    )
+    future = _adverbials(
+        FUTURE, [*entries.table_rows(lexicon.FUTURE_TIMES), *_in_periods(), *_next_weekday()], True
+    )
+    return present + past + future + _adverbials(PAST, shared, False) + _adverbials(FUTURE, shared, True)
 
 
-def deniable(whens: Iterable[When]) -> tuple[When, ...]:
+def adverbials_with_negation(whens: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
     """Those times at which something may fail to happen: hardly 'every Monday'."""
     return tuple(when for when in whens if not when.english.startswith(" every"))
 
 
-def months() -> list[tuple[str, str]]:
+def month_phrases() -> list[tuple[str, str]]:
     """'in September', 'en septembre'."""
-    return [(f"in {left}", f"en {right}") for left, right in entries.rows(lexicon.MONTHS)]
+    return [(f"in {left}", f"en {right}") for left, right in entries.table_rows(lexicon.MONTHS)]
 
 
 def _every_weekday() -> list[tuple[str, str]]:
     """'every Monday', 'tous les lundis'."""
-    return [(f"every {left}", f"tous les {right}s") for left, right in entries.rows(lexicon.WEEKDAYS)]
+    return [(f"every {left}", f"tous les {right}s") for left, right in entries.table_rows(lexicon.WEEKDAYS)]
 
 
-def dates() -> list[tuple[str, str]]:
+def date_phrases() -> list[tuple[str, str]]:
     """'on September 14', 'le 14 septembre': the days that every month has."""
     found: list[tuple[str, str]] = []
-    for left, right in entries.rows(lexicon.MONTHS):
+    for left, right in entries.table_rows(lexicon.MONTHS):
         found += [(f"on {left} {day}", f"le {'1er' if day == 1 else day} {right}") for day in range(1, 29)]
     return found
 
 
-def hours() -> list[tuple[str, str]]:
+def hour_phrases() -> list[tuple[str, str]]:
     """'at three o'clock', 'at half past three', 'at noon'."""
     found = [("at noon", "à midi"), ("at midnight", "à minuit")]
     for hour in range(1, 12):
-        heures = f"à {french.number(hour, feminine=True)} heure{'s' if hour > 1 else ''}"
-        found.append((f"at {english.number(hour)} o'clock", heures))
-        found.append((f"at half past {english.number(hour)}", f"{heures} et demie"))
+        heures = f"à {french.french_number(hour, feminine=True)} heure{'s' if hour > 1 else ''}"
+        found.append((f"at {english.english_number(hour)} o'clock", heures))
+        found.append((f"at half past {english.english_number(hour)}", f"{heures} et demie"))
     return found
 
 
-def only(tenses: Iterable[str], whens: Iterable[When]) -> tuple[When, ...]:
+def with_tenses(tenses: Iterable[str], whens: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
     """The times of these tenses."""
     wanted = tuple(tenses)
     return tuple(when for when in whens if when.tense in wanted)
 
 
-def spoken(tense: str, pairs: Iterable[tuple[str, str]]) -> tuple[When, ...]:
+def adverbials_in_tense(tense: str, pairs: Iterable[tuple[str, str]]) -> tuple[TimeAdverbial, ...]:
     """These times, in this tense."""
-    return _whens(tense, pairs, True)
+    return _adverbials(tense, pairs, True)
 
 
-def _whens(tense: str, pairs: Iterable[tuple[str, str]], marked: bool) -> tuple[When, ...]:
-    return tuple(When(tense, f" {left}", f" {right}", marked) for left, right in pairs)
+def _adverbials(tense: str, pairs: Iterable[tuple[str, str]], marked: bool) -> tuple[TimeAdverbial, ...]:
+    return tuple(TimeAdverbial(tense, f" {left}", f" {right}", marked) for left, right in pairs)
 
 
 def _last_weekday() -> list[tuple[str, str]]:
-    return [(f"last {left}", f"{right} dernier") for left, right in entries.rows(lexicon.WEEKDAYS)]
+    return [(f"last {left}", f"{right} dernier") for left, right in entries.table_rows(lexicon.WEEKDAYS)]
 
 
 def _next_weekday() -> list[tuple[str, str]]:
-    return [(f"next {left}", f"{right} prochain") for left, right in entries.rows(lexicon.WEEKDAYS)]
+    return [(f"next {left}", f"{right} prochain") for left, right in entries.table_rows(lexicon.WEEKDAYS)]
 
 
-def _ago() -> list[tuple[str, str]]:
+def _periods_ago() -> list[tuple[str, str]]:
     return [(f"{left} ago", f"il y a {right}") for left, right in _spans()]
 
 
-def _hence() -> list[tuple[str, str]]:
+def _in_periods() -> list[tuple[str, str]]:
     return [(f"in {left}", f"dans {right}") for left, right in _spans()]
 
 
 def _spans() -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    for left, right in entries.rows(lexicon.PERIODS):
-        several = french.plural(right)
-        found += [(f"{english.number(n)} {left}s", f"{french.number(n)} {several}") for n in (2, 3, 4, 5, 6)]
+    for left, right in entries.table_rows(lexicon.PERIODS):
+        several = french.french_plural(right)
+        found += [
+            (f"{english.english_number(n)} {left}s", f"{french.french_number(n)} {several}")
+            for n in (2, 3, 4, 5, 6)
+        ]
     return found

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.errors import ConfigError, DataError, require
-from regard.forecasting.series.calendar import CYCLES, Cycle, cycles_for
-from regard.forecasting.series.split import Parts, by_date, by_share
-from regard.forecasting.series.time_axis import UNIT, Step, Times
+from regard.errors import ConfigError, DataError, require_setting
+from regard.forecasting.series.calendar import CYCLES, Cycle, cycles_for_step
+from regard.forecasting.series.split import SeriesSplit, split_by_date, split_by_share
+from regard.forecasting.series.time_axis import TIME_DTYPE, Times, TimeStep
 
 AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class SeriesConfig:
+class SeriesDataConfig:
     """The series to learn from, what to validate and test on, and how they become batches."""
 
     series: str | None = None
@@ -41,30 +41,36 @@ class SeriesConfig:
 
     def __post_init__(self) -> None:
         for name in ("longest_gap", "batch_windows"):
-            require(getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1")
+            require_setting(
+                getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1"
+            )
         most = self.valid_windows
-        require(most is None or most >= 1, "data.valid_windows", most, "it must be at least 1, or none")
+        require_setting(
+            most is None or most >= 1, "data.valid_windows", most, "it must be at least 1, or none"
+        )
         known = (AUTO, *CYCLES)
         for cycle in self.cycles:
-            require(cycle in known, "data.cycles", cycle, f"there are {', '.join(known)}")
+            require_setting(cycle in known, "data.cycles", cycle, f"there are {', '.join(known)}")
         if (self.valid_from is None) != (self.test_from is None):
             raise ConfigError("data.valid_from and data.test_from go together; give both or neither")
-        by_share(0 if sum(self.split) <= 1 else 10**12, self.split)  # says what is wrong with it
+        split_by_share(0 if sum(self.split) <= 1 else 10**12, self.split)  # says what is wrong with it
 
-    def parts(self, times: Times) -> Parts:
+    def split_rows(self, times: Times) -> SeriesSplit:
         """Which rows are for what."""
         if self.valid_from is None or self.test_from is None:
-            return by_share(len(times), self.split)
-        return by_date(times, _date("valid_from", self.valid_from), _date("test_from", self.test_from))
+            return split_by_share(len(times), self.split)
+        return split_by_date(
+            times, _parse_date("valid_from", self.valid_from), _parse_date("test_from", self.test_from)
+        )
 
-    def cycles_of(self, step: Step) -> tuple[Cycle, ...]:
+    def cycles_for(self, step: TimeStep) -> tuple[Cycle, ...]:
         """Those that were asked for, or that suit such steps."""
         if AUTO in self.cycles:
-            return cycles_for(step)
+            return cycles_for_step(step)
         return tuple(cycle for cycle in CYCLES if cycle in self.cycles)
 
     @property
-    def path(self) -> str:
+    def series_path(self) -> str:
         """The file; refused if there is none."""
         if not self.series:
             raise DataError(
@@ -73,8 +79,8 @@ class SeriesConfig:
         return self.series
 
 
-def _date(name: str, said: str) -> np.datetime64:
+def _parse_date(name: str, said: str) -> np.datetime64:
     try:
-        return np.datetime64(said).astype(UNIT)
+        return np.datetime64(said).astype(TIME_DTYPE)
     except ValueError:
         raise ConfigError(f"data.{name} = {said} is no date; write 2024-12-31 or 2024-12-31T23:00") from None

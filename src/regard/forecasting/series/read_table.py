@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.errors import DataError
-from regard.forecasting.series.regularize import Rows, regular
-from regard.forecasting.series.table import Table
-from regard.forecasting.series.time_axis import are_times, read_times
+from regard.forecasting.series.regularize import RawRows, regularize_rows
+from regard.forecasting.series.table import SeriesTable
+from regard.forecasting.series.time_axis import look_like_times, parse_times
 from regard.text.lines import read_lines
 
-NEEDS_PYARROW = '{} is Parquet, which needs pyarrow: pip install "regard[parquet]"'
+PYARROW_NEEDED = '{} is Parquet, which needs pyarrow: pip install "regard[parquet]"'
 
 
 def is_parquet(path: Path) -> bool:
@@ -31,23 +31,23 @@ def is_parquet(path: Path) -> bool:
         return False  # whoever reads it will say what is wrong
 
 
-def read_cells(path: Path) -> tuple[list[str], list[list[str]]]:
+def read_parquet_cells(path: Path) -> tuple[list[str], list[list[str]]]:
     """The header and the cells as text, times in ISO form."""
     try:
         reading: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise DataError(NEEDS_PYARROW.format(path)) from None
+        raise DataError(PYARROW_NEEDED.format(path)) from None
     try:
         columns = reading.read_table(path).to_pydict()
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
     except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file
         raise DataError(f"{path} cannot be read as Parquet: {error}") from None
-    texts = [[_text(value) for value in column] for column in columns.values()]
+    texts = [[_format_cell(value) for value in column] for column in columns.values()]
     return list(columns), [list(row) for row in zip(*texts, strict=True)]
 
 
-def _text(value: object) -> str:
+def _format_cell(value: object) -> str:
     match value:
         case None:
             return ""
@@ -61,16 +61,16 @@ def _text(value: object) -> str:
             return str(value)
 
 
-TIME_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
-MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
+TIME_COLUMN_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
+MISSING_VALUES = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
 DELIMITERS = ",;\t|"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 """What may be thousands, where a comma stands between cells too: such a file has no decimal comma."""
-SHOWN = 40
+MAX_CELL_CHARACTERS = 40
 """Characters of a cell that a message shows; a quote without an end makes all that follows one cell."""
 
 
-class Cells(NamedTuple):
+class TableCells(NamedTuple):
     """A file's header and cells, as text, and the line that each row begins in."""
 
     header: list[str]
@@ -79,9 +79,9 @@ class Cells(NamedTuple):
     delimiter: str = ","
 
 
-def read_table(
-    path: Path, time: str | None = None, columns: Sequence[str] = (), longest_gap: int = 24
-) -> Table:
+def read_series_table(
+    path: Path, time_column: str | None = None, columns: Sequence[str] = (), longest_gap: int = 24
+) -> SeriesTable:
     """The series of a file on an even clock.
 
     `time` names the time column, else it is found; `columns` are the series, else all other columns.
@@ -89,25 +89,29 @@ def read_table(
     cells = _read_parquet(path) if is_parquet(path) else _read_csv(path)
     if not cells.rows:
         raise DataError(f"{path} has no rows; give a header and a row for each time")
-    time = _time_column(path, cells, time)
-    chosen = list(columns) or [name for name in cells.header if name != time]
+    time_column = _find_time_column(path, cells, time_column)
+    chosen = list(columns) or [name for name in cells.header if name != time_column]
     if not chosen:
-        raise DataError(f"{path} has no column beside {time!r}; there is nothing to forecast")
-    places = [_place(path, cells.header, name) for name in (time, *chosen)]
+        raise DataError(f"{path} has no column beside {time_column!r}; there is nothing to forecast")
+    places = [_column_index(path, cells.header, name) for name in (time_column, *chosen)]
     texts = [row[places[0]] for row in cells.rows]
-    _refuse_without_time(path, texts, cells.lines, time)
-    times, form = read_times(texts, f"{path} column {time!r}")
-    values = np.array([_numbers(path, cells, place) for place in places[1:]]).T
-    rows = Rows(times, values, np.array(cells.lines, np.int64))
-    return regular(str(path), form, time, chosen, rows, longest_gap)
+    _reject_missing_times(path, texts, cells.lines, time_column)
+    times, form = parse_times(texts, f"{path} column {time_column!r}")
+    values = np.array([_parse_numbers(path, cells, place) for place in places[1:]]).T
+    rows = RawRows(times, values, np.array(cells.lines, np.int64))
+    return regularize_rows(str(path), form, time_column, chosen, rows, longest_gap)
 
 
 def has_column(path: Path, name: str) -> bool:
     """Whether a file's header names it."""
-    return name in (read_cells(path)[0] if is_parquet(path) else _header(path, next(_texts(path), ""))[0])
+    return name in (
+        read_parquet_cells(path)[0]
+        if is_parquet(path)
+        else _parse_header(path, next(_decoded_lines(path), ""))[0]
+    )
 
 
-def _header(path: Path, first: str) -> tuple[list[str], str]:
+def _parse_header(path: Path, first: str) -> tuple[list[str], str]:
     """The names in the first line, and what lies between them."""
     if not first.strip():
         raise DataError(f"{path} has no header; its first line must name the columns")
@@ -116,14 +120,14 @@ def _header(path: Path, first: str) -> tuple[list[str], str]:
     return [name.strip() for name in names], delimiter
 
 
-def _read_csv(path: Path) -> Cells:
-    texts = _texts(path)
-    header, delimiter = _header(path, next(texts, ""))
+def _read_csv(path: Path) -> TableCells:
+    texts = _decoded_lines(path)
+    header, delimiter = _parse_header(path, next(texts, ""))
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise DataError(f"{path} has two columns {twice!r}; each needs a name of its own")
     rows, lines = [], []
-    for line, row in _parsed(path, texts, delimiter):
+    for line, row in _csv_rows(path, texts, delimiter):
         if not any(map(str.strip, row)):
             continue
         if len(row) != len(header):
@@ -133,10 +137,10 @@ def _read_csv(path: Path) -> Cells:
             )
         rows.append(row)
         lines.append(line)
-    return Cells(header, rows, lines, delimiter)
+    return TableCells(header, rows, lines, delimiter)
 
 
-def _parsed(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows after the header, and the line that each begins in; a quote without an end has no row."""
     reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
     while True:
@@ -150,12 +154,12 @@ def _parsed(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[
         yield line, row
 
 
-def _read_parquet(path: Path) -> Cells:
-    header, rows = read_cells(path)
-    return Cells(header, rows, list(range(1, len(rows) + 1)))
+def _read_parquet(path: Path) -> TableCells:
+    header, rows = read_parquet_cells(path)
+    return TableCells(header, rows, list(range(1, len(rows) + 1)))
 
 
-def _texts(path: Path) -> Iterator[str]:
+def _decoded_lines(path: Path) -> Iterator[str]:
     for number, line in enumerate(read_lines(path), 1):
         try:
             yield line.decode()
@@ -163,40 +167,40 @@ def _texts(path: Path) -> Iterator[str]:
             raise DataError(f"{path} line {number} is not UTF-8; convert the file first") from None
 
 
-def _time_column(path: Path, cells: Cells, asked: str | None) -> str:
+def _find_time_column(path: Path, cells: TableCells, asked: str | None) -> str:
     if asked is not None:
-        return cells.header[_place(path, cells.header, asked)]
-    by_name = [name for known in TIME_NAMES for name in cells.header if name.strip().lower() == known]
+        return cells.header[_column_index(path, cells.header, asked)]
+    by_name = [name for known in TIME_COLUMN_NAMES for name in cells.header if name.strip().lower() == known]
     if by_name:
         return by_name[0]
     for place, name in enumerate(cells.header):
-        if are_times([row[place] for row in cells.rows]):
+        if look_like_times([row[place] for row in cells.rows]):
             return name
     raise DataError(
         f"{path} has no column that looks like time; name it with data.time: {', '.join(cells.header)}"
     )
 
 
-def _place(path: Path, header: Sequence[str], name: str) -> int:
+def _column_index(path: Path, header: Sequence[str], name: str) -> int:
     if name not in header:
         raise DataError(f"{path} has no column {name!r}; it has {', '.join(header)}")
     return header.index(name)
 
 
-def _refuse_without_time(path: Path, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
+def _reject_missing_times(path: Path, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
     for text, line in zip(texts, lines, strict=True):
         if not text.strip():
             raise DataError(f"{path} line {line} has no time in column {column!r}; each row needs one")
 
 
-def _numbers(path: Path, cells: Cells, place: int) -> list[float]:
+def _parse_numbers(path: Path, cells: TableCells, place: int) -> list[float]:
     found = []
     for row, line in zip(cells.rows, cells.lines, strict=True):
         text = row[place].strip()
-        where = f"{path} line {line} has {text[:SHOWN]!r} in column {cells.header[place]!r}"
+        where = f"{path} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[place]!r}"
         if cells.delimiter == "," and THOUSANDS.fullmatch(text):
             raise DataError(f"{where}; write it as {text.replace(',', '')}, or with a decimal point")
-        number = _number(text)
+        number = _parse_number(text)
         if number is None:
             raise DataError(
                 f"{where}, which is no number; correct it, or name the columns to use with data.columns"
@@ -205,9 +209,9 @@ def _numbers(path: Path, cells: Cells, place: int) -> list[float]:
     return found
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """NaN for what is missing, None for what is no number; a decimal comma is read as one."""
-    if text.lower() in MISSING:
+    if text.lower() in MISSING_VALUES:
         return math.nan
     try:
         number = float(text.replace(",", ".") if text.count(",") == 1 else text)

@@ -8,32 +8,39 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from regard.text.unicode import changes, printable
-from regard.train.task import Sample
+from regard.text.unicode import diff_words, sanitize_for_display
+from regard.train.task import ValidationSample
 
-PLAIN_EVERY = 30.0
+PLAIN_INTERVAL = 30.0
 """Seconds between plain lines where there is no terminal to keep a live one on."""
-REDRAW_EVERY = 0.1
-TITLES_EVERY = 10
-CLASSIFYING = {
+REDRAW_INTERVAL = 0.1
+ROWS_PER_TITLE = 10
+CLASSIFICATION_TITLES = {
     "macro_f1": "macro F1",
     "calibration_error": "ECE",
     "calibrated_error": "after T",
     "temperature": "T",
 }
-TITLES = {"perplexity": "ppl", "bleu": "BLEU", "chrf": "chrF", "mse": "MSE", "mae": "MAE", **CLASSIFYING}
-BARS = "▁▂▃▄▅▆▇█"
-LEAST_WANTED = ("pad", "lr", "ppl", "speed")
+METRIC_TITLES = {
+    "perplexity": "ppl",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "mse": "MSE",
+    "mae": "MAE",
+    **CLASSIFICATION_TITLES,
+}
+SPARKLINE_BARS = "▁▂▃▄▅▆▇█"
+DROP_ORDER = ("pad", "lr", "ppl", "speed")
 """What a narrow terminal does without, the first to go first."""
-LABEL, COLUMN, MARGIN, SPARK = 8, 9, 8, 24
+LABEL_WIDTH, COLUMN_WIDTH, SAMPLE_INDENT, SPARKLINE_WIDTH = 8, 9, 8, 24
 
 
-def header(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+def format_header(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     """What is about to happen, as aligned lines; a row that goes on with the one above has no label."""
-    return (f"{label:<{LABEL}}{text}" for label, text in rows)
+    return (f"{label:<{LABEL_WIDTH}}{text}" for label, text in rows)
 
 
-class Screen:
+class TrainingConsole:
     """Prints to a console while there is one; a live line only where someone can watch it move."""
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
@@ -53,41 +60,45 @@ class Screen:
         if self._live:
             self._try(self._live.stop)
 
-    def line(self, parts: Mapping[str, str], losses: Sequence[float]) -> None:
+    def update_status(self, parts: Mapping[str, str], losses: Sequence[float]) -> None:
         """Where the training stands: in place on a terminal, elsewhere now and then as a line."""
         waited = self._clock() - self._spoken
-        if waited < (REDRAW_EVERY if self._live else PLAIN_EVERY):
+        if waited < (REDRAW_INTERVAL if self._live else PLAIN_INTERVAL):
             return
         self._spoken = self._clock()
         if self._live is None:
-            self.say("  ".join(parts.values()))
+            self.print_message("  ".join(parts.values()))
         else:
             losses = losses if self._console.encoding.startswith("utf") else ()
             text = Text(
-                f"  {fitted(parts, losses, self._console.width - 3)}", no_wrap=True, overflow="ellipsis"
+                f"  {fit_status_line(parts, losses, self._console.width - 3)}",
+                no_wrap=True,
+                overflow="ellipsis",
             )
             self._try(self._live.update, text, refresh=True)
 
-    def say(self, text: str) -> None:
+    def print_message(self, text: str) -> None:
         """A line that stays."""
         self._print(Text(f"  {text}"))
 
-    def row(self, cells: Mapping[str, str], best: bool) -> None:
+    def print_validation(self, cells: Mapping[str, str], best: bool) -> None:
         """A validation, under its titles."""
-        if self._rows % TITLES_EVERY == 0:
-            self._print(Text(_aligned(TITLES.get(name, name) for name in cells), style="dim"))
+        if self._rows % ROWS_PER_TITLE == 0:
+            self._print(Text(_aligned(METRIC_TITLES.get(name, name) for name in cells), style="dim"))
         self._rows += 1
         row = Text(_aligned(cells.values()))
         self._print(row.append("  best", style="bold green") if best else row)
 
-    def sample(self, sample: Sample, titles: tuple[str, str, str]) -> None:
+    def print_sample(self, sample: ValidationSample, titles: tuple[str, str, str]) -> None:
         """A sentence that is watched: what is new since the last time it was shown is marked."""
         before = self._before.get(sample.source)
         self._before[sample.source] = sample.hypothesis
-        hypothesis = marked(before and printable(before), printable(sample.hypothesis))
-        given = (Text(printable(text), style="dim") for text in (sample.source, sample.reference))
+        hypothesis = highlight_changes(
+            before and sanitize_for_display(before), sanitize_for_display(sample.hypothesis)
+        )
+        given = (Text(sanitize_for_display(text), style="dim") for text in (sample.source, sample.reference))
         for label, text in zip(titles, (*given, hypothesis), strict=True):
-            line = Text(f"{'':{MARGIN}}{label:<12}", style="dim")
+            line = Text(f"{'':{SAMPLE_INDENT}}{label:<12}", style="dim")
             text.truncate(max(8, self._console.width - len(line)), overflow="ellipsis")
             self._print(Text.assemble(line, text))
 
@@ -102,37 +113,37 @@ class Screen:
             self._console, self._live = Console(quiet=True), None
 
 
-def fitted(parts: Mapping[str, str], losses: Sequence[float], width: int) -> str:
+def fit_status_line(parts: Mapping[str, str], losses: Sequence[float], width: int) -> str:
     """The parts side by side, fewer where the width is small, and in what is left a curve of the losses."""
     left = dict(parts)
-    for name in LEAST_WANTED:
+    for name in DROP_ORDER:
         if len("  ".join(left.values())) <= width:
             break
         left.pop(name, None)
     text = "  ".join(left.values())
-    room = min(width - len(text) - 2, SPARK)
-    return f"{text}  {spark(losses[-room:])}" if losses and room >= 6 else text
+    room = min(width - len(text) - 2, SPARKLINE_WIDTH)
+    return f"{text}  {sparkline(losses[-room:])}" if losses and room >= 6 else text
 
 
-def spark(values: Sequence[float]) -> str:
+def sparkline(values: Sequence[float]) -> str:
     """One bar for each value, from the lowest to the highest of them; a blank for what is no number."""
     known = [value for value in values if math.isfinite(value)]
     low, span = min(known, default=0.0), max(known, default=0.0) - min(known, default=0.0)
-    bars = (round((value - low) / span * (len(BARS) - 1)) if span else 0 for value in known)
-    return "".join(BARS[next(bars)] if math.isfinite(value) else " " for value in values)
+    bars = (round((value - low) / span * (len(SPARKLINE_BARS) - 1)) if span else 0 for value in known)
+    return "".join(SPARKLINE_BARS[next(bars)] if math.isfinite(value) else " " for value in values)
 
 
-def marked(before: str | None, now: str) -> Text:
+def highlight_changes(before: str | None, now: str) -> Text:
     """`now`, with the words that `before` had not in colour."""
-    return Text(" ").join(Text(word, style="green" if new else "") for word, new in changes(before, now))
+    return Text(" ").join(Text(word, style="green" if new else "") for word, new in diff_words(before, now))
 
 
-def figure(value: float) -> str:
+def format_three_digits(value: float) -> str:
     """A number in three digits that mean something: 2.31, 0.0412, 12,345."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:#.3g}"
 
 
-def thousands(value: float) -> str:
+def format_thousands(value: float) -> str:
     """48.2k, 1.3M: how fast, at a glance."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if value >= size:
@@ -140,7 +151,7 @@ def thousands(value: float) -> str:
     return f"{value:.0f}"
 
 
-def clock(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """3:12, or 1:03:12."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
@@ -148,4 +159,4 @@ def clock(seconds: float) -> str:
 
 
 def _aligned(cells: Iterable[str]) -> str:
-    return "  " + "".join(f"{cell:>{COLUMN}}" for cell in cells)
+    return "  " + "".join(f"{cell:>{COLUMN_WIDTH}}" for cell in cells)

@@ -8,21 +8,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from regard.checkpoint import write_file
+from regard.checkpoint import write_file_atomically
 
 
-class Record:
+class MetricsWriter:
     """Appends to `path` and flushes. On a full disk it says so once, and the training goes on.
 
     `after` is the step that a training resumes from; what was recorded later is dropped, since it
     happens again, and so is a line that a kill cut short. 0 starts from nothing.
     """
 
-    def __init__(self, path: Path, say: Callable[[str], None], after: int = 0) -> None:
-        _keep(path, after)
+    def __init__(self, path: Path, notify: Callable[[str], None], resumed_step: int = 0) -> None:
+        _truncate_after(path, resumed_step)
         self._path = path
         self._file = path.open("ab", buffering=0)
-        self._say = say
+        self._say = notify
         self._lost = 0
 
     def close(self) -> None:
@@ -31,7 +31,7 @@ class Record:
 
     def write(self, facts: Mapping[str, object]) -> None:
         try:
-            self._append(_line(facts))
+            self._append(_format_line(facts))
         except OSError as error:
             if not self._lost:
                 self._say(
@@ -41,7 +41,7 @@ class Record:
 
     def write_once(self, facts: Mapping[str, object]) -> None:
         """What stays true: a training that goes on does not say it again."""
-        if _line(facts) not in self._path.read_bytes():
+        if _format_line(facts) not in self._path.read_bytes():
             self.write(facts)
 
     def _append(self, line: bytes) -> None:
@@ -55,33 +55,33 @@ class Record:
             raise
 
 
-def validation_at(path: Path, step: int) -> Mapping[str, Any]:
+def find_validation(path: Path, step: int) -> Mapping[str, Any]:
     """What was recorded of the last validation at that step; nothing if none was."""
     found: Mapping[str, Any] = {}
     for line in path.read_bytes().splitlines():
-        if b'"valid"' in line and (facts := _parsed(line)).get("step") == step:
+        if b'"valid"' in line and (facts := _parse_line(line)).get("step") == step:
             found = facts
     return found
 
 
-def _keep(path: Path, after: int) -> None:
+def _truncate_after(path: Path, after: int) -> None:
     """Leaves the lines up to a step. The file is replaced at once, so that a kill loses neither half."""
     if not path.exists():
         return
     content = path.read_bytes()
-    kept = b"".join(_up_to(after, content)) if after else b""
+    kept = b"".join(_lines_up_to(after, content)) if after else b""
     if kept != content:
-        write_file(path, kept.decode("utf-8"))
+        write_file_atomically(path, kept.decode("utf-8"))
 
 
-def _up_to(after: int, content: bytes) -> Iterator[bytes]:
+def _lines_up_to(after: int, content: bytes) -> Iterator[bytes]:
     for line in content.splitlines(keepends=True):
-        facts = _parsed(line)
+        facts = _parse_line(line)
         if line.endswith(b"\n") and facts and facts.get("step", 0) <= after:
             yield line
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parse_line(line: bytes) -> dict[str, Any]:
     """Nothing if it is no event: a kill may have cut it short."""
     try:
         facts = json.loads(line)
@@ -90,19 +90,19 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _line(facts: Mapping[str, object]) -> bytes:
-    text = json.dumps(_finite(facts), ensure_ascii=False, allow_nan=False) + "\n"
+def _format_line(facts: Mapping[str, object]) -> bytes:
+    text = json.dumps(_nan_to_null(facts), ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", "backslashreplace")
 
 
-def _finite(value: object) -> object:
+def _nan_to_null(value: object) -> object:
     """JSON has no word for NaN and infinity: null."""
     match value:
         case float():
             return value if math.isfinite(value) else None
         case Mapping():
-            return {key: _finite(inner) for key, inner in value.items()}
+            return {key: _nan_to_null(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [_finite(inner) for inner in value]
+            return [_nan_to_null(inner) for inner in value]
         case _:
             return value

@@ -5,13 +5,23 @@ from pathlib import Path
 
 from regard.errors import ConfigError
 
-FIGURES = ("loss", "ppl", "lr", "grad_norm", "tokens_per_s", "pad_fraction", "memory_mb", "bleu", "chrf")
+LOGGED_SCALARS = (
+    "loss",
+    "ppl",
+    "lr",
+    "grad_norm",
+    "tokens_per_s",
+    "pad_fraction",
+    "memory_mb",
+    "bleu",
+    "chrf",
+)
 
 
-class Board:
+class TensorBoardWriter:
     """Writes the scalars of each event to `folder`; a full disk costs the board, not the training."""
 
-    def __init__(self, folder: Path, say: Callable[[str], None], after: int = 0) -> None:
+    def __init__(self, folder: Path, notify: Callable[[str], None], resumed_step: int = 0) -> None:
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:
@@ -19,12 +29,12 @@ class Board:
                 "train.tensorboard = true needs a package that is not here; "
                 "pip install tensorboard, or set it to false"
             ) from None
-        self._writer = SummaryWriter(str(folder), purge_step=after + 1 if after else None)
-        self._say = say
+        self._writer = SummaryWriter(str(folder), purge_step=resumed_step + 1 if resumed_step else None)
+        self._say = notify
         self._broken = False
 
     def write(self, facts: Mapping[str, object]) -> None:
-        for name in FIGURES:
+        for name in LOGGED_SCALARS:
             value = facts.get(name)
             if isinstance(value, int | float):
                 self._try(self._writer.add_scalar, f"{facts['kind']}/{name}", value, facts["step"])

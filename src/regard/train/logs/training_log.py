@@ -10,38 +10,44 @@ from types import TracebackType
 
 from rich.console import Console
 
-from regard.train.logs.console import SPARK, Screen, clock, figure, thousands
-from regard.train.logs.metrics_file import Record
-from regard.train.logs.tensorboard import Board
-from regard.train.run_folder import BOARD
-from regard.train.task import Lines, Validation
+from regard.train.logs.console import (
+    SPARKLINE_WIDTH,
+    TrainingConsole,
+    format_elapsed,
+    format_thousands,
+    format_three_digits,
+)
+from regard.train.logs.metrics_file import MetricsWriter
+from regard.train.logs.tensorboard import TensorBoardWriter
+from regard.train.run_folder import TENSORBOARD_FOLDER
+from regard.train.task import FileLines, ValidationResult
 
-RECENT = 20
+RECENT_INTERVALS = 20
 """Stretches that the speed is taken from."""
-RECORDED = {"perplexity": "ppl", "bleu_signature": "signature"}
-DIGITS = {"loss": 3, "mse": 4, "mae": 4}
+RECORDED_NAMES = {"perplexity": "ppl", "bleu_signature": "signature"}
+SCREEN_DIGITS = {"loss": 3, "mse": 4, "mae": 4}
 """Behind the point of a figure on the screen; others have two."""
 Number = int | float
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LogInterval:
     """Some steps, up to `step`, as one line of metrics.jsonl."""
 
     step: int
     epoch: Number
     loss: Number
     """The mean over the target tokens of the stretch, in nats, as it was trained on: smoothed."""
-    rate: Number
-    norm: Number | None
+    learning_rate: Number
+    grad_norm: Number | None
     """The gradient's length before clipping."""
     source_tokens: int
     target_tokens: int
-    padding: Number
+    pad_fraction: Number
     """The share of what was computed that was padding, 0 to 1."""
     seconds: Number
     """How long the steps took; validations are not in it."""
-    skipped: int = 0
+    skipped_steps: int = 0
     """Steps that moved nothing, because something in them was not finite."""
     memory_mb: Number | None = None
     """The most that was in use so far, on the device that computes."""
@@ -49,7 +55,7 @@ class Stretch:
     """The loss without label smoothing, where the step has it."""
 
 
-class Log:
+class TrainingLog:
     """Writes `metrics.jsonl` and keeps the screen up to date.
 
     `after` is the step that the training resumes from, and `seconds` the time spent before it. `unit` is
@@ -61,29 +67,33 @@ class Log:
         path: Path,
         console: Console,
         steps: int,
-        after: int = 0,
-        seconds: float = 0.0,
+        resumed_step: int = 0,
+        seconds_before: float = 0.0,
         *,
         minutes: float | None = None,
         tensorboard: bool = False,
-        unit: str = "tok",
-        perplexity: bool = True,
+        speed_unit: str = "tok",
+        has_perplexity: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._started = clock()
-        self._seconds_before = seconds
+        self._seconds_before = seconds_before
         self._steps, self._minutes = steps, minutes
-        self._unit, self._perplexity = unit, perplexity
-        self._after = self._step = after
+        self._unit, self._perplexity = speed_unit, has_perplexity
+        self._after = self._step = resumed_step
         self._paused, self._last = 0.0, math.inf
-        self._recent: deque[tuple[int, Stretch]] = deque(maxlen=RECENT)
-        self._losses: deque[float] = deque(maxlen=SPARK)
-        self._screen = Screen(console, clock)
-        self._board = Board(path.with_name(BOARD), self.said, after) if tensorboard else None
-        self._record = Record(path, self.said, after)
+        self._recent: deque[tuple[int, LogInterval]] = deque(maxlen=RECENT_INTERVALS)
+        self._losses: deque[float] = deque(maxlen=SPARKLINE_WIDTH)
+        self._screen = TrainingConsole(console, clock)
+        self._board = (
+            TensorBoardWriter(path.with_name(TENSORBOARD_FOLDER), self.log_message, resumed_step)
+            if tensorboard
+            else None
+        )
+        self._record = MetricsWriter(path, self.log_message, resumed_step)
 
-    def __enter__(self) -> "Log":
+    def __enter__(self) -> "TrainingLog":
         self._screen.start()
         return self
 
@@ -96,7 +106,7 @@ class Log:
             self._board.close()
 
     @property
-    def seconds(self) -> float:
+    def elapsed_seconds(self) -> float:
         """How long the training has taken, what came before it was resumed included."""
         return self._seconds_before + self._clock() - self._started
 
@@ -105,22 +115,22 @@ class Log:
         """The last step that was logged."""
         return self._step
 
-    def began(self, facts: Mapping[str, object]) -> None:
+    def log_run_metadata(self, facts: Mapping[str, object]) -> None:
         """What the curves are to be compared with: the plan, and whatever else stays the same."""
         self._record.write_once({"kind": "run", **facts})
 
-    def said(self, text: str) -> None:
+    def log_message(self, text: str) -> None:
         """A line that stays on the screen."""
-        self._screen.say(text)
+        self._screen.print_message(text)
 
-    def skipped(self, step: int, lines: Sequence[Lines]) -> None:
+    def log_skipped_step(self, step: int, lines: Sequence[FileLines]) -> None:
         """A step that moved nothing: some of its lines on the screen, all of them in metrics.jsonl."""
         where = "; ".join(map(str, lines))
-        self.said(f"step {step:,} skipped: the loss or its gradient is not finite ({where})")
+        self.log_message(f"step {step:,} skipped: the loss or its gradient is not finite ({where})")
         for each in lines:
             self._write({"kind": "skip", "step": step, "files": each.files, "lines": each.numbers})
 
-    def stepped(self, stretch: Stretch) -> None:
+    def log_interval(self, stretch: LogInterval) -> None:
         """After some steps: how they went."""
         now = self._clock()
         self._paused += max(0.0, now - self._last - stretch.seconds)
@@ -128,67 +138,73 @@ class Log:
         self._recent.append((stretch.step - self._step, stretch))
         self._losses.append(stretch.loss)
         self._step = stretch.step
-        self._screen.line(self._parts(stretch), list(self._losses))
+        self._screen.update_status(self._status_parts(stretch), list(self._losses))
         self._write(
             {
                 "kind": "train",
                 "step": stretch.step,
                 "epoch": stretch.epoch,
-                "time_s": round(self.seconds, 2),
+                "time_s": round(self.elapsed_seconds, 2),
                 "loss": stretch.loss,
                 "nll": stretch.nll,
                 "ppl": _perplexity(stretch) if self._perplexity else None,
-                "lr": stretch.rate,
-                "grad_norm": stretch.norm,
+                "lr": stretch.learning_rate,
+                "grad_norm": stretch.grad_norm,
                 "source_tokens": stretch.source_tokens,
                 "target_tokens": stretch.target_tokens,
-                "tokens_per_s": round(_speed(stretch), 1),
-                "pad_fraction": stretch.padding,
+                "tokens_per_s": round(_tokens_per_second(stretch), 1),
+                "pad_fraction": stretch.pad_fraction,
                 "memory_mb": stretch.memory_mb,
-                "skipped": stretch.skipped,
+                "skipped": stretch.skipped_steps,
             }
         )
 
-    def validated(self, step: int, validation: Validation, best: bool = False) -> None:
+    def log_validation(self, step: int, validation: ValidationResult, best: bool = False) -> None:
         """A row that stays on the screen, and the first sample under it."""
         metrics = validation.metrics
-        figures = {name: f"{value:,.{DIGITS.get(name, 2)}f}" for name, value in metrics.items()}
-        self._screen.row({"step": f"{step:,}", "time": clock(self.seconds), **figures}, best)
+        figures = {name: f"{value:,.{SCREEN_DIGITS.get(name, 2)}f}" for name, value in metrics.items()}
+        self._screen.print_validation(
+            {"step": f"{step:,}", "time": format_elapsed(self.elapsed_seconds), **figures}, best
+        )
         for sample in validation.samples[:1]:
-            self._screen.sample(sample, validation.titles)
+            self._screen.print_sample(sample, validation.sample_titles)
         samples = [asdict(sample) for sample in validation.samples]
-        self._write({"kind": "valid", **self._figures(step, validation), "best": best, "samples": samples})
+        self._write(
+            {"kind": "valid", **self._validation_record(step, validation), "best": best, "samples": samples}
+        )
 
-    def averaged(self, step: int, count: int, judge: str, validation: Validation) -> None:
+    def log_averaged_checkpoints(
+        self, step: int, count: int, judge: str, validation: ValidationResult
+    ) -> None:
         """How good the mean of the last checkpoints is: a line on the screen, and a mark in the curves."""
-        self.said(f"mean of the last {count} checkpoints: {judge} {validation.metrics[judge]:.4f}")
-        self._write({"kind": "mean", **self._figures(step, validation), "checkpoints": count})
+        self.log_message(f"mean of the last {count} checkpoints: {judge} {validation.metrics[judge]:.4f}")
+        self._write({"kind": "mean", **self._validation_record(step, validation), "checkpoints": count})
 
-    def _figures(self, step: int, validation: Validation) -> dict[str, object]:
-        facts = {**validation.metrics, **validation.details, **validation.curves}
-        named = {RECORDED.get(name, name): value for name, value in facts.items()}
+    def _validation_record(self, step: int, validation: ValidationResult) -> dict[str, object]:
+        facts = {**validation.metrics, **validation.details, **validation.chart_data}
+        named = {RECORDED_NAMES.get(name, name): value for name, value in facts.items()}
         return {
             "step": step,
-            "time_s": round(self.seconds, 2),
+            "time_s": round(self.elapsed_seconds, 2),
             "nll": validation.metrics["loss"],
             **named,
         }
 
-    def _parts(self, stretch: Stretch) -> dict[str, str]:
+    def _status_parts(self, stretch: LogInterval) -> dict[str, str]:
         seconds = sum(stretch.seconds for _, stretch in self._recent)
         tokens = sum(stretch.source_tokens + stretch.target_tokens for _, stretch in self._recent)
-        ppl = {"ppl": f"ppl {figure(_perplexity(stretch))}"} if self._perplexity else {}
+        ppl = {"ppl": f"ppl {format_three_digits(_perplexity(stretch))}"} if self._perplexity else {}
         return {
             "step": f"step {stretch.step:,}/{self._steps:,}",
-            "loss": f"loss {figure(stretch.loss)}",
+            "loss": f"loss {format_three_digits(stretch.loss)}",
             **ppl,
-            "lr": f"lr {stretch.rate:.1e}".replace("e-0", "e-"),
-            "speed": f"{thousands(tokens / max(seconds, 1e-9))} {self._unit}/s",
-            "pad": f"pad {stretch.padding:.0%}",
-            "eta": f"ETA {clock(self._left())}",
+            "lr": f"lr {stretch.learning_rate:.1e}".replace("e-0", "e-"),
+            "speed": f"{format_thousands(tokens / max(seconds, 1e-9))} {self._unit}/s",
+            "pad": f"pad {stretch.pad_fraction:.0%}",
+            "eta": f"ETA {format_elapsed(self._remaining_seconds())}",
         }
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         """Seconds to go: at the speed of late, and with as much time between stretches as so far.
 
         That time is spent on validations, which are too seldom to be in every recent stretch.
@@ -197,7 +213,9 @@ class Log:
         recent = sum(stretch.seconds for _, stretch in self._recent) / steps
         pauses = self._paused / max(1, self._step - self._after)
         left = max(0, self._steps - self._step) * (recent + pauses)
-        return left if self._minutes is None else max(0.0, min(left, self._minutes * 60 - self.seconds))
+        return (
+            left if self._minutes is None else max(0.0, min(left, self._minutes * 60 - self.elapsed_seconds))
+        )
 
     def _write(self, facts: Mapping[str, object]) -> None:
         self._record.write(facts)
@@ -205,11 +223,11 @@ class Log:
             self._board.write(facts)
 
 
-def _speed(stretch: Stretch) -> float:
+def _tokens_per_second(stretch: LogInterval) -> float:
     """Tokens of both sides a second, padding not counted."""
     return (stretch.source_tokens + stretch.target_tokens) / max(stretch.seconds, 1e-9)
 
 
-def _perplexity(stretch: Stretch) -> float:
+def _perplexity(stretch: LogInterval) -> float:
     loss = stretch.loss if stretch.nll is None else stretch.nll
     return float(f"{math.exp(min(loss, 50)):.6g}") if math.isfinite(loss) else math.nan
