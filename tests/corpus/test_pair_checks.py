@@ -169,7 +169,7 @@ def test_a_shift_is_located_and_measured(check, book, offset, line):
     assert f"further {'down' if offset > 0 else 'up'}" in shift.detail
     assert "to the end" in shift.detail
     assert report.fatal_finding is None
-    assert report.bad == (shift,)
+    assert report.bad_findings == (shift,)
 
 
 def test_a_shift_that_heals_has_an_end(check, book):

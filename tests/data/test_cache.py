@@ -97,7 +97,7 @@ def test_a_failure_leaves_nothing(cache):
 
     with pytest.raises(DataError, match="no"):
         cache.get_or_create("things", {}, fail)
-    assert list((cache.scratch() / "things").iterdir()) == []
+    assert list((cache.scratch_folder() / "things").iterdir()) == []
 
 
 def test_two_that_make_the_same_end_with_one(cache):

@@ -31,7 +31,7 @@ def of(sizes, weights):
 
 
 def shown(pairs, epoch):
-    return Counter(pairs.epoch_indexes(epoch, np.arange(pairs.turns)).tolist())
+    return Counter(pairs.epoch_indexes(epoch, np.arange(pairs.epoch_size)).tolist())
 
 
 def test_without_weights_an_epoch_shows_each_pair_once():

@@ -15,11 +15,11 @@ from regard.data.stream import StreamPosition, TokenBudget, make_pool_batches, s
 class Fake:
     """A corpus of which only the lengths exist, and those are computed."""
 
-    turns: int
+    epoch_size: int
     longest: int = 30
 
-    def at(self, epoch, turns):  # noqa: ARG002
-        return turns
+    def epoch_indexes(self, epoch, positions):  # noqa: ARG002
+        return positions
 
     def lengths_of(self, indexes):
         return 1 + indexes * 7 % self.longest, 1 + indexes * 11 % self.longest
@@ -50,8 +50,8 @@ def test_an_epoch_has_each_pair_once_and_no_batch_exceeds_its_plan(size, plan, s
     assert sorted(i for batch in batches for i in batch) == list(range(size))
     for batch in batches:
         tokens = max(sum(lengths + 1) for lengths in pairs.lengths_of(np.array(batch)))
-        assert len(batch) == 1 or tokens <= plan.tokens
-        assert plan.sentences is None or len(batch) <= plan.sentences
+        assert len(batch) == 1 or tokens <= plan.max_tokens
+        assert plan.max_sentences is None or len(batch) <= plan.max_sentences
 
 
 @given(st.integers(1, 300), plans, st.integers(1, 7), st.integers(0, 9))
@@ -122,7 +122,7 @@ def test_batches_are_as_full_as_the_next_pair_allows():
     target = np.array([1, 1, 1, 1, 1, 1])
     assert stream_module._batch_ends(source, target, TokenBudget(10)) == [2, 3, 4, 6]
     assert stream_module._batch_ends(target, source, TokenBudget(10)) == [2, 3, 4, 6]
-    assert stream_module._batch_ends(source, target, TokenBudget(1000, max_sentences=4)) == [4, 6]
+    assert stream_module._batch_ends(source, target, TokenBudget(1000, max_max_sentences=4)) == [4, 6]
 
 
 def test_batches_come_in_no_order_of_length():

@@ -171,7 +171,7 @@ def test_bad_pairs_are_left_out_counted_and_listed(files, tmp_path):
 
 def found(corpora, indexes):
     """What stands on the lines that the pairs are said to come from."""
-    [lines] = corpora.lines_of(np.array(indexes))
+    [lines] = corpora.training_lines(np.array(indexes))
     sides = [Path(file).read_text(encoding="utf-8").split("\n") for file in lines.files]
     return [tuple(side[number - 1] for side in sides) for number in lines.numbers]
 
