@@ -4,8 +4,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-from regard.classification.config import LabelledDataConfig
-from regard.classification.run import ClassificationRun
+from regard.classification.run import ClassificationRun, LabelledDataConfig
 from regard.model.classifier import ClassifierConfig
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig

@@ -12,9 +12,9 @@ from rich.console import Console
 from browser.conftest import watched
 from labelled_corpus import tiny_classification_run, write_labelled_file
 from regard.checkpoint import find_model_folder
-from regard.classification.run import train_classification
+from regard.classification.task import train_classification
 from regard.classification.tracing import ClassifierTracer
-from regard.forecasting.run import train_forecasting
+from regard.forecasting.task import train_forecasting
 from regard.forecasting.tracing import ForecasterTracer
 from synthetic_series import small_forecast_run, write_wave_series
 

@@ -18,7 +18,8 @@ from regard.classification.autoconfig import (
 from regard.classification.classifier import Classifier
 from regard.classification.corpus import prepare_labelled_corpora
 from regard.classification.model_folder import load_classifier
-from regard.classification.run import ClassificationRun, ClassificationTask, train_classification
+from regard.classification.run import ClassificationRun
+from regard.classification.task import ClassificationTask, train_classification
 from regard.config import apply_settings, read_settings
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.translation.model_folder import load_translation_model
@@ -175,7 +176,7 @@ def test_the_second_time_nothing_is_made_again(corpus, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    for made in ("corpus.prepare.learn_word_tokenizer", "classification.corpus.write_rows"):
+    for made in ("corpus.prepare.learn_word_tokenizer", "classification.corpus.write_token_rows"):
         monkeypatch.setattr(f"regard.{made}", refuse)
     assert labelled_of(tiny_classification_run(corpus)).corpora.report == first.corpora.report
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
 from regard.checkpoint import find_model_folder
 from regard.classification.classifier import Classifier
-from regard.classification.run import train_classification
+from regard.classification.task import train_classification
 from regard.classification.tracing import ClassifierTracer
 from regard.errors import DataError
 from regard.trace.request import TraceLengthError

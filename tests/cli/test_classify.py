@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
-from regard.classification.run import train_classification
+from regard.classification.task import train_classification
 from regard.cli.main import main
 
 

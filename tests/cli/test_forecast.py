@@ -6,7 +6,7 @@ from rich.console import Console
 
 from failing_command import run_failing_command
 from regard.cli.main import main
-from regard.forecasting.run import train_forecasting
+from regard.forecasting.task import train_forecasting
 from synthetic_series import small_forecast_run, write_wave_series
 
 SETTINGS = (

@@ -14,7 +14,7 @@ from regard.forecasting.backtest import (
     seasonal_naive_forecast,
 )
 from regard.forecasting.forecaster import Forecaster
-from regard.forecasting.run import train_forecasting
+from regard.forecasting.task import train_forecasting
 from synthetic_series import small_forecast_run, write_wave_series
 
 HISTORY = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -79,11 +79,11 @@ def test_every_window_of_the_test_rows_is_scored_and_no_other(trained):
     assert found.rows == range(270, 300)
     assert found.windows == 2 * (30 - 12 + 1)
     table = model.read_series(path)
-    scaled = model.metadata.scaling.scale(table.values)
+    scaled = model.metadata.scaler.scale(table.values)
     errors = []
     for origin in range(270, 300 - 12 + 1):
-        said = model.forecast(table.rows(0, origin)).values
-        errors.append(model.metadata.scaling.scale(said) - scaled[origin : origin + 12])
+        said = model.forecast(table.slice_rows(0, origin)).values
+        errors.append(model.metadata.scaler.scale(said) - scaled[origin : origin + 12])
     assert found.errors[0].mse == pytest.approx(np.square(errors).mean(), rel=1e-4)
     assert found.errors[0].mae == pytest.approx(np.abs(errors).mean(), rel=1e-4)
 
@@ -92,7 +92,7 @@ def test_the_baselines_are_scored_on_the_same_windows(trained):
     model, path, data = trained
     found = backtest(model, path, data, file_sha256(path))
     assert [each.name for each in found.errors] == ["regard", "linear", "season of 24", "last value"]
-    scaled = model.metadata.scaling.scale(model.read_series(path).values)
+    scaled = model.metadata.scaler.scale(model.read_series(path).values)
     last = [scaled[o : o + 12] - scaled[o - 1] for o in range(270, 289)]
     season = [scaled[o : o + 12] - scaled[o - 24 : o - 12] for o in range(270, 289)]
     assert found.errors[3].mse == pytest.approx(np.square(last).mean(), rel=1e-4)
@@ -106,7 +106,7 @@ def test_coverage_is_the_share_of_what_came_between_the_bounds(trained):
     table = model.read_series(path)
     inside = []
     for origin in range(270, 289):
-        said = model.forecast(table.rows(0, origin))
+        said = model.forecast(table.slice_rows(0, origin))
         came = table.values[origin : origin + 12]
         inside.append((said.quantiles[0.1] <= came) & (came <= said.quantiles[0.9]))
     assert found.coverage[0.1, 0.9] == pytest.approx(np.mean(inside), abs=0.01)

@@ -9,8 +9,8 @@ from rich.console import Console
 
 import regard
 from regard.errors import ConfigError, DataError
-from regard.forecasting.run import train_forecasting
 from regard.forecasting.series.read_table import read_series_table
+from regard.forecasting.task import train_forecasting
 from synthetic_series import small_forecast_run, write_wave_series
 
 QUIET = Console(quiet=True)
@@ -32,7 +32,7 @@ def forecaster(trained):
 
 def test_a_forecast_goes_on_where_the_file_ends_in_its_own_units(forecaster, trained):
     found = forecaster.forecast(trained / "waves.csv")
-    assert found.history.clock.write(found.times)[0] == "2024-01-13 12:00:00"
+    assert found.history.time_axis.format_times(found.times)[0] == "2024-01-13 12:00:00"
     assert found.values.shape == (12, 2)
     assert np.abs(found.values[:, 0] - 100).max() < 20
     assert np.abs(found.values[:, 1] + 3).max() < 2

@@ -11,7 +11,8 @@ from regard.config import apply_settings, read_settings
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.forecasting.dataset import prepare_forecasting_data
 from regard.forecasting.model_folder import load_forecaster
-from regard.forecasting.run import ForecastingRun, ForecastingTask, evenly_spaced_indices, train_forecasting
+from regard.forecasting.run import ForecastingRun
+from regard.forecasting.task import ForecastingTask, evenly_spaced_indices, train_forecasting
 from regard.train.harness import TrainingTask
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig

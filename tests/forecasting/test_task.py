@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from regard.errors import ConfigError
-from regard.forecasting.task import ForecastLossConfig, forecast_loss, pinball_loss
+from regard.forecasting.run import ForecastLossConfig
+from regard.forecasting.task import forecast_loss, pinball_loss
 
 QUANTILES = (0.1, 0.5, 0.9)
 

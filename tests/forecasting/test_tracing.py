@@ -10,7 +10,7 @@ from rich.console import Console
 from regard.checkpoint import find_model_folder
 from regard.errors import DataError
 from regard.forecasting.forecaster import Forecaster
-from regard.forecasting.run import train_forecasting
+from regard.forecasting.task import train_forecasting
 from regard.forecasting.tracing import ForecasterTracer, embed_last_window
 from regard.model.masks import CAUSAL_MASK, NO_MASK
 from regard.plots.attention_matrix import build_attention_matrix, draw_attention_matrix
@@ -35,7 +35,7 @@ def looked(tmp_path_factory, request):
 def test_patches_have_the_times_of_their_steps(looked):
     _, _, found = looked
     assert found.history_patches[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
-    assert found.foretold == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
+    assert found.horizon_patches == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
 
 
 def test_what_comes_out_is_the_forecast_of_the_series(looked):
@@ -48,15 +48,15 @@ def test_its_vectors_give_the_forecast_when_each_sublayer_is_asked(looked):
     forecaster, table, found = looked
     network = forecaster.network
     encoder, encoded = capture_encoder(network.encoder, found.encoder_input, NO_MASK)
-    decoder, decoded = capture_decoder(network.decoder, found.asked, encoded, found.decoder_mask, NO_MASK)
+    decoder, decoded = capture_decoder(network.decoder, found.decoder_input, encoded, found.decoder_mask, NO_MASK)
     shapes = [each.attention.weights.shape for each in (*encoder, *decoder) if each.attention]
     assert shapes == [(2, 4, 4), (2, 3, 3), (2, 3, 4)]
     config = forecaster.config
-    said = network.output(decoded)[0].unflatten(1, (config.patch, config.channels, config.outputs))
+    said = network.output(decoded)[0].unflatten(1, (config.patch, config.channels, config.outputs_per_value))
     inside = said[..., 0 if config.channels == 1 else 1, 0].flatten()[: config.horizon].numpy()
-    recent, _ = forecaster.recent(table)
+    recent, _ = forecaster.recent_history(table)
     scaled = inside * np.sqrt(recent[:, 1].var() + 1e-5) + recent[:, 1].mean()
-    real = scaled * forecaster.known.scaling.deviation[1] + forecaster.known.scaling.mean[1]
+    real = scaled * forecaster.metadata.scaler.std[1] + forecaster.metadata.scaler.mean[1]
     assert real == pytest.approx(found.values, rel=1e-3)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from regard.classification.config import LabelledDataConfig
+from regard.classification.run import LabelledDataConfig
 from regard.corpus import label_checks
 from regard.corpus.check import CheckedCorpora, CorpusChecker, HoldOutSpec, check_corpora
 from regard.corpus.findings import FindingKind

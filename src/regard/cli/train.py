@@ -142,8 +142,10 @@ def _report_conformance(run: "RunConfig") -> None:
 
 
 def _train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingResult":
-    from regard.classification.run import ClassificationRun, train_classification
-    from regard.forecasting.run import ForecastingRun, train_forecasting
+    from regard.classification.run import ClassificationRun
+    from regard.classification.task import train_classification
+    from regard.forecasting.run import ForecastingRun
+    from regard.forecasting.task import train_forecasting
     from regard.plots.curves_page import render_model_card_svg
     from regard.translation.run import TranslationRun, train_translation
 
