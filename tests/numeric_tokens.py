@@ -12,5 +12,5 @@ class NumericTokenRenderer(TokenRenderer):
 
     text = piece
 
-    def whole(self, ids):
+    def line(self, ids):
         return " ".join(map(str, ids))

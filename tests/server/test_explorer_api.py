@@ -24,7 +24,7 @@ REQUEST = {"text": TEXT}
 
 def test_info_says_what_there_is_to_look_into(served, translator):
     info = served("/api/info").json
-    facts = translator.tracer.facts()
+    facts = translator.tracer.model_facts()
     assert info["regard"] == regard.__version__
     assert (
         info["model"]["parameters"] == facts.parameters == sum(each["parameters"] for each in info["blocks"])
@@ -248,7 +248,7 @@ def test_heads_come_line_by_line_and_every_one_of_them(served, translator):
     rows = [json.loads(line) for line in answer.body.splitlines()]
     assert len({(row["kind"], row["layer"], row["head"]) for row in rows}) == len(rows) == 3 * 2 * 4
     with torch.inference_mode():
-        mine = {each[:3]: each.matters for each in translator.tracer.matters(translator.trace(TEXT))}
+        mine = {each[:3]: each.matters for each in translator.tracer.measure_heads(translator.trace(TEXT))}
     for row in rows:
         key = (row["kind"], row["layer"], row["head"])
         assert row["matters"] == pytest.approx(mine[key], abs=1e-4)
@@ -327,7 +327,7 @@ def test_the_last_traces_are_kept_and_no_more(run_folder):
 
 def test_neighbours_are_the_nearest_pieces(served, translator):
     found = served("/api/neighbours", {"text": "cat", "count": 3}).json
-    mine = translator.tracer.neighbours("cat", 3)
+    mine = translator.tracer.nearest_tokens("cat", 3)
     assert [each["id"] for each in found["neighbours"]] == [each.id for each in mine]
     cosines = [each["cosine"] for each in found["neighbours"]]
     assert cosines == sorted(cosines, reverse=True)

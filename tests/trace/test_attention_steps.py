@@ -30,7 +30,7 @@ def softmax(scores):
 def test_each_step_follows_from_the_one_before(traced, kind):
     model, tracer, trace = traced
     for position in (0, 2):
-        said = tracer.steps(trace, kind, 2, 3, position)
+        said = tracer.attention_steps(trace, kind, 2, 3, position)
         said = json.loads(json.dumps(said, allow_nan=False))
         q, k, v = (np.array(said[name]) for name in "qkv")
         assert said["dot"] == pytest.approx(k @ q, abs=1e-3)
@@ -57,7 +57,7 @@ def test_residual_and_norm_stand_where_the_model_has_them(traced, kind):
     model, tracer, trace = traced
     said = {
         name: np.array(value) if isinstance(value, list) and name != "masked" else value
-        for name, value in tracer.steps(trace, kind, 1, 1, 1).items()
+        for name, value in tracer.attention_steps(trace, kind, 1, 1, 1).items()
     }
     norm = model.config.norm
 
@@ -77,19 +77,19 @@ def test_residual_and_norm_stand_where_the_model_has_them(traced, kind):
 
 
 def test_words_say_who_looks_at_whom(tracer):
-    trace = tracer.trace(tracer.request("the cat", target="a dog", interventions=[HideSource((0,))]))
-    cross, decoder = (tracer.steps(trace, kind, 1, 1, 1) for kind in ("cross", "decoder"))
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog", interventions=[HideSource((0,))]))
+    cross, decoder = (tracer.attention_steps(trace, kind, 1, 1, 1) for kind in ("cross", "decoder"))
     source, target = ([token.text for token in side.tokens] for side in (trace.source, trace.target))
     assert cross["tokens"] == {"query": target[0], "keys": source, "predicts": target[1]}
     assert decoder["tokens"]["keys"] == ["<s>", *target[:-1]]
     assert [score is None for score in cross["masked"]] == [True] + [False] * (len(source) - 1)
     assert [score is None for score in decoder["masked"]] == [False] * 2 + [True] * (len(target) - 2)
-    encoder = tracer.steps(trace, "encoder", 1, 1, 0)
+    encoder = tracer.attention_steps(trace, "encoder", 1, 1, 0)
     assert (encoder["tokens"]["query"], encoder["tokens"]["predicts"]) == (source[0], None)
 
 
 def test_a_place_that_is_not_there_is_refused(tracer):
-    trace = tracer.trace(tracer.request("the cat", target="a dog"))
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog"))
     for wrong, said in (
         (("cross", 3, 1, 0), "layer = 3"),
         (("cross", 1, 5, 0), "head = 5"),
@@ -98,4 +98,4 @@ def test_a_place_that_is_not_there_is_refused(tracer):
         (("cross", 1, 1, -1), "position = -1"),
     ):
         with pytest.raises(ConfigError, match=f"{said} cannot work"):
-            tracer.steps(trace, *wrong)
+            tracer.attention_steps(trace, *wrong)

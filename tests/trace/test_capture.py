@@ -52,7 +52,7 @@ def test_what_is_weighed_joined_and_projected_is_what_each_attention_says(model)
         ):
             project = (layer.cross_attention if kind == "cross" else layer.self_attention).output
             joined = (attended.weights @ attended.value).transpose(0, 1).flatten(1)
-            assert torch.allclose(project(joined), each.said, atol=1e-5)
+            assert torch.allclose(project(joined), each.output, atol=1e-5)
 
 
 def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):

@@ -35,10 +35,10 @@ def test_every_head_is_measured_as_if_it_were_removed_from_the_model(micro, norm
 
 
 def test_what_was_measured_is_written_where_it_belongs(tracer):
-    trace = tracer.trace(tracer.request("the cat"))
+    trace = tracer.trace(tracer.build_request("the cat"))
     filled = with_head_importance(trace, [HeadImportance("cross", 2, 3, -1.5)])
     assert filled.heads["cross"][1][2].matters == -1.5
     assert filled.heads["cross"][1][1].matters is None
     assert trace.heads["cross"][1][2].matters is None
-    whole = with_head_importance(trace, tracer.matters(trace))
+    whole = with_head_importance(trace, tracer.measure_heads(trace))
     assert all(head.matters is not None for kind in whole.heads.values() for layer in kind for head in layer)

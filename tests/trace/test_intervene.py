@@ -27,7 +27,7 @@ def logits(model):
         return model(SOURCE, KEEP, TARGET_IN)
 
 
-def test_the_copy_shares_what_stays_and_the_model_is_left_as_it_was(model):
+def test_the_copy_shares_unchanged_parameters_and_the_model_keeps_its_values(model):
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     other = apply_interventions(
         model, [DisableHead("cross", 2, 3), DisableHead("encoder", 1, 2, "uniform"), RemovePositions()]
@@ -46,37 +46,49 @@ def test_the_copy_shares_what_stays_and_the_model_is_left_as_it_was(model):
     assert model.source_embedding.positions.table.abs().sum() > 0
 
 
-def test_nothing_changed_answers_as_the_model_does(model):
+def test_without_interventions_the_logits_are_those_of_the_model(model):
     assert torch.equal(logits(apply_interventions(model, [])), logits(model.eval()))
 
 
-def test_a_removed_head_takes_its_part_out_and_no_other(model):
+def test_a_model_that_nothing_changes_is_not_copied(model):
+    model.eval()
+    assert apply_interventions(model, []) is model
+    assert apply_interventions(model, [HideSource((1,))]) is model
+    assert apply_interventions(model, [HideSource((1,)), RemovePositions()]) is not model
+
+
+def test_a_model_in_training_is_copied_and_stays_in_training(model):
+    assert not apply_interventions(model, []).training
+    assert model.training
+
+
+def test_a_disabled_head_removes_its_contribution_alone(model):
     whole = capture_forward(apply_interventions(model, []), SOURCE, KEEP, TARGET_IN)
     without = capture_forward(
         apply_interventions(model, [DisableHead("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN
     )
-    attended = whole.attention("cross")[0]
+    attention = whole.attention("cross")[0]
     part = model.decoder.layers[0].cross_attention.output.weight[:, 8:12]
-    expected = whole.decoder[1].output - attended.weights[2] @ attended.value[2] @ part.T
+    expected = whole.decoder[1].output - attention.weights[2] @ attention.value[2] @ part.T
     assert torch.allclose(without.decoder[1].output, expected, atol=1e-5)
     assert torch.equal(without.decoder[0].output, whole.decoder[0].output)
     assert without.attention("cross")[0].value_norm[2].abs().max() == 0
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_a_uniform_head_looks_at_all_it_may_see_alike(model, kind):
-    weights = capture_forward(
+def test_a_uniform_head_attends_equally_to_all_unmasked_keys(model, kind):
+    captured = capture_forward(
         apply_interventions(model, [DisableHead(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN
     )
-    alike = weights.attention(kind)[1].weights[3]
+    uniform = captured.attention(kind)[1].weights[3]
     if kind == "decoder":
-        assert torch.allclose(alike, torch.ones(3, 3).tril() / torch.arange(1, 4)[:, None])
+        assert torch.allclose(uniform, torch.ones(3, 3).tril() / torch.arange(1, 4)[:, None])
     else:
-        assert torch.allclose(alike, torch.full_like(alike, 1 / 4))
+        assert torch.allclose(uniform, torch.full_like(uniform, 1 / 4))
 
 
 @pytest.mark.parametrize(
-    ("sublayer", "place"),
+    ("sublayer", "index"),
     [
         (SkipSublayer("encoder", 1, "self"), 0),
         (SkipSublayer("encoder", 2, "ffn"), 3),
@@ -85,11 +97,11 @@ def test_a_uniform_head_looks_at_all_it_may_see_alike(model, kind):
         (SkipSublayer("decoder", 2, "ffn"), 5),
     ],
 )
-def test_a_skipped_sublayer_adds_nothing(model, sublayer, place):
+def test_a_skipped_sublayer_adds_nothing(model, sublayer, index):
     captured = capture_forward(apply_interventions(model, [sublayer]), SOURCE, KEEP, TARGET_IN)
-    passed = getattr(captured, sublayer.stack)[place]
-    assert passed.name == f"{sublayer.layer}.{sublayer.which}"
-    assert passed.added.abs().max() == 0
+    skipped = getattr(captured, sublayer.stack)[index]
+    assert skipped.name == f"{sublayer.layer}.{sublayer.which}"
+    assert skipped.update.abs().max() == 0
 
 
 @pytest.mark.parametrize("position", ["paper", "learned"])
@@ -100,7 +112,7 @@ def test_without_positions_the_order_of_the_source_does_not_matter(micro, positi
     assert torch.allclose(one, model(SOURCE[:, [2, 0, 3, 1]], KEEP, TARGET_IN), atol=1e-5)
 
 
-def test_a_hidden_token_might_as_well_be_another(model):
+def test_hidden_source_tokens_do_not_change_the_logits(model):
     keep = build_source_keep([HideSource((1,)), HideSource((3,))], 4)
     assert keep.tolist() == [[True, False, True, False]]
     other = apply_interventions(model, [])

@@ -20,7 +20,7 @@ from regard.translation.tracing import Tracer
 
 
 def test_what_is_too_large_keeps_the_layer_that_is_looked_at(tracer):
-    trace = tracer.trace(tracer.request("the cat", target="a dog"), qkv=True)
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog"), qkv=True)
     assert fit_trace_to_size(trace, 2) is trace
     small = fit_trace_to_size(trace, 2, max_bytes=1000)
     assert len(small.dumps()) < len(trace.dumps())
@@ -29,7 +29,7 @@ def test_what_is_too_large_keeps_the_layer_that_is_looked_at(tracer):
         assert (kept.q[0] == trace.qkv[kind].q[1]).all()
         assert kept.q.shape[1:] == trace.qkv[kind].q.shape[1:]
     assert small.omitted == ("qkv.encoder", "qkv.decoder", "qkv.cross")
-    without = tracer.trace(tracer.request("the cat", target="a dog"))
+    without = tracer.trace(tracer.build_request("the cat", target="a dog"))
     assert fit_trace_to_size(without, 2, max_bytes=1000) is without
 
 
@@ -38,7 +38,7 @@ HOSTILE = "</script><script>alert(1)</script><!-- <script> ]]> \u2028 &lt;"
 
 @pytest.fixture
 def trace(tracer):
-    return tracer.trace(tracer.request("the cat", target="a dog"), qkv=True)
+    return tracer.trace(tracer.build_request("the cat", target="a dog"), qkv=True)
 
 
 def held(page, name):
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_left_out_and_said(trace, tracer):
     small = json.loads(held(render_trace_html(trace, "#/steps?layer=1", max_bytes=1), "regard-trace"))
     assert small["qkv"]["cross"]["layers"] == [1]
     assert "qkv.cross" in small["omitted"]
-    without = tracer.trace(tracer.request("the cat", target="a dog"))
+    without = tracer.trace(tracer.build_request("the cat", target="a dog"))
     assert json.loads(held(render_trace_html(without), "regard-trace"))["omitted"] == ["qkv"]
     assert json.loads(held(render_trace_html(trace), "regard-trace"))["omitted"] == []
 

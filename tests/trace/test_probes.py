@@ -35,21 +35,21 @@ def test_a_word_of_several_pieces_is_their_mean(tokenizer):
 
 
 def test_one_word_has_one_row_and_as_many_vectors_as_contexts(tracer):
-    found = tracer.in_two_contexts("dog", "the dog sings.", "a cat sees the dog")
+    found = tracer.compare_contexts("dog", "the dog sings.", "a cat sees the dog")
     assert found.embedding == pytest.approx(1.0, abs=1e-6)
-    assert found.places == (1, 4)
+    assert found.positions == (1, 4)
     assert found.points == ("embed", "1.self", "1.ffn", "2.self", "2.ffn")
     assert found.encoded == pytest.approx(found.cosines[-1])  # post-norm: nothing follows
     assert all(cosine < 0.9999 for cosine in found.cosines)
-    alike = tracer.in_two_contexts("dog", "the dog sings.", "the dog sings.")
+    alike = tracer.compare_contexts("dog", "the dog sings.", "the dog sings.")
     assert alike.cosines == pytest.approx([1.0] * 5, abs=1e-5)
     with pytest.raises(DataError, match="'bird' is not in both sentences"):
-        tracer.in_two_contexts("bird", "the dog sings.", "a bird")
+        tracer.compare_contexts("bird", "the dog sings.", "a bird")
 
 
 def test_neighbours_are_asked_of_either_side(tracer):
-    assert len(tracer.neighbours("dog", 3)) == 3
-    assert tracer.neighbours("dog", 3, "target") == tracer.neighbours("dog", 3)  # one matrix for both
+    assert len(tracer.nearest_tokens("dog", 3)) == 3
+    assert tracer.nearest_tokens("dog", 3, "target") == tracer.nearest_tokens("dog", 3)  # one matrix for both
 
 
 def test_all_layouts_are_there_and_differ():
@@ -61,24 +61,24 @@ def test_all_layouts_are_there_and_differ():
 
 
 def test_how_much_is_left_is_told_point_by_point(tracer):
-    trace = tracer.trace(tracer.request("the cat sees the dog", target="a dog"))
-    found = tracer.survival(trace)
+    trace = tracer.trace(tracer.build_request("the cat sees the dog", target="a dog"))
+    found = tracer.measure_position_survival(trace)
     for stack, left in found.items():
         assert left.points == trace.residual[stack].points
         assert left.cosine.shape == left.projection.shape == trace.residual[stack].stream.shape
         assert np.abs(left.cosine).max() <= 1 + 1e-5
     off = tracer.trace(
-        tracer.request("the cat sees the dog", target="a dog", interventions=[RemovePositions()])
+        tracer.build_request("the cat sees the dog", target="a dog", interventions=[RemovePositions()])
     )
-    without = tracer.survival(off)["encoder"]
+    without = tracer.measure_position_survival(off)["encoder"]
     assert found["encoder"].projection[0] - without.projection[0] == pytest.approx(1.0, abs=1e-5)
-    assert tracer.positions(7) == pytest.approx(sinusoid_tables(7, 16)["paper"])
+    assert tracer.position_table(7) == pytest.approx(sinusoid_tables(7, 16)["paper"])
 
 
 def test_without_words_all_that_is_embedded_is_position(tracer, model):
     with torch.no_grad():
         model.source_embedding.tokens.weight.zero_()
-    found = tracer.survival(tracer.trace(tracer.request("the cat sees", target="a")))["encoder"]
+    found = tracer.measure_position_survival(tracer.trace(tracer.build_request("the cat sees", target="a")))["encoder"]
     assert found.cosine[0] == pytest.approx(1.0, abs=1e-5)
     assert found.projection[0] == pytest.approx(1.0, abs=1e-5)
 
@@ -88,7 +88,7 @@ def test_words_are_reversed_and_their_tokens_are_not():
 
 
 def test_without_positions_the_order_of_the_words_changes_nothing(tracer):
-    found = tracer.permuted("Qian kill you")
+    found = tracer.compare_word_orders("Qian kill you")
     assert found["texts"] == ["Qian kill you", "you kill Qian"]
     words, turned = found["orders"]
     assert sorted(words) == sorted(turned)
@@ -99,6 +99,6 @@ def test_without_positions_the_order_of_the_words_changes_nothing(tracer):
 
 
 def test_with_positions_it_changes_every_word(tracer):
-    found = tracer.permuted("the cat sees the dog")["with"]
+    found = tracer.compare_word_orders("the cat sees the dog")["with"]
     assert found["mean"] > 1e-3
     assert min(found["words"]) > 1e-3

@@ -31,17 +31,17 @@ def test_every_kind_of_trace_keeps_to_the_schema(tracer):
         RemovePositions(),
         HideSource((1,)),
     )
-    valid(tracer.trace(tracer.request("the cat sees a dog")))
-    valid(tracer.trace(tracer.request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
-    valid(tracer.trace(tracer.request("the cat é", target="", interventions=everything)))
-    assert valid(tracer.trace(tracer.request("the cat", target="a dog")))["target"]["forced"]
+    valid(tracer.trace(tracer.build_request("the cat sees a dog")))
+    valid(tracer.trace(tracer.build_request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
+    valid(tracer.trace(tracer.build_request("the cat é", target="", interventions=everything)))
+    assert valid(tracer.trace(tracer.build_request("the cat", target="a dog")))["target"]["forced"]
 
 
 def test_a_trace_is_named_in_one_line(tracer):
-    trace = tracer.trace(tracer.request("the cat", target="a dog"))
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog"))
     size = f"{len(trace.source.tokens)}×{len(trace.target.tokens)} tokens"
     assert repr(trace) == f'Trace("the cat" → "a dog", 2+2 layers, 4 heads, {size})'
-    long = tracer.trace(tracer.request("the\ncat " + "sees " * 7, target="the " * 15))
+    long = tracer.trace(tracer.build_request("the\ncat " + "sees " * 7, target="the " * 15))
     assert repr(long).startswith('Trace("the cat sees')
     assert "…" in repr(long)
     assert len(repr(long)) < 150
@@ -49,7 +49,7 @@ def test_a_trace_is_named_in_one_line(tracer):
 
 def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
     trace = tracer.trace(
-        tracer.request("the cat sees a dog", interventions=[DisableHead("cross", 1, 2)]), qkv=True
+        tracer.build_request("the cat sees a dog", interventions=[DisableHead("cross", 1, 2)]), qkv=True
     )
     trace.save(tmp_path / "t.json")
     loaded = regard.Trace.load(tmp_path / "t.json")
@@ -61,14 +61,14 @@ def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
 
 
 def test_every_token_that_is_named_has_its_piece(tracer):
-    trace = tracer.trace(tracer.request("the cat sees a dog"))
+    trace = tracer.trace(tracer.build_request("the cat sees a dog"))
     assert all(trace.pieces[token.id] == token.piece for token in trace.target.tokens)
     named = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
     assert named | set(trace.beam.greedy.tokens) <= set(trace.pieces)
 
 
 def test_what_a_later_version_adds_is_ignored_and_what_it_changes_is_refused(tracer):
-    said = tracer.trace(tracer.request("the cat")).to_json()
+    said = tracer.trace(tracer.build_request("the cat")).to_json()
     added = {**said, "new": 1, "target": {**said["target"], "mood": "calm"}}
     assert Trace.from_json(added).target.text == said["target"]["text"]
     with pytest.raises(DataError, match="version 2, this regard reads 1; upgrade"):
@@ -87,11 +87,11 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
     with pytest.raises(DataError, match="t.json cannot be read as a trace"):
         Trace.load(tmp_path / "t.json")
     with pytest.raises(RegardError, match="end it in .json"):
-        tracer.trace(tracer.request("the cat")).save(tmp_path / "t.png")
+        tracer.trace(tracer.build_request("the cat")).save(tmp_path / "t.png")
 
 
 def test_long_traces_are_packed_in_fewer_bits(tracer):
-    trace = tracer.trace(tracer.request("the cat"))
+    trace = tracer.trace(tracer.build_request("the cat"))
     assert trace.to_json()["attention"]["cross"]["dtype"] == "u16"
     long = Trace(**{**vars(trace), "source": regard.trace.schema.TraceSource("", trace.source.tokens * 50)})
     assert long.to_json()["attention"]["cross"]["dtype"] == "u8"

@@ -1,4 +1,4 @@
-"""A model with something changed, sharing everything else with the model it was made from."""
+"""Apply interventions to a model: a copy that shares every unchanged parameter with the original."""
 
 import copy
 from collections.abc import Sequence
@@ -22,10 +22,14 @@ from regard.trace.interventions import (
 
 
 def apply_interventions(model: Transformer, interventions: Sequence[Intervention]) -> Transformer:
-    """A copy that answers as in use, with these changes; parameters that stay the same are shared.
+    """Return the model with these interventions, in eval mode; unchanged parameters are shared.
 
-    So the model itself needs no flag for being looked at, and may go on learning meanwhile.
+    The original is never modified, so it may go on training meanwhile. It is returned itself when
+    nothing in it changes: without interventions, or with hidden source tokens only, which are a mask
+    (`build_source_keep`).
     """
+    if not model.training and all(isinstance(each, HideSource) for each in interventions):
+        return model
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     other = copy.deepcopy(model, memo=cast(dict[int, object], shared)).eval()
     with torch.no_grad():
@@ -38,12 +42,12 @@ def apply_interventions(model: Transformer, interventions: Sequence[Intervention
                 case RemovePositions():
                     _zero_positions(other)
                 case HideSource():
-                    pass  # the model stays as it is: `visible_source` hides them
+                    pass  # a mask, see `build_source_keep`
     return other
 
 
 def build_source_keep(interventions: Sequence[Intervention], length: int) -> Bool[Tensor, "1 source"]:
-    """Which source tokens may be looked at."""
+    """Return the mask of source tokens that may be attended to."""
     keep = torch.ones(1, length, dtype=torch.bool)
     for intervention in interventions:
         if isinstance(intervention, HideSource):
@@ -52,7 +56,7 @@ def build_source_keep(interventions: Sequence[Intervention], length: int) -> Boo
 
 
 def find_attention(model: Transformer, kind: AttentionKind, layer: int) -> MultiHeadAttention:
-    """Of a layer counted from 1."""
+    """Return the attention of this kind in a layer, counted from 1."""
     if kind == "encoder":
         return cast(EncoderLayer, model.encoder.layers[layer - 1]).self_attention
     decoder = cast(DecoderLayer, model.decoder.layers[layer - 1])
@@ -61,18 +65,18 @@ def find_attention(model: Transformer, kind: AttentionKind, layer: int) -> Multi
 
 def _disable_head(attention: MultiHeadAttention, head: DisableHead) -> None:
     width = attention.query.out_features // attention.heads
-    place = slice((head.head - 1) * width, head.head * width)
+    columns = slice((head.head - 1) * width, head.head * width)
     if head.mode == "zero":
         _copy_parameters(attention.output)
-        attention.output.weight[:, place] = 0.0
-    else:  # no query, so all scores are equal
+        attention.output.weight[:, columns] = 0.0
+    else:  # a query of zero makes all scores equal
         _copy_parameters(attention.query)
-        attention.query.weight[place] = 0.0
-        attention.query.bias[place] = 0.0
+        attention.query.weight[columns] = 0.0
+        attention.query.bias[columns] = 0.0
 
 
 def _find_sublayer(model: Transformer, sublayer: SkipSublayer) -> tuple[nn.Linear, ResidualConnection]:
-    """What writes the sublayer's answer, and what is around it."""
+    """Return the output projection of a sublayer and its residual connection."""
     stack = model.encoder if sublayer.stack == "encoder" else model.decoder
     layer = cast(EncoderLayer | DecoderLayer, stack.layers[sublayer.layer - 1])
     if sublayer.which == "ffn":
@@ -84,9 +88,9 @@ def _find_sublayer(model: Transformer, sublayer: SkipSublayer) -> tuple[nn.Linea
     return layer.cross_attention.output, layer.around_cross_attention
 
 
-def _skip_sublayer(last: nn.Linear, around: ResidualConnection) -> None:
-    _zero_parameters(last)
-    if around.norm_placement == "literal":  # the norm stands behind it, and would make something of nothing
+def _skip_sublayer(output: nn.Linear, around: ResidualConnection) -> None:
+    _zero_parameters(output)
+    if around.norm_placement == "literal":  # here the norm follows the sublayer, and its bias would be added
         _zero_parameters(around.norm)
 
 
@@ -99,11 +103,11 @@ def _zero_parameters(module: nn.Linear | nn.LayerNorm) -> None:
 def _zero_positions(model: Transformer) -> None:
     for embedding in (model.source_embedding, model.target_embedding):
         table = embedding.positions.table
-        nothing = torch.zeros_like(table)
-        embedding.positions.table = nn.Parameter(nothing) if isinstance(table, nn.Parameter) else nothing
+        zeros = torch.zeros_like(table)
+        embedding.positions.table = nn.Parameter(zeros) if isinstance(table, nn.Parameter) else zeros
 
 
 def _copy_parameters(module: nn.Linear | nn.LayerNorm) -> None:
-    """Gives a module of the copy parameters that nobody else has."""
+    """Give a module of the copy its own parameters, so that the original keeps its values."""
     module.weight = nn.Parameter(module.weight.clone(), requires_grad=False)
     module.bias = nn.Parameter(module.bias.clone(), requires_grad=False)

@@ -144,21 +144,16 @@ class Tracer:
 
     def with_qkv(self, trace: Trace) -> Trace:
         """The same trace with queries, keys and values: one pass reads it again, nothing is searched for."""
-        source, target = _token_ids(trace.source.tokens), _token_ids(trace.target.tokens)
-        changes = trace.request.interventions
-        captured = self._run_captured(apply_interventions(self._model, changes), changes, source, target)
-        return replace(trace, qkv=qkv_projections(captured))
+        return replace(trace, qkv=qkv_projections(self._recapture(trace)))
 
     def attention_steps(
         self, trace: Trace, kind: AttentionKind, layer: int, head: int, position: int
     ) -> dict[str, Any]:
         """How one head makes one word's new vector, as JSON; layer and head count from 1, the row from 0."""
-        source, target = _token_ids(trace.source.tokens), _token_ids(trace.target.tokens)
-        changes = trace.request.interventions
-        captured = self._run_captured(apply_interventions(self._model, changes), changes, source, target)
+        captured = self._recapture(trace)
         config = self._model.config
         scale = config.attention_scale or config.head_width**-0.5
-        keep = build_source_keep(changes, len(source)).to(self._model.device)
+        keep = build_source_keep(trace.request.interventions, len(trace.source.tokens)).to(self._model.device)
         found = one_head(captured, config.norm, scale, keep, kind, layer, head, position)
         source_texts, target_texts = _token_texts(trace.source.tokens), _token_texts(trace.target.tokens)
         read = source_texts if kind == "encoder" else [SPECIAL_TOKENS[BOS], *target_texts[:-1]]
@@ -199,11 +194,8 @@ class Tracer:
 
     def measure_position_survival(self, trace: Trace) -> dict[str, PositionSurvival]:
         """How much of the positions is left, point by point, in each stack."""
-        source, target = _token_ids(trace.source.tokens), _token_ids(trace.target.tokens)
-        changes = trace.request.interventions
-        captured = self._run_captured(apply_interventions(self._model, changes), changes, source, target)
-        tables = (embedding.positions.table for embedding in self._embeddings())
-        encoder, decoder = tables
+        captured = self._recapture(trace)
+        encoder, decoder = (embedding.positions.table for embedding in self._embeddings())
         return {
             "encoder": measure_position_survival(encoder, captured.source_embedded, captured.encoder),
             "decoder": measure_position_survival(decoder, captured.target_embedded, captured.decoder),
@@ -287,6 +279,13 @@ class Tracer:
             raise TraceLengthError(
                 what, count, min(max_tokens, own), "max_tokens" if max_tokens < own else None
             )
+
+    def _recapture(self, trace: Trace) -> ForwardCapture:
+        """Run the sentence and translation of a trace once more, with its interventions."""
+        source, target = _token_ids(trace.source.tokens), _token_ids(trace.target.tokens)
+        interventions = trace.request.interventions
+        model = apply_interventions(self._model, interventions)
+        return self._run_captured(model, interventions, source, target)
 
     def _run_captured(
         self,
