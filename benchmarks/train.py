@@ -183,7 +183,7 @@ class Task:
         with autocast_to(self.precision, self.device):
             return pair_loss(self.model, batch, 0.1)
 
-    def counts(self, batch: PairBatch) -> BatchCounts:
+    def batch_counts(self, batch: PairBatch) -> BatchCounts:
         return BatchCounts(batch.source_tokens, batch.target_tokens)
 
 

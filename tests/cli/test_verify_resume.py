@@ -14,39 +14,39 @@ SETTINGS = (
 
 
 @pytest.mark.fault
-def test_a_users_own_run_is_killed_gone_on_with_and_found_the_same(tmp_path, monkeypatch, capsys):
+def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
     (tmp_path / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(30)))
     options = [f"--set={setting}" for setting in SETTINGS.split()]
     main(["verify-resume", "--source", "en", "--target", "fr", "--steps", "10", *options])
-    said = capsys.readouterr().out
-    assert "killed after step" in said
-    assert "losses     10 of 10 equal" in said
-    assert "is the same, bit for bit" in said
+    output = capsys.readouterr().out
+    assert "killed after step" in output
+    assert "losses     10 of 10 equal" in output
+    assert "equals the uninterrupted one, bit for bit" in output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["en", "fr"]
 
 
 @pytest.mark.fault
-def test_the_same_goes_for_a_classifier(tmp_path, monkeypatch, capsys):
+def test_a_killed_and_resumed_classification_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_labelled_file(tmp_path / "things.tsv")
     sizes = "model.d_model=16 model.heads=2 model.d_ff=16 data.batch_tokens=100"
     options = [f"--set={setting}" for setting in sizes.split()]
     main(["verify-resume", "--labelled", "things.tsv", "--steps", "10", *options])
-    assert "is the same, bit for bit" in capsys.readouterr().out
+    assert "equals the uninterrupted one, bit for bit" in capsys.readouterr().out
 
 
-def test_a_difference_is_said_and_is_a_failure(tmp_path, capsys):
+def test_runs_that_differ_are_an_error_and_the_difference_is_printed(tmp_path, capsys):
     train_toy(tmp_path / "one", seed=1)
     train_toy(tmp_path / "two", seed=2)
     assert "bit for bit" in _compare_runs(tmp_path / "one", tmp_path / "one", 12)
-    with pytest.raises(RegardError, match="is not the same"):
+    with pytest.raises(RegardError, match="differs from the uninterrupted one"):
         _compare_runs(tmp_path / "one", tmp_path / "two", 12)
     assert "different" in capsys.readouterr().out
 
 
-def test_what_goes_wrong_in_the_training_is_what_is_said(tmp_path, monkeypatch, capsys):
+def test_an_error_of_the_training_is_the_error_of_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
         main(["verify-resume", "--source", "none", "--target", "fr"])
@@ -54,7 +54,7 @@ def test_what_goes_wrong_in_the_training_is_what_is_said(tmp_path, monkeypatch, 
     assert capsys.readouterr().err == "regard: none does not exist; give the path of a text file\n"
 
 
-def test_what_a_step_depends_on_is_the_users_own():
+def test_shortening_a_run_leaves_the_settings_that_affect_a_step():
     run = TranslationRun()
     changed = shorten_run(run, 30)
     assert (changed.model, changed.optimizer, changed.loss) == (run.model, run.optimizer, run.loss)

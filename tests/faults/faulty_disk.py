@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from regard.train.run_folder import METRICS_FILE
+from regard.train.logs.metrics_file import METRICS_FILE
 
 DISK_CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
 

@@ -13,8 +13,8 @@ from regard.checkpoint import list_checkpoints
 from regard.data.config import DataConfig
 from regard.errors import RegardError
 from regard.model.config import TINY
+from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.loop import TrainConfig
-from regard.train.run_folder import METRICS_FILE
 from regard.train.weights import load_tensors
 from regard.translation.run import TranslationRun, TranslationTask, train_translation
 

@@ -11,10 +11,11 @@ from torch.nn import functional
 
 from regard.checkpoint import WEIGHTS_FILE, file_sha256, publish_model
 from regard.train.interrupt import InterruptHandler
+from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.logs.training_log import TrainingLog
 from regard.train.loop import TrainConfig, run_training_loop
 from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer, learning_rate
-from regard.train.run_folder import METRICS_FILE, open_run_folder
+from regard.train.run_folder import open_run_folder
 from regard.train.state import (
     OPTIMIZER_FILE,
     TRAINING_FILES,

@@ -32,7 +32,7 @@ class Task:
     def loss(self, batch: Numbers) -> Tensor:
         return self.model(batch.x).square().sum()
 
-    def counts(self, batch: Numbers) -> BatchCounts:
+    def batch_counts(self, batch: Numbers) -> BatchCounts:
         return BatchCounts(len(batch.x), len(batch.x))
 
 

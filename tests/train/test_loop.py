@@ -34,14 +34,14 @@ class OneParameter:
         for number in count(start.get("batch", 0)):
             yield torch.ones(4, 1), {"batch": number + 1}
 
-    def counts(self, batch):
+    def batch_counts(self, batch):
         return BatchCounts(len(batch), len(batch))
 
     def loss(self, batch):
         self.on_loss()
         return (self.model(batch) - 3).square().sum()
 
-    def where(self, batch):
+    def locate_lines(self, batch):
         return [FileLines(("ones",), tuple(range(1, len(batch) + 1)))]
 
     def fingerprint(self):

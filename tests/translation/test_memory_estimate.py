@@ -37,7 +37,7 @@ held = next(line for line in open("/proc/self/status") if line.startswith("VmRSS
 shape = getattr(config, name.upper())
 model = Transformer(replace(shape, vocab_size=32_000 if name == "base" else 8_000)).train()
 class Task:
-    def counts(self, batch): return Counts(batch.source_tokens, batch.target_tokens)
+    def batch_counts(self, batch): return Counts(batch.source_tokens, batch.target_tokens)
     def loss(self, batch):
         with computing_in(torch.bfloat16 if half else torch.float32, torch.device("cpu")):
             return agreeing_pair_loss(model, batch, 0.1, 5.0) if rdrop else pair_loss(model, batch, 0.1)

@@ -1,7 +1,6 @@
-"""`regard verify-resume`: is a run that was killed and gone on with the same, bit for bit?"""
+"""`regard verify-resume`: prove that a killed and resumed training equals an uninterrupted one, bit for bit."""
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -12,16 +11,15 @@ from typing import TYPE_CHECKING
 
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
 from regard.errors import RegardError, require_setting
+from regard.train.logs.metrics_file import METRICS_FILE, read_losses
 
 if TYPE_CHECKING:
     from regard.train.setup import RunConfig
 
-METRICS = "metrics.jsonl"
-
 DESCRIPTION = """\
-Trains the first steps of your own run twice, in temporary folders: once whole, and once killed
-(SIGKILL) in the middle and gone on with. Compares the loss of every step and the SHA-256 of
-weights and optimizer after the last. Exits with 1 if anything differs.
+Trains the first steps of your own run twice, in temporary folders: once without a break, and once
+killed (SIGKILL) half way and resumed. Compares the loss of every step and the SHA-256 of weights and
+optimizer state after the last step. Exits with 1 if anything differs.
 """
 
 EPILOG = """\
@@ -33,7 +31,7 @@ example
 def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "verify-resume",
-        help="prove that a killed training goes on as if it had not been",
+        help="prove that a killed and resumed training equals an uninterrupted one",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -58,15 +56,15 @@ def run_verify_resume(options: argparse.Namespace) -> None:
         _wait_for_success(_start_training(config, whole))
         sys.stdout.write("  training them again\n")
         at = _kill_after(_start_training(config, killed), killed, options.steps // 2)
-        sys.stdout.write(f"  killed after step {at}; going on\n")
+        sys.stdout.write(f"  killed after step {at}; resuming\n")
         _wait_for_success(_start_training(config, killed))
         sys.stdout.write(_compare_runs(whole, killed, options.steps))
 
 
 def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
-    """The run, ended early, saved often and every loss written; nothing that a step depends on is changed.
+    """Return the run ended early, saved often and logged at each step; nothing that affects a step changes.
 
-    Free memory, which may differ from one start to the next, is not asked for.
+    The memory limit is off, since free memory may differ from one start to the next.
     """
     from regard.train.setup import replace_sections
     from regard.translation.run import TranslationRun
@@ -74,18 +72,11 @@ def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
     train = replace(
         run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None
     )
-    if isinstance(run, TranslationRun):  # validations are not what is looked at
+    if isinstance(run, TranslationRun):  # validations are not compared
         run = replace(run, data=replace(run.data, bleu_pairs=1))
     return replace_sections(
         run, train=replace(train, judge="loss"), compute=replace(run.compute, memory="any")
     )
-
-
-def read_losses(run: Path) -> dict[int, str]:
-    """The loss of each step as exact text, by step."""
-    *lines, _ = (run / METRICS).read_text(encoding="utf-8").split("\n")  # a kill may cut the last
-    facts = [json.loads(line) for line in lines]
-    return {line["step"]: json.dumps(line["loss"]) for line in facts if line["kind"] == "train"}
 
 
 def _start_training(config: Path, out: Path) -> "subprocess.Popen[bytes]":
@@ -94,41 +85,42 @@ def _start_training(config: Path, out: Path) -> "subprocess.Popen[bytes]":
 
 
 def _wait_for_success(process: "subprocess.Popen[bytes]") -> None:
-    _, said = process.communicate()
+    _, errors = process.communicate()
     if process.returncode:
-        raise RegardError(said.decode("utf-8", "replace").strip().removeprefix("regard: "))
+        raise RegardError(errors.decode("utf-8", "replace").strip().removeprefix("regard: "))
 
 
 def _kill_after(process: "subprocess.Popen[bytes]", out: Path, after: int) -> int:
-    """Kills it once that step is recorded; the step it had reached."""
-    while process.poll() is None and not (out / METRICS).exists():
+    """Kill the training once that many steps are recorded; return the step it had reached."""
+    metrics = out / METRICS_FILE
+    while process.poll() is None and not metrics.exists():
         time.sleep(0.001)
-    while process.poll() is None and len(read_losses(out)) < after:
+    while process.poll() is None and len(read_losses(metrics)) < after:
         time.sleep(0.001)
     process.kill()
     process.communicate()
     if process.returncode >= 0:
         raise RegardError("the run was over before it could be killed; give a larger --steps")
-    return max(read_losses(out))
+    return max(read_losses(metrics))
 
 
 def _compare_runs(whole: Path, killed: Path, steps: int) -> str:
-    """What was compared, for a person; refused if anything differs."""
+    """Return the comparison as text; raise RegardError if anything differs."""
     from regard.checkpoint import WEIGHTS_FILE, file_sha256
     from regard.train.state import OPTIMIZER_FILE
 
-    first, second = read_losses(whole), read_losses(killed)
-    equal = [step for step in first if first[step] == second.get(step)]
-    said = f"  losses     {len(equal)} of {steps} equal\n"
+    first, second = (read_losses(run / METRICS_FILE) for run in (whole, killed))
+    equal = [step for step in first if step in second and first[step] == second[step]]
+    text = f"  losses     {len(equal)} of {steps} equal\n"
     same = len(equal) == len(first) == len(second) == steps
     for name, what in ((WEIGHTS_FILE, "weights"), (OPTIMIZER_FILE, "optimizer")):
         a, b = (file_sha256(run / f"step-{steps:06}" / name) for run in (whole, killed))
         same = same and a == b
-        said += f"  {what:<10} SHA-256 {a[:16]} and {b[:16]}: {'equal' if a == b else 'different'}\n"
+        text += f"  {what:<10} SHA-256 {a[:16]} and {b[:16]}: {'equal' if a == b else 'different'}\n"
     if not same:
-        sys.stdout.write(said)
+        sys.stdout.write(text)
         raise RegardError(
-            "a run that was killed and gone on with is not the same; if two whole runs differ as well, "
-            "it is the device that computes differently each time"
+            "the killed and resumed run differs from the uninterrupted one; if two uninterrupted runs differ "
+            "as well, the device does not compute deterministically"
         )
-    return said + "  the run that was killed and gone on with is the same, bit for bit\n"
+    return text + "  the killed and resumed run equals the uninterrupted one, bit for bit\n"

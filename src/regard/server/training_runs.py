@@ -14,9 +14,9 @@ from regard.plots.history import DATA_SUMMARY_FILE
 from regard.server import request_fields
 from regard.server.http_messages import ApiRequest, ApiResponse, RouteTable, json_response
 from regard.server.metrics_tail import MetricsTail
+from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.loop import AVERAGED_FOLDER
 from regard.train.model_card import CARD_FILE
-from regard.train.run_folder import METRICS_FILE
 
 CARD_SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
 

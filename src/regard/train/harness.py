@@ -9,6 +9,7 @@ from rich.console import Console
 from regard.checkpoint import publish_model, read_manifest
 from regard.config import to_toml
 from regard.train.interrupt import InterruptHandler
+from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.logs.training_log import TrainingLog
 from regard.train.loop import TrainingResult, find_stop_reason, run_training_loop
 from regard.train.model_card import (
@@ -18,7 +19,7 @@ from regard.train.model_card import (
     build_card_files,
     find_changed_settings,
 )
-from regard.train.run_folder import METRICS_FILE, open_run_folder
+from regard.train.run_folder import open_run_folder
 from regard.train.setup import RunConfig, TrainingSetup
 from regard.train.state import (
     TRAINING_FILES,

@@ -9,8 +9,7 @@ from typing import Any
 
 from regard.errors import RegardError
 from regard.text.unicode import sanitize_for_display
-from regard.train.logs.metrics_file import find_validation
-from regard.train.run_folder import METRICS_FILE
+from regard.train.logs.metrics_file import METRICS_FILE, find_validation
 from regard.train.task import ValidationSample
 
 CurvesRenderer = Callable[[Path], str]

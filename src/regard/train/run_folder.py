@@ -11,13 +11,9 @@ from typing import Any
 from regard.checkpoint import list_checkpoints, remove_leftovers, write_file_atomically
 from regard.config import DEFAULT_TASK, TASK_KEY, read_settings, read_task
 from regard.errors import ConfigError, RegardError
+from regard.train.logs.metrics_file import METRICS_FILE
 
-SETTINGS_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE = (
-    "config.toml",
-    "metrics.jsonl",
-    "data.json",
-    ".lock",
-)
+SETTINGS_FILE, DATA_REPORT_FILE, LOCK_FILE = "config.toml", "data.json", ".lock"
 TENSORBOARD_FOLDER = "tensorboard"
 
 

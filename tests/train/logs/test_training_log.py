@@ -45,12 +45,12 @@ def stretch(step, **facts):
     usual = {
         "epoch": 0,
         "loss": 2.31,
-        "rate": 7e-4,
-        "norm": 1.0,
+        "learning_rate": 7e-4,
+        "grad_norm": 1.0,
         "source_tokens": 4000,
         "target_tokens": 5640,
     }
-    return LogInterval(step, **{**usual, "padding": 0.06, "seconds": 0.2, "memory_mb": 512.0, **facts})
+    return LogInterval(step, **{**usual, "pad_fraction": 0.06, "seconds": 0.2, "memory_mb": 512.0, **facts})
 
 
 def validation(loss=2.0, hypothesis="le chat", **metrics):

@@ -1,4 +1,4 @@
-"""metrics.jsonl: what stays of a training, one JSON object a line, each whole or absent."""
+"""metrics.jsonl: writing and reading the record of a run, one JSON object per line."""
 
 import json
 import math
@@ -10,42 +10,46 @@ from typing import Any
 
 from regard.checkpoint import write_file_atomically
 
+METRICS_FILE = "metrics.jsonl"
+MetricsRow = Mapping[str, Any]
+
 
 class MetricsWriter:
-    """Appends to `path` and flushes. On a full disk it says so once, and the training goes on.
+    """Appends rows to metrics.jsonl, unbuffered. A full disk is reported once and does not end the training.
 
-    `after` is the step that a training resumes from; what was recorded later is dropped, since it
-    happens again, and so is a line that a kill cut short. 0 starts from nothing.
+    `resumed_step` is the step that a training resumes from: rows of later steps, which will be computed
+    again, and a line cut short by a kill are removed. 0 starts with an empty file.
     """
 
     def __init__(self, path: Path, notify: Callable[[str], None], resumed_step: int = 0) -> None:
         _truncate_after(path, resumed_step)
         self._path = path
         self._file = path.open("ab", buffering=0)
-        self._say = notify
-        self._lost = 0
+        self._notify = notify
+        self._has_failed = False
 
     def close(self) -> None:
-        with suppress(OSError):  # there may be no disk any more
+        with suppress(OSError):  # the disk may be gone
             self._file.close()
 
-    def write(self, facts: Mapping[str, object]) -> None:
+    def write(self, row: MetricsRow) -> None:
+        """Append a row."""
         try:
-            self._append(_format_line(facts))
+            self._append(_format_line(row))
         except OSError as error:
-            if not self._lost:
-                self._say(
-                    f"{self._file.name} cannot be written: {error.strerror}; training goes on without it"
+            if not self._has_failed:
+                self._notify(
+                    f"{self._file.name} cannot be written: {error.strerror}; training continues without it"
                 )
-            self._lost += 1
+            self._has_failed = True
 
-    def write_once(self, facts: Mapping[str, object]) -> None:
-        """What stays true: a training that goes on does not say it again."""
-        if _format_line(facts) not in self._path.read_bytes():
-            self.write(facts)
+    def write_once(self, row: MetricsRow) -> None:
+        """Append a row unless the file has the same one already, as after a resume."""
+        if _format_line(row) not in self._path.read_bytes():
+            self.write(row)
 
     def _append(self, line: bytes) -> None:
-        """The whole line or nothing of it: half a line would spoil the next one, too."""
+        """Write the whole line or nothing: half a line would spoil the next one, too."""
         end = self._file.seek(0, os.SEEK_END)
         try:
             while line:
@@ -55,48 +59,91 @@ class MetricsWriter:
             raise
 
 
-def find_validation(path: Path, step: int) -> Mapping[str, Any]:
-    """What was recorded of the last validation at that step; nothing if none was."""
-    found: Mapping[str, Any] = {}
-    for line in path.read_bytes().splitlines():
-        if b'"valid"' in line and (facts := _parse_line(line)).get("step") == step:
-            found = facts
-    return found
+class MetricsReader:
+    """Reads metrics.jsonl incrementally while a training writes it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file_id, self._offset = (0, 0), 0
+
+    def read_new_rows(self) -> tuple[bool, list[MetricsRow]]:
+        """Return whether the file was replaced since the last call, and the rows added since then.
+
+        After a replacement the rows are all those of the new file. A line is read once it is complete.
+        """
+        try:
+            with self._path.open("rb") as file:
+                status = self._path.stat()
+                file_id = (status.st_dev, status.st_ino)
+                is_replaced = file_id != self._file_id or status.st_size < self._offset
+                if is_replaced:
+                    self._file_id, self._offset = file_id, 0
+                file.seek(self._offset)
+                content = file.read()
+        except OSError:  # not written yet
+            return False, []
+        complete = content[: content.rfind(b"\n") + 1]
+        self._offset += len(complete)
+        return is_replaced, [row for line in complete.splitlines() if (row := parse_metrics_line(line))]
 
 
-def _truncate_after(path: Path, after: int) -> None:
-    """Leaves the lines up to a step. The file is replaced at once, so that a kill loses neither half."""
+def parse_metrics_line(line: bytes) -> dict[str, Any]:
+    """Return the row of a line; an empty one where the line is no JSON object, as one cut short by a kill."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def read_metrics(path: Path) -> list[MetricsRow]:
+    """Return all rows of the file."""
+    return [row for line in path.read_bytes().split(b"\n") if (row := parse_metrics_line(line))]
+
+
+def read_losses(path: Path) -> dict[int, float | None]:
+    """Return the training loss of each logged step, exactly as it was computed; None where it was not finite."""
+    return {row["step"]: row["loss"] for row in read_metrics(path) if row.get("kind") == "train"}
+
+
+def find_validation(path: Path, step: int) -> MetricsRow:
+    """Return the last validation row of that step; an empty one if there is none."""
+    rows = [row for row in read_metrics(path) if row.get("kind") == "valid" and row.get("step") == step]
+    return rows[-1] if rows else {}
+
+
+def find_metrics_folder(path: Path) -> Path | None:
+    """Return the run folder that a path leads to: itself, or the parent of its model, checkpoint or metrics."""
+    for folder in (path, path.resolve().parent):
+        if (folder / METRICS_FILE).is_file():
+            return folder
+    return None
+
+
+def _truncate_after(path: Path, step: int) -> None:
+    """Keep the rows up to a step. The file is replaced in one operation, so that a kill loses no row."""
     if not path.exists():
         return
     content = path.read_bytes()
-    kept = b"".join(_lines_up_to(after, content)) if after else b""
-    if kept != content:
-        write_file_atomically(path, kept.decode("utf-8"))
+    head = b"".join(_lines_up_to(step, content)) if step else b""
+    if head != content:
+        write_file_atomically(path, head.decode("utf-8"))
 
 
-def _lines_up_to(after: int, content: bytes) -> Iterator[bytes]:
+def _lines_up_to(step: int, content: bytes) -> Iterator[bytes]:
     for line in content.splitlines(keepends=True):
-        facts = _parse_line(line)
-        if line.endswith(b"\n") and facts and facts.get("step", 0) <= after:
+        row = parse_metrics_line(line)
+        if line.endswith(b"\n") and row and row.get("step", 0) <= step:
             yield line
 
 
-def _parse_line(line: bytes) -> dict[str, Any]:
-    """Nothing if it is no event: a kill may have cut it short."""
-    try:
-        facts = json.loads(line)
-    except ValueError:
-        return {}
-    return facts if isinstance(facts, dict) else {}
-
-
-def _format_line(facts: Mapping[str, object]) -> bytes:
-    text = json.dumps(_nan_to_null(facts), ensure_ascii=False, allow_nan=False) + "\n"
+def _format_line(row: MetricsRow) -> bytes:
+    text = json.dumps(_nan_to_null(row), ensure_ascii=False, allow_nan=False) + "\n"
     return text.encode("utf-8", "backslashreplace")
 
 
 def _nan_to_null(value: object) -> object:
-    """JSON has no word for NaN and infinity: null."""
+    """Replace NaN and infinity, which JSON cannot express, by null."""
     match value:
         case float():
             return value if math.isfinite(value) else None
