@@ -1,4 +1,4 @@
-"""A plan for labelled texts: which classifier, how long, how fast, when nobody says.
+"""Automatic settings of a classifier: model size, batch size and number of steps from the corpus size.
 
 docs/classification.md has the measurements behind the numbers.
 """
@@ -10,14 +10,14 @@ from rich.console import Console
 
 from regard.classification.corpus import list_training_labelled_files
 from regard.classification.run import SMALL_RUN, ClassificationRun
-from regard.config import Settings
+from regard.config import Settings, select_settings
 from regard.corpus.prepare import count_files, open_cache
 from regard.train.device import choose_device
 
 BYTES_PER_TOKEN = 5
-"""Near enough, before there are pieces to count."""
+"""An estimate, used before there is a tokenizer."""
 SMALL_BATCH_TEXTS = 50
-"""Of a small corpus; a larger one has larger batches, and fewer steps."""
+"""Texts per batch for a small corpus; a larger corpus gets larger batches instead of more steps."""
 MAX_BATCH_TEXTS = 500
 MAX_CLASSIFICATION_STEPS = 20_000
 MIN_CLASSIFICATION_STEPS = 300
@@ -27,12 +27,12 @@ CLASSIFICATION_AUTO_SETTINGS = {
     "loss": ("label_smoothing",),
     "train": ("steps", "save_every", "ema", "judge"),
 }
-"""The settings that a plan decides, beside those of the model."""
+"""Settings that autoconfig chooses, beside those of the model."""
 
 
 @dataclass(frozen=True)
 class ClassifierPreset:
-    """What suits corpora of up to so many texts."""
+    """Model size and epochs for corpora of up to `max_texts` texts."""
 
     name: str
     max_texts: float
@@ -51,7 +51,7 @@ CLASSIFIER_PRESETS = (
 
 @dataclass(frozen=True)
 class ClassificationAutoconfig:
-    """Settings to begin with, and why."""
+    """The settings chosen for a corpus, and the facts they were chosen by."""
 
     run: ClassificationRun
     preset: ClassifierPreset
@@ -60,7 +60,7 @@ class ClassificationAutoconfig:
     uses_gpu: bool
 
     def explain(self, run: ClassificationRun) -> str:
-        """What was found and what is done about it; `run` is the plan with what else was asked for."""
+        """Describe the choice; `run` is the final run, with the user's own settings applied."""
         epochs = (
             run.train.steps * run.train.accumulate * (run.data.batch_texts or SMALL_BATCH_TEXTS) / self.texts
         )
@@ -73,36 +73,32 @@ class ClassificationAutoconfig:
 def autoconfigure_classification(
     run: ClassificationRun, steps: int | None, console: Console
 ) -> ClassificationAutoconfig:
-    """For the training files as they are; `steps` are as many as somebody asked for."""
+    """Choose settings for the training files of `run`; `steps` is what the user has set, if anything."""
     files = list_training_labelled_files(run.data)
     facts = count_files(files, open_cache(run.data.cache, console), console)
     texts = sum(facts[corpus.texts].lines for corpus in files)
     tokens = sum(facts[corpus.texts].bytes for corpus in files) // BYTES_PER_TOKEN
-    gpu = choose_device(run.compute.device).type == "cuda"
-    return choose_classification_settings(texts, tokens, gpu, steps)
+    uses_gpu = choose_device(run.compute.device).type == "cuda"
+    return choose_classification_settings(texts, tokens, uses_gpu, steps)
 
 
 def choose_classification_settings(
     texts: int, tokens: int, uses_gpu: bool, steps: int | None = None
 ) -> ClassificationAutoconfig:
-    """The plan for so many texts with so many tokens in all, class tokens not counted."""
-    size = next(size for size in CLASSIFIER_PRESETS if texts <= size.max_texts)
+    """Choose settings for a corpus of `texts` texts with `tokens` tokens, class tokens not counted."""
+    preset = next(preset for preset in CLASSIFIER_PRESETS if texts <= preset.max_texts)
     texts = max(texts, 1)
-    batch = min(
-        MAX_BATCH_TEXTS,
-        SMALL_BATCH_TEXTS * -(-texts * size.epochs // (SMALL_BATCH_TEXTS * MAX_CLASSIFICATION_STEPS)),
-    )
+    largest_run = SMALL_BATCH_TEXTS * MAX_CLASSIFICATION_STEPS
+    batch = min(MAX_BATCH_TEXTS, SMALL_BATCH_TEXTS * -(-texts * preset.epochs // largest_run))
     if steps is None:
-        steps = min(
-            MAX_CLASSIFICATION_STEPS,
-            max(MIN_CLASSIFICATION_STEPS, round(texts * size.epochs / batch / 100) * 100),
-        )
+        steps = round(texts * preset.epochs / batch / 100) * 100
+        steps = min(MAX_CLASSIFICATION_STEPS, max(MIN_CLASSIFICATION_STEPS, steps))
     model = replace(
         SMALL_RUN.model,
-        encoder_layers=size.encoder_layers,
-        d_model=size.d_model,
-        d_ff=2 * size.d_model,
-        dropout=size.dropout,
+        encoder_layers=preset.encoder_layers,
+        d_model=preset.d_model,
+        d_ff=2 * preset.d_model,
+        dropout=preset.dropout,
     )
     run = replace(
         SMALL_RUN,
@@ -111,13 +107,9 @@ def choose_classification_settings(
         optimizer=replace(SMALL_RUN.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=steps),
         train=replace(SMALL_RUN.train, steps=steps, save_every=max(1, steps // 10)),
     )
-    return ClassificationAutoconfig(run, size, texts, tokens, uses_gpu)
+    return ClassificationAutoconfig(run, preset, texts, tokens, uses_gpu)
 
 
 def select_classification_auto_settings(settings: Settings) -> Settings:
-    """Those of a run's settings that a plan decides: it is made once, however the files or regard change."""
-    found = {
-        section: {name: value for name, value in settings.get(section, {}).items() if name in names}
-        for section, names in CLASSIFICATION_AUTO_SETTINGS.items()
-    }
-    return {"model": settings.get("model", {}), **found}
+    """Return the settings of a stored run that autoconfig chose, so that a resumed run keeps them."""
+    return select_settings(settings, CLASSIFICATION_AUTO_SETTINGS)

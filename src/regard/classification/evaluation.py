@@ -1,4 +1,4 @@
-"""How good a classifier is on labelled texts: all figures at once."""
+"""Evaluation of a classifier on labelled texts: accuracy, F1, confusion matrix and calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ from regard.metrics.classification import (
 
 @dataclass(frozen=True, eq=False)
 class ClassificationReport:
-    """What came out, over all texts and for each label."""
+    """The metrics of a classifier on a test set, over all texts and per label."""
 
     labels: tuple[str, ...]
     confusion_matrix: ConfusionMatrix
-    accuracy: ClassificationMetrics
+    scores: ClassificationMetrics
     loss: float
-    """Nats a text, with the temperature."""
+    """Nats per text, with the temperature."""
     calibration_error: float
-    """As the model was trained; a share of 1."""
-    calibrated_calibration_error: float
-    """With the temperature that was fitted on validation."""
+    """Expected calibration error without the temperature, from 0 to 1."""
+    calibrated_error: float
+    """Expected calibration error with the temperature that was fitted on the validation texts."""
     temperature: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; shares are of 1."""
-        classes = zip(self.labels, self.accuracy.classes, strict=True)
+        """Return the report as JSON values; rates are from 0 to 1."""
+        classes = zip(self.labels, self.scores.classes, strict=True)
         return {
             "texts": int(self.confusion_matrix.sum()),
-            "accuracy": self.accuracy.accuracy,
-            "macro_f1": self.accuracy.macro_f1,
+            "accuracy": self.scores.accuracy,
+            "macro_f1": self.scores.macro_f1,
             "loss": self.loss,
             "calibration_error": self.calibration_error,
-            "calibrated_error": self.calibrated_calibration_error,
+            "calibrated_error": self.calibrated_error,
             "temperature": self.temperature,
             "labels": {
                 label: {"precision": one.precision, "recall": one.recall, "f1": one.f1, "texts": one.texts}
@@ -52,18 +52,18 @@ class ClassificationReport:
 
 
 def evaluate_classifier(classifier: Classifier, texts: Sequence[tuple[str, str]]) -> ClassificationReport:
-    """On texts with labels that the model knows."""
-    numbers = {label: number for number, label in enumerate(classifier.labels)}
-    true = np.array([numbers[label] for _, label in texts], np.int64)
-    scores = classifier.logits([text for text, _ in texts])
-    matrix = confusion_matrix(true, scores.argmax(axis=1), len(numbers))
+    """Classify texts and compare with their labels, which the model must know."""
+    class_ids = {label: number for number, label in enumerate(classifier.labels)}
+    labels = np.array([class_ids[label] for _, label in texts], np.int64)
+    logits = classifier.logits([text for text, _ in texts])
+    matrix = confusion_matrix(labels, logits.argmax(axis=1), len(class_ids))
     temperature = classifier.temperature
     return ClassificationReport(
         classifier.labels,
         matrix,
         classification_metrics(matrix),
-        negative_log_likelihood(scores, true, temperature),
-        expected_calibration_error(scores, true),
-        expected_calibration_error(scores, true, temperature),
+        negative_log_likelihood(logits, labels, temperature),
+        expected_calibration_error(logits, labels),
+        expected_calibration_error(logits, labels, temperature),
         temperature,
     )

@@ -1,4 +1,4 @@
-"""A classifier as a folder: weights, pieces, labels and settings, and no pickle in it."""
+"""The model folder of a classifier: weights, tokenizer, labels and settings, without pickle."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from regard.train.model_files import open_model_folder, read_config_section, wri
 if TYPE_CHECKING:
     from regard.model.classifier import TransformerClassifier
 
-TASK = "classification"
+CLASSIFICATION_TASK = "classification"
 TOKENIZER_FILE, LABELS_FILE = "tokenizer.json", "labels.json"
 
 
 class LoadedClassifier(NamedTuple):
-    """What a model folder holds."""
+    """The contents of a model folder."""
 
     network: "TransformerClassifier"
     tokenizer: Tokenizer
     labels: tuple[str, ...]
     temperature: float
-    """What scores are divided by, so that probabilities mean what they say."""
+    """Logits are divided by it, so that probabilities are calibrated."""
     manifest: Mapping[str, Any]
 
 
@@ -34,34 +34,35 @@ def write_classifier_files(
     tokenizer: Tokenizer,
     labels: Sequence[str],
     settings: str,
-    facts: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Writes into a folder that somebody else seals; gives back what its manifest should say."""
+    """Write the files of a model into a folder under construction; return the entries for its manifest."""
     tokenizer.save(folder / TOKENIZER_FILE)
     (folder / LABELS_FILE).write_text(json.dumps(list(labels), ensure_ascii=False, indent=2) + "\n", "utf-8")
-    return write_model_files(folder, network, TASK, settings, facts)
+    return write_model_files(folder, network, CLASSIFICATION_TASK, settings, metadata)
 
 
 def load_classifier(path: Path) -> LoadedClassifier:
-    """The model of a folder, every file checked against the manifest first; weights in fp32 on the CPU.
+    """Load a model after checking every file against the manifest; weights are fp32 on the CPU.
 
-    The temperature is among the figures that the model was judged by: a checkpoint that was saved
-    unjudged has none, and is as sure as it is.
+    The temperature is one of the validation metrics; a checkpoint that was saved without validation
+    has none, and its probabilities are not calibrated.
     """
     import torch
 
     from regard.model.classifier import TransformerClassifier
     from regard.train.weights import load_weights
 
-    folder, manifest = open_model_folder(path, TASK, [TOKENIZER_FILE, LABELS_FILE])
+    folder, manifest = open_model_folder(path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE])
     config = read_config_section(folder, ClassifierConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
     if tokenizer.vocab_size != config.vocab_size:
         raise CheckpointError(
-            f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} pieces and config.toml says {config.vocab_size}"
+            f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} tokens "
+            f"and config.toml has model.vocab_size = {config.vocab_size}"
         )
     labels = _read_labels(folder / LABELS_FILE)
-    with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
+    with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
         network = TransformerClassifier(config, len(labels), PAD)
     load_weights(folder, network)
     temperature = manifest.get("metrics", {}).get("temperature", 1.0)
@@ -70,9 +71,9 @@ def load_classifier(path: Path) -> LoadedClassifier:
 
 def _read_labels(path: Path) -> tuple[str, ...]:
     try:
-        found = json.loads(path.read_bytes())
+        labels = json.loads(path.read_bytes())
     except ValueError as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from None
-    if not isinstance(found, list) or not all(isinstance(label, str) for label in found):
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise CheckpointError(f"{path} must be a list of labels")
-    return tuple(found)
+    return tuple(labels)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from regard.classification.model_folder import TASK
+from regard.classification.model_folder import CLASSIFICATION_TASK
 from regard.data.config import require_paths
 from regard.data.tokenization import LongTextPolicy
 from regard.errors import ConfigError, require_setting
@@ -17,42 +17,43 @@ TokenizerKind = Literal["words", "bpe"]
 
 @dataclass(frozen=True)
 class LabelledDataConfig:
-    """The labelled texts to learn from, what to validate on, and how they become batches."""
+    """Training and validation files of labelled texts, tokenization and batching."""
 
     labelled: tuple[str, ...] = ()
     """Files with a label and a text on each line: `.tsv` or `.jsonl`."""
     texts: tuple[str, ...] = ()
-    """Text files, one text a line..."""
+    """Text files with one text per line; `labels` has the labels, line by line."""
     labels: tuple[str, ...] = ()
-    """...and as many with their labels, line by line."""
+    """Label files for `texts`, one for each, with one label per line."""
     valid_labelled: str | None = None
-    """Empty, and no `valid_texts`: `held_out` texts are taken out of the training files."""
+    """Validation file; without it and `valid_texts`, `held_out` texts are taken from the training files."""
     valid_texts: str | None = None
-    """Two files in place of the one above."""
+    """Validation texts, one per line, instead of `valid_labelled`; needs `valid_labels`."""
     valid_labels: str | None = None
+    """Validation labels, line by line with `valid_texts`."""
     held_out: int = 1000
-    """Texts held out when there is no validation file; never more than a tenth of all."""
+    """Texts held out when there is no validation file; at most a tenth of all."""
     strict: bool = False
     """Refuse a corpus with bad lines instead of leaving them out."""
     long: LongTextPolicy = "cut"
-    """Texts over `model.max_length` pieces: cut off, or left out."""
+    """Texts of more than `model.max_length` tokens. cut: the beginning is used. drop: they are left out."""
     batch_texts: int | None = 50
-    """Texts of a batch at most, so that in each step all count alike; none is as many as fit."""
+    """Texts per batch at most, so that every text weighs the same in a step; none: as many as fit."""
     batch_tokens: int = 8192
-    """Tokens of a batch at most, class tokens counted, padding not."""
+    """Tokens per batch at most, class tokens included, padding not."""
     cache: str | None = None
-    """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
+    """Folder for prepared corpora; empty: `regard` in the user's cache folder."""
     pieces: TokenizerKind = "words"
-    """words: those that occur twice, one piece for all others. bpe: byte pairs, and nothing is unknown.
+    """Tokenizer. words: words that occur at least twice, one token for all others. bpe: byte-pair encoding.
 
-    Small corpora are learnt better by words; a language that writes without spaces has none.
+    Whole words give better accuracy on small corpora; a script without spaces needs bpe.
     """
     lowercase: bool = True
-    """Whether the model reads lower-case text only; it lower-cases what it is given by itself."""
+    """Lower-case every text before it is tokenized, in training and in use."""
     bpe_dropout: float = 0.0
-    """How often a merge is passed over when training text is cut into pieces (BPE dropout); 0 is never."""
+    """Probability of skipping a merge when training text is tokenized (BPE dropout); 0 is never."""
     bpe_variants: int = 8
-    """Tokenizations that are drawn with it; epochs take them in turn."""
+    """Tokenizations sampled per text with `bpe_dropout`; epochs use them in turn."""
 
     def __post_init__(self) -> None:
         for name in ("held_out", "batch_tokens", "bpe_variants"):
@@ -68,28 +69,32 @@ class LabelledDataConfig:
         for name in ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "cache"):
             require_paths(f"data.{name}", getattr(self, name))
         if self.pieces == "words" and dropout:
-            raise ConfigError("data.bpe_dropout is for data.pieces = bpe; words are not cut into pieces")
+            raise ConfigError("data.bpe_dropout needs data.pieces = bpe; whole words have no merges to drop")
         if len(self.texts) != len(self.labels):
             raise ConfigError(
                 f"data.texts has {len(self.texts)} and data.labels {len(self.labels)} files; "
-                "each file of texts goes with the labels at the same place"
+                "give one label file for each text file, in the same order"
             )
         if (self.valid_texts is None) != (self.valid_labels is None):
             raise ConfigError("data.valid_texts and data.valid_labels go together; give both or neither")
         if self.valid_texts is not None and self.valid_labelled is not None:
-            raise ConfigError("data.valid_labelled takes the place of data.valid_texts; give one of them")
+            raise ConfigError(
+                "data.valid_labelled and data.valid_texts are alternatives; give only one of them"
+            )
 
 
 @dataclass(frozen=True)
 class LabelLossConfig:
-    """What is asked of a label."""
+    """The training loss of a classifier: cross-entropy with label smoothing."""
 
     label_smoothing: float = 0.0
-    """Probability that is taken from the true label and spread over all."""
+    """Probability moved from the true label to all labels evenly."""
 
     def __post_init__(self) -> None:
-        smoothing, right = self.label_smoothing, "it must be at least 0 and less than 1"
-        require_setting(0 <= smoothing < 1, "loss.label_smoothing", smoothing, right)
+        smoothing = self.label_smoothing
+        require_setting(
+            0 <= smoothing < 1, "loss.label_smoothing", smoothing, "it must be at least 0 and less than 1"
+        )
 
 
 SMALL_MODEL = ClassifierConfig(
@@ -104,14 +109,14 @@ SMALL_MODEL = ClassifierConfig(
     vocab_size=16_000,
     max_length=256,
 )
-"""For some thousand texts."""
+"""Sizes for a corpus of a few thousand texts."""
 
 
 @dataclass(frozen=True)
 class ClassificationRun:
-    """All settings of a run, one TOML section each."""
+    """All settings of a classification run, one TOML section per field."""
 
-    task: ClassVar[str] = TASK
+    task: ClassVar[str] = CLASSIFICATION_TASK
     model: ClassifierConfig = SMALL_MODEL
     data: LabelledDataConfig = field(default_factory=LabelledDataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -129,4 +134,4 @@ SMALL_RUN = ClassificationRun(
     loss=LabelLossConfig(label_smoothing=0.1),
     train=TrainConfig(steps=1000, save_every=100, ema=0.99, judge="accuracy"),
 )
-"""What suits a small corpus; a plan sets how long."""
+"""Settings for a small corpus; autoconfig scales model, batch and steps from here."""

@@ -1,4 +1,4 @@
-"""Classification as a training task: from labelled texts to a model folder."""
+"""Classification as a training task: loss, batches, validation and the training entry point."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -20,8 +20,7 @@ from regard.corpus.prepare import write_data_report
 from regard.data.batch import LabelBatch, make_label_batch
 from regard.data.bucketing import bucket_by_length
 from regard.data.prefetch import prefetch_items
-from regard.data.stream import StreamPosition as Place
-from regard.data.stream import TokenBudget, stream_batches
+from regard.data.stream import StreamPosition, TokenBudget, stream_batches
 from regard.metrics.classification import (
     classification_metrics,
     confusion_matrix,
@@ -43,39 +42,42 @@ from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult, ValidationSample
 
 PREFETCH_BATCHES = 8
-"""Batches that lie ready for a GPU, so that it never waits for one."""
+"""Batches prepared ahead on a GPU, so that it never waits for one."""
 SAMPLE_TEXTS = 3
-"""Texts that are watched through the whole training."""
+"""Validation texts that are logged at every validation."""
 MAX_LISTED_LABELS = 6
-"""Labels whose counts a header has room for."""
+"""Labels whose counts are printed before training."""
+MIN_VALIDATION_TOKENS = 4096
+"""Tokens of a validation batch, at least: without gradients it needs little memory."""
+REPORTED_FINDINGS = ("conflict", "imbalance", "rare label")
+"""Findings of the corpus checks that are printed before training."""
 
 
 def train_classification(
     run: ClassificationRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
 ) -> TrainingResult:
-    """Reads the files, learns the pieces, trains, and leaves the best model in `out`/model.
+    """Prepare the corpora, train, and write the best model to `out`/model.
 
-    `draw` makes the curves that go with it.
+    `render_curves` draws the training curves that are stored with the model.
     """
 
-    def make(begun: Path | None) -> ClassificationTask:
-        tokenizer = load_tokenizer(begun / TOKENIZER_FILE) if begun else None
-        model, seed = run.model, run.train.seed
+    def make_task(checkpoint: Path | None) -> ClassificationTask:
+        tokenizer = load_tokenizer(checkpoint / TOKENIZER_FILE) if checkpoint else None
         labelled = prepare_labelled_corpora(
-            run.data, model.vocab_size, model.max_length, seed, console, tokenizer
+            run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console, tokenizer
         )
-        return ClassificationTask(resolve_device(run, begun), labelled)
+        return ClassificationTask(resolve_device(run, checkpoint), labelled)
 
     return train_and_publish(
-        run, out, console, lambda: hash_labelled_files(run.data, console), make, render_curves
+        run, out, console, lambda: hash_labelled_files(run.data, console), make_task, render_curves
     )
 
 
 class ClassificationTask:
-    """Classification as the training loop sees it: satisfies `train.trainable.Trainable`."""
+    """Classification as the training loop sees it: implements `train.harness.TrainingTask`."""
 
     def __init__(self, run: ClassificationRun, labelled: LabelledCorpora) -> None:
-        """A corpus may hold fewer pieces than were asked for; the model has as many as there are."""
+        """Build the model with the vocabulary that the corpus has, which may be smaller than requested."""
         self.corpora, self._labelled = labelled.corpora, labelled
         tokenizer = self.corpora.tokenizer
         self._run = run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
@@ -86,30 +88,30 @@ class ClassificationTask:
         self._device = device
 
     def describe(self) -> Iterator[str]:
-        """What is about to happen, for the person who asked for it."""
+        """Yield the lines printed before training: model, data, labels, device and length."""
         model, run, labels = self._run.model, self._run, self._labelled.labels
         layers = f"{model.encoder_layers} layer{'s' if model.encoder_layers > 1 else ''}"
-        size = f"{layers}, {model.d_model} wide, {model.heads} heads, {model.vocab_size:,} pieces"
-        yield from format_header([("model", f"{size}: {self.setup.parameter_count:,} parameters")])
+        sizes = f"{layers}, d_model {model.d_model}, {model.heads} heads, vocabulary {model.vocab_size:,}"
+        yield from format_header([("model", f"{sizes}: {self.setup.parameter_count:,} parameters")])
         yield from self.corpora.describe()
-        counts = sorted(self._labelled.label_counts.items(), key=lambda each: -each[1])
-        said = ", ".join(f"{label} {number:,}" for label, number in counts[:MAX_LISTED_LABELS])
+        counts = sorted(self._labelled.label_counts.items(), key=lambda item: -item[1])
+        listed = ", ".join(f"{label} {count:,}" for label, count in counts[:MAX_LISTED_LABELS])
         more = f" and {len(counts) - MAX_LISTED_LABELS} more" if len(counts) > MAX_LISTED_LABELS else ""
-        yield from format_header([("labels", f"{len(labels)}: {said}{more}")])
+        yield from format_header([("labels", f"{len(labels)}: {listed}{more}")])
         for report in self.corpora.report["train"]["corpora"]:
             for finding in report["findings"]:
-                if finding["kind"] in ("conflict", "imbalance", "rare label"):
-                    what = finding.get("detail") or f"{finding['count']:,} texts: {finding['meaning']}"
-                    yield f"NOTE    {what}; {finding['remedy']}"
+                if finding["kind"] in REPORTED_FINDINGS:
+                    detail = finding.get("detail") or f"{finding['count']:,} texts: {finding['meaning']}"
+                    yield f"NOTE    {detail}; {finding['remedy']}"
         if dropout := run.data.bpe_dropout:
             yield from format_header(
-                [("", f"cut into pieces {run.data.bpe_variants} ways, with dropout {dropout:g}")]
+                [("", f"{run.data.bpe_variants} tokenizations per text, with BPE dropout {dropout:g}")]
             )
         yield from self.setup.describe(self._step_size_text)
 
     @property
     def _step_size_text(self) -> str:
-        """What a step sees."""
+        """How much data one optimizer step uses."""
         data, batches = self._run.data, self._run.train.accumulate
         if data.batch_texts is None:
             return f"{data.batch_tokens * batches:,} tokens"
@@ -121,19 +123,19 @@ class ClassificationTask:
             task_verb="classify texts",
             unit="texts",
             usage_command='regard classify THIS_FOLDER <<< "A text."',
-            evaluation="accuracy, and the mean of all labels' F1, in percent",
+            evaluation="accuracy, and macro F1 (the mean F1 over all labels), in percent",
             score_names={
                 "accuracy": "accuracy, %",
                 "macro_f1": "macro F1, %",
-                "loss": "loss, nats a text",
+                "loss": "loss, nats per text",
                 "calibration_error": "calibration error, %",
-                "calibrated_error": "calibration error with the temperature, %",
+                "calibrated_error": "calibration error with temperature, %",
                 "temperature": "temperature",
             },
         )
 
     def run_metadata(self) -> dict[str, object]:
-        """What the curves of a classifier are to be compared with."""
+        """Return reference values and titles for the training curves."""
         counts, smoothing = self._labelled.label_counts, self._run.loss.label_smoothing
         return {
             "label_smoothing": smoothing,
@@ -153,10 +155,11 @@ class ClassificationTask:
         return prefetch_items(batches, PREFETCH_BATCHES) if self._device.type == "cuda" else batches
 
     def _batches(self, start: DataPosition) -> Iterator[tuple[LabelBatch, DataPosition]]:
-        texts, plan = self.corpora.train, TokenBudget(self._run.data.batch_tokens, self._run.data.batch_texts)
-        for indexes, after in stream_batches(texts, plan, self._run.train.seed, Place(**start)):
+        texts = self.corpora.train
+        budget = TokenBudget(self._run.data.batch_tokens, self._run.data.batch_texts)
+        for indexes, position in stream_batches(texts, budget, self._run.train.seed, StreamPosition(**start)):
             batch = make_label_batch(texts.source, texts.target, indexes)
-            yield batch.pin_memory() if self._device.type == "cuda" else batch, asdict(after)
+            yield batch.pin_memory() if self._device.type == "cuda" else batch, asdict(position)
 
     def batch_counts(self, batch: LabelBatch) -> BatchCounts:
         return BatchCounts(batch.token_count, len(batch.text_indexes))
@@ -172,29 +175,29 @@ class ClassificationTask:
         return {**self.corpora.fingerprint, **self.corpora.valid_fingerprint}
 
     def validate(self) -> ValidationResult:
-        """Loss without smoothing, accuracy, macro F1, and how well the model knows how sure it may be."""
+        """Return loss without label smoothing, accuracy, macro F1 and calibration on the validation texts."""
         self.model.eval()
-        scores, true = self._score_validation_texts()
-        found = classification_metrics(
-            confusion_matrix(true, scores.argmax(axis=1), len(self._labelled.labels))
+        logits, labels = self._validation_logits()
+        scores = classification_metrics(
+            confusion_matrix(labels, logits.argmax(axis=1), len(self._labelled.labels))
         )
-        temperature = fit_temperature(scores, true)
+        temperature = fit_temperature(logits, labels)
         return ValidationResult(
             metrics={
-                "loss": negative_log_likelihood(scores, true),
-                "accuracy": 100 * found.accuracy,
-                "macro_f1": 100 * found.macro_f1,
-                "calibration_error": 100 * expected_calibration_error(scores, true),
-                "calibrated_error": 100 * expected_calibration_error(scores, true, temperature),
+                "loss": negative_log_likelihood(logits, labels),
+                "accuracy": 100 * scores.accuracy,
+                "macro_f1": 100 * scores.macro_f1,
+                "calibration_error": 100 * expected_calibration_error(logits, labels),
+                "calibrated_error": 100 * expected_calibration_error(logits, labels, temperature),
                 "temperature": temperature,
             },
-            samples=self._validation_samples(scores, true),
-            sample_titles=("text", "label", "given"),
+            samples=self._validation_samples(logits, labels),
+            sample_titles=("text", "label", "predicted"),
         )
 
     def save(self, folder: Path) -> dict[str, Any]:
         corpora = self.corpora
-        facts = {
+        metadata = {
             "parameters": self.setup.parameter_count,
             "trained_on": {
                 "texts": len(corpora.train),
@@ -209,41 +212,42 @@ class ClassificationTask:
             },
         }
         settings, labels = to_toml(self._run), self._labelled.labels
-        return write_classifier_files(folder, self.model, corpora.tokenizer, labels, settings, facts)
+        return write_classifier_files(folder, self.model, corpora.tokenizer, labels, settings, metadata)
 
     @torch.no_grad()
-    def _score_validation_texts(
+    def _validation_logits(
         self,
     ) -> tuple[Float64[np.ndarray, "texts classes"], Int64[np.ndarray, " texts"]]:
-        """What the model says of the validation texts, in their order, and what is true."""
+        """Return the logits of the validation texts and their true labels, in file order."""
         texts = self.corpora.valid
-        scores = np.zeros((len(texts), len(self._labelled.labels)))
-        true = texts.target.flat[texts.target.starts[:-1]].astype(np.int64)
-        for indexes in bucket_by_length(texts.source.lengths, max(self._run.data.batch_tokens, 4096)):
+        logits = np.zeros((len(texts), len(self._labelled.labels)))
+        labels = texts.target.flat[texts.target.starts[:-1]].astype(np.int64)
+        batch_tokens = max(self._run.data.batch_tokens, MIN_VALIDATION_TOKENS)
+        for indexes in bucket_by_length(texts.source.lengths, batch_tokens):
             batch = make_label_batch(texts.source, texts.target, indexes).to(self._device)
             with self.setup.autocast():
-                scores[indexes] = label_logits(self.model, batch).double().cpu().numpy()
-        return scores, true
+                logits[indexes] = label_logits(self.model, batch).double().cpu().numpy()
+        return logits, labels
 
     def _validation_samples(
-        self, scores: Float64[np.ndarray, "texts classes"], true: Int64[np.ndarray, " texts"]
+        self, logits: Float64[np.ndarray, "texts classes"], true: Int64[np.ndarray, " texts"]
     ) -> list[ValidationSample]:
-        """Some texts, spread over the validation part: what they are, and what the model takes them for."""
+        """Return evenly spaced validation texts, each with its true and its predicted label."""
         labels, texts = self._labelled.labels, self.corpora.valid_texts
-        chosen = np.linspace(0, len(true) - 1, min(SAMPLE_TEXTS, len(true))).round().astype(int).tolist()
+        indexes = np.linspace(0, len(true) - 1, min(SAMPLE_TEXTS, len(true))).round().astype(int).tolist()
         return [
-            ValidationSample(texts[index][0], labels[true[index]], labels[int(scores[index].argmax())])
-            for index in chosen
+            ValidationSample(texts[index][0], labels[true[index]], labels[int(logits[index].argmax())])
+            for index in indexes
         ]
 
 
 def label_loss(model: TransformerClassifier, batch: LabelBatch, label_smoothing: float) -> Float[Tensor, ""]:
-    """Summed over the texts."""
-    scores = label_logits(model, batch)
-    return functional.cross_entropy(scores, batch.labels, label_smoothing=label_smoothing, reduction="sum")
+    """Return the cross-entropy, summed over the texts."""
+    logits = label_logits(model, batch)
+    return functional.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
 
 
 def label_logits(model: TransformerClassifier, batch: LabelBatch) -> Float[Tensor, "texts classes"]:
-    """Of every label for every text, in fp32 whatever the model computes in."""
+    """Return the logit of every label for every text, in fp32 whatever precision the model computes in."""
     texts = batch.texts
     return model(texts.tokens, PackedSequences(texts.starts, texts.positions, batch.max_length)).float()

@@ -1,4 +1,4 @@
-"""A classifier looked into: where its class token looks, in every head of every layer."""
+"""Traces of a classifier: attention of the class token and all others, in every head of every layer."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ from time import perf_counter
 import torch
 
 from regard.classification.classifier import Classifier
-from regard.classification.model_folder import TASK, load_classifier
+from regard.classification.model_folder import CLASSIFICATION_TASK, load_classifier
 from regard.errors import DataError
 from regard.metrics.classification import class_probabilities
 from regard.model.masks import NO_MASK
@@ -21,25 +21,24 @@ from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError, TraceReques
 from regard.trace.schema import ModelFacts, TraceSource, TraceTarget, TraceToken, VocabSizes
 from regard.trace.tokens import TokenRenderer, describe_tokens
 from regard.trace.trace import Trace
-from regard.train.device import DeviceChoice, choose_device
+from regard.train.device import DeviceChoice
 
 
 class ClassifierTracer:
-    """Looks into labels that one classifier gives; the class token is the first of the source."""
+    """Traces the predictions of one classifier; the class token is the first source token."""
 
     def __init__(self, classifier: Classifier, identity: ModelIdentity) -> None:
         self._classifier, self._identity = classifier, identity
 
     @staticmethod
     def load(folder: Path, device: DeviceChoice = "auto") -> "ClassifierTracer":
-        found = load_classifier(folder)
-        network = found.network.to(choose_device(device))
-        classifier = Classifier(network, found.tokenizer, found.labels, found.temperature)
-        return ClassifierTracer(classifier, identify_model_folder(folder, found.manifest))
+        loaded = load_classifier(folder)
+        identity = identify_model_folder(folder, loaded.manifest)
+        return ClassifierTracer(Classifier.from_loaded(loaded, device), identity)
 
     def trace(self, text: str, max_tokens: int = MAX_TRACE_TOKENS) -> Trace:
-        """One text, its labels (in the target, the likeliest first), and all that produced them."""
-        began = perf_counter()
+        """Trace one text; the target lists every label, most probable first."""
+        start = perf_counter()
         tokenizer, request = self._classifier.tokenizer, TraceRequest(text)
         ids = self._tokenize(text, max_tokens)
         captured = self._capture(ids)
@@ -49,25 +48,27 @@ class ClassifierTracer:
             TraceSource(TokenRenderer(tokenizer).line(ids), tuple(describe_tokens(tokenizer, ids))),
             self._label_target(captured),
             captured,
-            1000 * (perf_counter() - began),
+            1000 * (perf_counter() - start),
         )
 
     def model_facts(self) -> ModelFacts:
-        """What a trace says of its model."""
+        """Describe the model in a trace."""
         network = self._classifier.network
         config, labels = network.config, self._classifier.labels
         vocab = VocabSizes(config.vocab_size, len(labels))
-        return build_model_facts(self._identity, network, config, (config.encoder_layers, 0), vocab, TASK)
+        return build_model_facts(
+            self._identity, network, config, (config.encoder_layers, 0), vocab, CLASSIFICATION_TASK
+        )
 
     def _tokenize(self, text: str, max_tokens: int) -> list[int]:
         reject_lone_surrogates("the text", text)
         (row,) = self._classifier.tokenizer.tokenize([normalize_text(text)])
         if not row:
             raise DataError("the text is blank; there is nothing to trace")
-        own, count = self._classifier.network.max_tokens + 1, len(row) + 1
-        if count > min(max_tokens, own):
-            setting = "max_tokens" if max_tokens < own else None
-            raise TraceLengthError("the text", count, min(max_tokens, own), setting)
+        model_limit, count = self._classifier.network.max_tokens + 1, len(row) + 1
+        if count > min(max_tokens, model_limit):
+            setting = "max_tokens" if max_tokens < model_limit else None
+            raise TraceLengthError("the text", count, min(max_tokens, model_limit), setting)
         return [BOS, *row]
 
     @torch.inference_mode()
@@ -81,21 +82,27 @@ class ClassifierTracer:
         )
 
     def _label_target(self, captured: ForwardCapture) -> TraceTarget:
-        """Every label with its calibrated probability; numbers are those of the model's output."""
-        scores = captured.logits.double().cpu().numpy()
-        shares = class_probabilities(scores, self._classifier.temperature)[0].tolist()
-        order = sorted(range(len(shares)), key=lambda number: -shares[number])
-        names = self._classifier.labels
-        found = tuple(
+        """Return every label with its calibrated probability; token ids are the indexes of the logits."""
+        logits = captured.logits.double().cpu().numpy()
+        probabilities = class_probabilities(logits, self._classifier.temperature)[0].tolist()
+        order = sorted(range(len(probabilities)), key=lambda number: -probabilities[number])
+        labels = self._classifier.labels
+        tokens = tuple(
             TraceToken(
-                number, names[number], names[number], None, None, None, logprob=_finite_log(shares[number])
+                number,
+                labels[number],
+                labels[number],
+                None,
+                None,
+                None,
+                logprob=_finite_log(probabilities[number]),
             )
             for number in order
         )
-        best = _finite_log(shares[order[0]])
-        return TraceTarget(names[order[0]], best, best, False, found)
+        best = _finite_log(probabilities[order[0]])
+        return TraceTarget(labels[order[0]], best, best, False, tokens)
 
 
 def _finite_log(probability: float) -> float:
-    """JSON has no infinity; what is less likely than any float is as good as that."""
+    """Return the logarithm, never minus infinity, which JSON cannot write."""
     return math.log(max(probability, 1e-300))

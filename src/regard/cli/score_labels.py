@@ -18,7 +18,7 @@ LABEL_WIDTH = 12
 MAX_CONFUSION_LABELS = 20
 """Labels up to which a confusion matrix fits a terminal."""
 UNUSED_BY_CLASSIFIER = (
-    *("source", "hypotheses", "baseline", "output", "reference", "target_language", "given"),
+    *("source", "hypotheses", "baseline", "output", "reference", "target_language", "score_references"),
     *(name for name in ARGUMENT_DEFAULTS if name != "device"),
 )
 """Flags of translations."""
@@ -28,11 +28,13 @@ def run_score_labels(options: argparse.Namespace) -> None:
     if options.model is None:
         raise RegardError("give a MODEL to measure on --labelled FILE")
     reject_unused_flags(options, UNUSED_BY_CLASSIFIER, "is for translations, and --labelled for a classifier")
-    reject_unused_flags(options, ("series", "all"), "is for a forecaster, and --labelled for a classifier")
-    if options.confusion is not None:
-        if options.confusion.suffix != ".svg":
-            raise RegardError(f"{options.confusion} is not a picture's name; end it in .svg")
-        reject_unwritable(options.confusion)
+    reject_unused_flags(
+        options, ("series", "all_rows"), "is for a forecaster, and --labelled for a classifier"
+    )
+    if options.confusion_matrix is not None:
+        if options.confusion_matrix.suffix != ".svg":
+            raise RegardError(f"{options.confusion_matrix} is not a picture's name; end it in .svg")
+        reject_unwritable(options.confusion_matrix)
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
     from regard.classification.corpus import read_labelled_texts
@@ -44,11 +46,12 @@ def run_score_labels(options: argparse.Namespace) -> None:
     for why, number in unusable.items():
         sys.stderr.write(f"{options.labelled}: left out: {why} ({number:,})\n")
     scores = evaluate_classifier(classifier, texts)
-    if options.confusion is not None:
+    if options.confusion_matrix is not None:
         from regard.plots.confusion_matrix import draw_confusion_matrix
 
         write_output(
-            options.confusion, draw_confusion_matrix(scores.labels, scores.confusion_matrix).encode("utf-8")
+            options.confusion_matrix,
+            draw_confusion_matrix(scores.labels, scores.confusion_matrix).encode("utf-8"),
         )
     if options.json:
         files = {"model": str(options.model), "labelled": str(options.labelled)}
@@ -58,12 +61,12 @@ def run_score_labels(options: argparse.Namespace) -> None:
 
 
 def _as_table(model: Path, file: Path, scores: "ClassificationReport") -> str:
-    found = scores.accuracy
+    found = scores.scores
     lines = [
         f"{model} on {file}: {scores.confusion_matrix.sum():,} texts, {len(scores.labels)} labels",
         f"  accuracy           {found.accuracy:7.2%}",
         f"  macro F1           {found.macro_f1:7.2%}",
-        f"  calibration error  {scores.calibrated_calibration_error:7.2%}, with the temperature {scores.temperature:.2f} "
+        f"  calibration error  {scores.calibrated_error:7.2%}, with the temperature {scores.temperature:.2f} "
         f"that validation asked for; {scores.calibration_error:.2%} without",
         "",
         f"  {'label':<{LABEL_WIDTH}}  precision  recall     F1  texts",
@@ -79,7 +82,7 @@ def _confusion_table(scores: "ClassificationReport") -> list[str]:
     """Rows are what texts are, columns the labels that they were given."""
     labels = [_truncate_label(label) for label in scores.labels]
     if len(labels) > MAX_CONFUSION_LABELS:
-        return ["  --confusion FILE.svg draws what is taken for what; so many labels do not fit here"]
+        return ["  --confusion-matrix FILE.svg draws what is taken for what; so many labels do not fit here"]
     width = max(5, *(len(label) + 1 for label in labels))
     head = "".join(f"{label:>{width}}" for label in labels)
     rows = [
