@@ -154,6 +154,44 @@ def test_an_effect_runs_once_a_frame_and_never_after_its_end(js):
     assert found == [3, 30]
 
 
+def test_effects_inside_an_effect_end_before_it_runs_again(js):
+    runs = js("""const { effect, scope, signal } = await import("regard/signals.js");
+        const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
+        const [page, value, runs] = [signal("a"), signal(1), []];
+        const [, dispose] = scope(() =>
+          effect(() => {
+            const name = page.value;
+            effect(() => runs.push(`${name}${value.value}`));
+          }),
+        );
+        page.value = "b"; value.value = 2;
+        await frame();
+        value.value = 3;
+        await frame();
+        dispose();
+        page.value = "c"; value.value = 4;
+        await frame();
+        return runs;""")
+    assert runs == ["a1", "b2", "b3"]
+
+
+def test_an_effect_that_writes_what_it_reads_runs_again_in_the_next_frame(js):
+    runs = js("""const { effect, signal } = await import("regard/signals.js");
+        const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
+        const [count, runs] = [signal(0), []];
+        effect(() => {
+          runs.push(count.value);
+          if (count.value < 2) count.value += 1;
+        });
+        const counts = [runs.length];
+        for (let i = 0; i < 3; i++) {
+          await frame();
+          counts.push(runs.length);
+        }
+        return [runs, counts];""")
+    assert runs == [[0, 1, 2], [1, 2, 3, 3]]
+
+
 def test_a_table_as_csv_keeps_commas_quotes_and_lines(js):
     found = js("""const { csv } = await import("regard/parts/take.js");
         return csv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
