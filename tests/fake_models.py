@@ -1,4 +1,4 @@
-"""Models of a few lines, to search without a network."""
+"""Table models: a few lines that satisfy `StepModel`, to test search without a network."""
 
 from typing import NamedTuple
 
@@ -10,28 +10,28 @@ TABLE_ROWS = 997
 
 
 class TableState(NamedTuple):
-    source: Tensor  # by sentence
-    prefix_hash: Tensor  # by row: a number that stands for all tokens so far
+    source: Tensor  # one per sentence
+    prefix_hash: Tensor  # one per row: a hash of the tokens so far
 
 
 class TableModel:
-    """A random model: what comes next depends on the sentence and on every token so far."""
+    """A random model: the next token's logits depend on the source and on every token so far."""
 
     def __init__(self, seed, vocab, coarse=False):
         random = torch.Generator().manual_seed(seed)
         self.logits = torch.randn(TABLE_ROWS, vocab, generator=random) * 2
-        if coarse:  # many equal scores
+        if coarse:  # many ties
             self.logits = self.logits.round().clamp(-1, 1)
-        self.rows_seen = []
+        self.row_counts = []
 
-    def start(self, sources):
+    def start_decoding(self, sources):
         return TableState(torch.tensor(sources), torch.zeros(len(sources), dtype=torch.long))
 
     def step(self, state, token):
-        self.rows_seen.append(len(token))
-        read = (state.prefix_hash * 31 + token + 1) % TABLE_ROWS
+        self.row_counts.append(len(token))
+        prefix_hash = (state.prefix_hash * 31 + token + 1) % TABLE_ROWS
         source = state.source.repeat_interleave(len(token) // len(state.source))
-        return self.logits[(source * 57 + read) % TABLE_ROWS], TableState(state.source, read)
+        return self.logits[(source * 57 + prefix_hash) % TABLE_ROWS], TableState(state.source, prefix_hash)
 
     def expand(self, state, beam):
         return TableState(state.source, state.prefix_hash.repeat_interleave(beam))
@@ -44,12 +44,12 @@ class TableModel:
         return TableState(state.source[sentences], by_sentence[sentences].flatten())
 
     def logits_by_prefix(self, source):
-        """The same model, asked for one sentence by its prefix."""
+        """Return the same model as a function from a prefix to logits, for one sentence."""
 
         def logits(prefix):
-            read = 0
+            prefix_hash = 0
             for token in [BOS, *prefix]:
-                read = (read * 31 + token + 1) % TABLE_ROWS
-            return self.logits[(source * 57 + read) % TABLE_ROWS]
+                prefix_hash = (prefix_hash * 31 + token + 1) % TABLE_ROWS
+            return self.logits[(source * 57 + prefix_hash) % TABLE_ROWS]
 
         return logits

@@ -1,7 +1,8 @@
-"""Slow, obvious twins of what the package does fast."""
+"""Slow reference implementations of what the package computes fast."""
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,56 +13,56 @@ from regard.search.topk import log_normalizer
 
 
 def attend_one_by_one(query: Tensor, key: Tensor, value: Tensor, keep: Tensor, scale: float) -> Tensor:
-    """Equation 1 for one head, a query at a time, by the notes' steps: dot, scale, softmax, weigh, sum."""
+    """Equation 1 for one head, one query at a time: dot products, scale, softmax, weighted sum."""
     out = torch.zeros(query.shape[0], value.shape[1])
     for i in range(query.shape[0]):
-        seen = [j for j in range(key.shape[0]) if keep[i, j]]
-        scores = [(query[i] @ key[j]).item() * scale for j in seen]
+        visible = [j for j in range(key.shape[0]) if keep[i, j]]
+        scores = [(query[i] @ key[j]).item() * scale for j in visible]
         exponentials = [math.exp(score - max(scores)) for score in scores]
-        for j, exponential in zip(seen, exponentials, strict=True):
+        for j, exponential in zip(visible, exponentials, strict=True):
             out[i] += exponential / sum(exponentials) * value[j]
     return out
 
 
 def attend_head_by_head(attend, x: Tensor, other: Tensor, keep: Tensor) -> Tensor:
-    """Multi-head attention as a for-loop over heads, each with its own slice of the matrices."""
+    """Multi-head attention as a loop over heads, each with its own slice of the matrices."""
     width = attend.query.out_features // attend.heads
-    joined = []
+    heads = []
     for head in range(attend.heads):
         rows = slice(head * width, (head + 1) * width)
-        project = [
+        projected = [
             inputs @ layer.weight[rows].T + layer.bias[rows]
             for inputs, layer in ((x, attend.query), (other, attend.key), (other, attend.value))
         ]
-        joined.append(attend_one_by_one(*project, keep, 1 / math.sqrt(width)))
-    return torch.cat(joined, dim=1) @ attend.output.weight.T + attend.output.bias
+        heads.append(attend_one_by_one(*projected, keep, 1 / math.sqrt(width)))
+    return torch.cat(heads, dim=1) @ attend.output.weight.T + attend.output.bias
 
 
 def greedy_one_by_one(model, source: list[int], bos: int, eos: int, limit: int) -> list[int]:
-    """Greedy search without cache or batch: the whole prefix again for every token."""
-    found: list[int] = []
-    while len(found) < limit:
+    """Greedy search without cache or batch: the whole prefix is decoded again for every token."""
+    tokens: list[int] = []
+    while len(tokens) < limit:
         logits = model(
             torch.tensor([source]),
             torch.ones(1, len(source), dtype=torch.bool),
-            torch.tensor([[bos, *found]]),
+            torch.tensor([[bos, *tokens]]),
         )
         best = int(logits[0, -1].argmax())
         if best == eos:
             break
-        found.append(best)
-    return found
+        tokens.append(best)
+    return tokens
 
 
 def make_packed_sequences(lengths: list[int]) -> PackedSequences:
-    """Sentences of these lengths, end to end."""
+    """Return sequences of these lengths, end to end."""
     starts = [sum(lengths[:n]) for n in range(len(lengths) + 1)]
-    at = [place for length in lengths for place in range(length)]
-    return PackedSequences(torch.tensor(starts, dtype=torch.int32), torch.tensor([at]), max(lengths))
+    positions = [position for length in lengths for position in range(length)]
+    return PackedSequences(torch.tensor(starts, dtype=torch.int32), torch.tensor([positions]), max(lengths))
 
 
 def log_probabilities(logits: Tensor) -> Tensor:
-    """Of one distribution, rounded as search rounds them: equal scores must be equal in both."""
+    """Return the log-probabilities of one distribution, rounded as the search rounds them."""
     return logits.float() - log_normalizer(logits[None])
 
 
@@ -69,60 +70,65 @@ def allow_any(_prefix, _token) -> bool:
     return True
 
 
-def beam_one_by_one(logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1, may=allow_any):
-    """Beam search as a list of hypotheses, run on until all have ended; `logits` is asked by prefix.
+def beam_one_by_one(
+    logits, eos: int, limit: int, beam: int, alpha: float, n_best: int = 1, is_allowed=allow_any
+):
+    """Beam search as a list of hypotheses that runs until all have ended.
 
-    `may` says whether a token may follow a prefix.
+    `logits` is a function of the prefix; `is_allowed` tells whether a token may follow a prefix.
     """
     open_, ended = [((), torch.tensor(0.0))], []
     for length in range(1, limit + 2):
-        choices = []
+        candidates = []
         for prefix, score in open_:
-            for token, more in enumerate(log_probabilities(logits(list(prefix)))):
-                if (length <= limit or token == eos) and may(prefix, token):
-                    choices.append(((*prefix, token), score + more))
-        choices.sort(key=lambda choice: -choice[1])  # stable: equals keep their order
-        kept = choices[: beam - len(ended)]
-        ended += [choice for choice in kept if choice[0][-1] == eos]
-        open_ = [choice for choice in kept if choice[0][-1] != eos]
+            for token, increment in enumerate(log_probabilities(logits(list(prefix)))):
+                if (length <= limit or token == eos) and is_allowed(prefix, token):
+                    candidates.append(((*prefix, token), score + increment))
+        candidates.sort(key=lambda candidate: -candidate[1])  # stable: ties keep their order
+        pruned = candidates[: beam - len(ended)]
+        ended += [candidate for candidate in pruned if candidate[0][-1] == eos]
+        open_ = [candidate for candidate in pruned if candidate[0][-1] != eos]
     return best_ended(ended, alpha, n_best)
 
 
 def every_sequence(logits, eos: int, limit: int, alpha: float, n_best: int = 1, keep=bool):
-    """Exhaustive search: the score of all that can be said within the limit, and that `keep` lets pass."""
+    """Exhaustive search: score every sequence within the limit for which `keep` is true."""
     ended, open_ = [], [((), torch.tensor(0.0))]
     for length in range(1, limit + 2):
-        grown = []
+        extended = []
         for prefix, score in open_:
-            more = log_probabilities(logits(list(prefix)))
-            ended.append(((*prefix, eos), score + more[eos]))
-            words = [token for token in range(len(more)) if token != eos and length <= limit]
-            grown += [((*prefix, token), score + more[token]) for token in words]
-        open_ = grown
+            increments = log_probabilities(logits(list(prefix)))
+            ended.append(((*prefix, eos), score + increments[eos]))
+            tokens = [token for token in range(len(increments)) if token != eos and length <= limit]
+            extended += [((*prefix, token), score + increments[token]) for token in tokens]
+        open_ = extended
     return best_ended([one for one in ended if keep(one[0])], alpha, n_best)
 
 
-def satisfies(wish: Constraints, tokens: tuple[int, ...], no_repeat: int | None = None) -> bool:
-    """Whether a finished translation has what was wished for; its forced beginning is nobody's fault."""
-    ends = range(len(wish.prefix) + 1, len(tokens) + 1)
+def satisfies(constraints: Constraints, tokens: tuple[int, ...], no_repeat: int | None = None) -> bool:
+    """Return whether a finished translation satisfies its constraints; bans do not apply to the prefix."""
+    stops = range(len(constraints.prefix) + 1, len(tokens) + 1)
 
     def occurs(phrase) -> bool:
-        return any(tokens[end - len(phrase) : end] == phrase for end in range(len(phrase), len(tokens) + 1))
+        width = len(phrase)
+        return any(tokens[stop - width : stop] == phrase for stop in range(width, len(tokens) + 1))
 
-    def repeats(end: int) -> bool:
-        run = tokens[end - no_repeat : end] if end >= no_repeat else None
-        return any(tokens[other - no_repeat : other] == run for other in range(no_repeat, end))
+    def repeats(stop: int) -> bool:
+        ngram = tokens[stop - no_repeat : stop] if stop >= no_repeat else None
+        return any(tokens[other - no_repeat : other] == ngram for other in range(no_repeat, stop))
 
     return (
-        tokens[: len(wish.prefix)] == wish.prefix
-        and all(any(occurs(alternative) for alternative in phrase) for phrase in wish.required)
-        and not any(tokens[:end][-len(bad) :] == bad for bad in wish.forbidden for end in ends)
-        and (no_repeat is None or not any(repeats(end) for end in ends))
+        tokens[: len(constraints.prefix)] == constraints.prefix
+        and all(any(occurs(alternative) for alternative in phrase) for phrase in constraints.required)
+        and not any(
+            tokens[:stop][-len(phrase) :] == phrase for phrase in constraints.forbidden for stop in stops
+        )
+        and (no_repeat is None or not any(repeats(stop) for stop in stops))
     )
 
 
 def best_ended(ended, alpha: float, n_best: int) -> list[Hypothesis]:
-    """Wu et al. (2016), equation 14: log-probability / ((5 + n) / 6) ** alpha; the first among equals."""
+    """Wu et al. (2016), equation 14: log-probability / ((5 + n) / 6) ** alpha; the first among ties."""
 
     def score(hypothesis):
         return hypothesis[1] / torch.tensor(((5 + len(hypothesis[0])) / 6) ** alpha)
@@ -131,8 +137,22 @@ def best_ended(ended, alpha: float, n_best: int) -> list[Hypothesis]:
     return [Hypothesis(tuple(h[0][:-1]), float(h[1]), float(score(h))) for h in best]
 
 
+def attention_rollout(weights: np.ndarray, residual_share: float = 0.5) -> np.ndarray:
+    """Return how much of each token is in each other after each layer (Abnar and Zuidema, 2020).
+
+    `weights` has the axes layer, head, query, key. Heads are averaged, and `residual_share` of each position
+    passes the attention by the residual connection.
+    """
+    identity = np.eye(weights.shape[-1], dtype=weights.dtype)
+    product, layers = identity, []
+    for layer in weights.mean(axis=1):
+        product = (residual_share * identity + (1 - residual_share) * layer) @ product
+        layers.append(product)
+    return np.stack(layers)
+
+
 def one_against_all(true: list[int], predicted: list[int], label: int) -> tuple[float, float, float]:
-    """Precision, recall and F1 of one label, counted text by text."""
+    """Return precision, recall and F1 of one label, counted text by text."""
     hits = sum(t == p == label for t, p in zip(true, predicted, strict=True))
     precision = hits / max(1, predicted.count(label))
     recall = hits / max(1, true.count(label))
@@ -140,7 +160,7 @@ def one_against_all(true: list[int], predicted: list[int], label: int) -> tuple[
 
 
 def calibration_bin_by_bin(sure: list[float], right: list[bool], bins: int) -> float:
-    """Expected calibration error by its definition: a loop over bins, each weighed by its texts."""
+    """Return the expected calibration error: a loop over bins, each weighted by its number of texts."""
     total = 0.0
     for number in range(bins):
         low, high = number / bins, (number + 1) / bins

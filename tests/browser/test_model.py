@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from browser.explorer_page import choose, chosen, open_page, shown_trace
+from oracles import attention_rollout
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.server.model_blocks import describe_model_blocks
-from regard.trace.rollout import rollout
 from regard.trace.trace import Trace
 
 CONFIG = ModelConfig(
@@ -131,7 +131,7 @@ def test_neighbours_contexts_and_mixers_answer_with_the_model_s_numbers(page, tr
     page.locator("[data-question='Neighbours of a word'] input").fill("lu")
     near = answered(page, "Neighbours of a word").locator("li")
     near.first.wait_for()
-    first = translator.tracer.neighbours("lu", 12)[0]
+    first = translator.tracer.nearest_tokens("lu", 12)[0]
     assert near.count() == 12
     assert f"{first.cosine:.3f}".replace("-", "−") in near.first.inner_text()
 
@@ -162,7 +162,7 @@ def test_neighbours_contexts_and_mixers_answer_with_the_model_s_numbers(page, tr
 def test_the_roll_out_of_the_page_is_that_of_the_trace(page):
     open_page(page, "#/model")
     trace = Trace.from_json(shown_trace(page))
-    expected = rollout(trace.attention["encoder"])
+    expected = attention_rollout(trace.attention["encoder"])
     found = page.evaluate(
         """async () => {
           const { rollout } = await import("regard/rollout.js");

@@ -6,18 +6,19 @@ from hypothesis import strategies as st
 from fake_models import BOS, EOS, TABLE_ROWS, TableModel
 from oracles import beam_one_by_one, every_sequence, log_probabilities
 from regard.search.beam import beam_search
-from regard.search.beam_state import ConstraintState
 from regard.search.config import GREEDY_SEARCH, PAPER_SEARCH, SearchConfig
+from regard.search.constraint_state import ConstraintState
 from regard.search.greedy import greedy_search
 from regard.search.hypothesis import length_penalty
 
 
 def search(model, sources, limits, config):
-    return beam_search(model, model.start(sources), BOS, EOS, ConstraintState.from_lists(limits), config)
+    state = model.start_decoding(sources)
+    return beam_search(model, state, BOS, EOS, ConstraintState.from_lists(limits), config)
 
 
 def best(model, sources, limits, config):
-    return [list(found[0].tokens) for found in search(model, sources, limits, config)]
+    return [list(hypotheses[0].tokens) for hypotheses in search(model, sources, limits, config)]
 
 
 sentences = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=4)
@@ -31,7 +32,7 @@ configs = st.builds(
 
 
 @given(models, sentences, configs)
-def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, sentences, config):
+def test_beam_search_equals_a_list_of_hypotheses_that_runs_to_the_limit(model, sentences, config):
     sources, limits = zip(*sentences, strict=True)
     expected = [
         beam_one_by_one(model.logits_by_prefix(source), EOS, limit, config.beam, config.alpha, config.n_best)
@@ -41,13 +42,13 @@ def test_it_finds_what_a_list_of_hypotheses_that_never_stops_early_finds(model, 
 
 
 @given(models, st.integers(0, 3), st.sampled_from([0.0, 0.6, 2.0]))
-def test_a_beam_with_room_for_everything_finds_the_best_there_is(model, limit, alpha):
+def test_an_exhaustive_beam_finds_the_best_sequence(model, limit, alpha):
     vocab = model.logits.shape[1]
     config = SearchConfig(sum((vocab - 1) ** n for n in range(limit + 2)), alpha, n_best=2)
     expected = every_sequence(model.logits_by_prefix(5), EOS, limit, alpha, n_best=2)
-    (found,) = search(model, [5], [limit], config)
-    assert [h.score for h in found] == [h.score for h in expected]  # equals may come in another order
-    for hypothesis in found:
+    (hypotheses,) = search(model, [5], [limit], config)
+    assert [h.score for h in hypotheses] == [h.score for h in expected]  # ties may be in another order
+    for hypothesis in hypotheses:
         assert hypothesis.score == score(model.logits_by_prefix(5), list(hypothesis.tokens), alpha)
 
 
@@ -61,34 +62,32 @@ def score(logits, tokens, alpha):
 @given(st.integers(0, 10**6), sentences)
 def test_a_beam_of_one_is_greedy_search(seed, sentences):
     sources, limits = zip(*sentences, strict=True)
-    model = TableModel(seed, 6)
-    expected = greedy_search(
-        model, model.start(sources), BOS, EOS, ConstraintState.from_lists(limits), GREEDY_SEARCH
-    )
+    model, constraints = TableModel(seed, 6), ConstraintState.from_lists(limits)
+    expected = greedy_search(model, model.start_decoding(sources), BOS, EOS, constraints, GREEDY_SEARCH)
     assert search(model, sources, limits, GREEDY_SEARCH) == expected
 
 
 @given(models, sentences, configs)
-def test_neighbours_and_order_change_nothing(model, sentences, config):
+def test_results_do_not_depend_on_the_batch_or_its_order(model, sentences, config):
     sources, limits = zip(*sentences, strict=True)
-    together = search(model, sources, limits, config)
-    alone = [search(model, [source], [limit], config)[0] for source, limit in sentences]
-    assert alone == together
-    assert search(model, sources[::-1], limits[::-1], config) == together[::-1]
+    batch = search(model, sources, limits, config)
+    one_by_one = [search(model, [source], [limit], config)[0] for source, limit in sentences]
+    assert one_by_one == batch
+    assert search(model, sources[::-1], limits[::-1], config) == batch[::-1]
 
 
 def chain(*probabilities):
-    """A model that writes 2, 3, 4, ... with those probabilities, and otherwise ends."""
+    """Return a model that continues 2, 3, 4, ... with these probabilities and ends otherwise."""
     model = TableModel(0, len(probabilities) + 3)
     model.logits.fill_(-1e4)
-    read = 0
+    prefix_hash = 0
     for token, probability in enumerate((*probabilities, 0.0), start=2):
-        read = (read * 31 + (token - 1 if token > 2 else BOS) + 1) % TABLE_ROWS
-        model.logits[read, [token, EOS]] = torch.tensor([probability, 1 - probability]).log()
+        prefix_hash = (prefix_hash * 31 + (token - 1 if token > 2 else BOS) + 1) % TABLE_ROWS
+        model.logits[prefix_hash, [token, EOS]] = torch.tensor([probability, 1 - probability]).log()
     return model
 
 
-def test_the_papers_penalty_lets_the_longer_win_where_plain_probability_would_not():
+def test_the_papers_length_penalty_prefers_a_longer_hypothesis_of_lower_probability():
     model = chain(0.47, 1.0, 1.0, 1.0, 1.0, 1.0)
     assert (PAPER_SEARCH.beam, PAPER_SEARCH.alpha) == (4, 0.6)  # section 6.1
     assert best(model, [0], [50], PAPER_SEARCH) == [[2, 3, 4, 5, 6, 7]]
@@ -97,36 +96,37 @@ def test_the_papers_penalty_lets_the_longer_win_where_plain_probability_would_no
     assert length_penalty(7, 0.6) == pytest.approx(2**0.6)
 
 
-def test_an_ended_hypothesis_does_not_stop_a_longer_one_that_can_still_win():
-    """The short one ends in the first step, and is only beaten by the twenty-second token."""
+def test_a_finished_hypothesis_does_not_stop_a_longer_one_that_can_still_win():
+    """The empty hypothesis ends in the first step and is overtaken at the twenty-second token."""
     assert best(chain(0.35, *[1.0] * 20), [0], [50], SearchConfig(beam=2)) == [list(range(2, 23))]
 
 
-def test_a_sentence_stops_when_nothing_open_can_win():
+def test_a_sentence_stops_when_no_open_hypothesis_can_win():
     model = chain(0.01, *[0.9] * 20)
     assert best(model, [0], [20], SearchConfig(beam=2, alpha=0.6)) == [[]]
-    assert len(model.rows_seen) == 1  # log 0.01 is too far behind for any length penalty
+    assert len(model.row_counts) == 1  # log 0.01 is too low for any length penalty
 
 
-def test_finished_sentences_cost_nothing():
+def test_finished_sentences_leave_the_batch():
     model = chain(0.5, 0.5, 0.01)
-    alone = len([search(model, [0], [50], PAPER_SEARCH), *model.rows_seen]) - 1
-    model.rows_seen.clear()
+    search(model, [0], [50], PAPER_SEARCH)
+    steps = len(model.row_counts)
+    model.row_counts.clear()
     search(model, [0, 0, 0], [0, 50, 50], PAPER_SEARCH)
-    assert model.rows_seen == [12, *[8] * (alone - 1)]
+    assert model.row_counts == [12, *[8] * (steps - 1)]
 
 
-def test_no_hypothesis_is_longer_than_its_limit():
+def test_no_hypothesis_exceeds_its_length_limit():
     model = TableModel(3, 5)
     model.logits[:, EOS] = -9.0
     assert [len(row) for row in best(model, [1, 2, 3], [2, 0, 4], PAPER_SEARCH)] == [2, 0, 4]
 
 
-def test_a_model_that_has_lost_its_mind_still_comes_to_an_end():
+def test_nan_logits_end_the_search_with_empty_hypotheses():
     model = TableModel(0, 5)
     model.logits.fill_(torch.nan)
     assert best(model, [0, 1], [50, 3], PAPER_SEARCH) == [[], []]
 
 
-def test_no_sentences_give_no_translations():
+def test_an_empty_batch_gives_no_hypotheses():
     assert search(TableModel(0, 5), [], [], PAPER_SEARCH) == []

@@ -1,4 +1,4 @@
-"""The plain road from a model to a search: cached keys and values, any device."""
+"""Eager engine: step-by-step search with a torch model on any device, and its constraint setup."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,9 +20,8 @@ from regard.inference.ensemble import Ensemble
 from regard.inference.incremental import IncrementalDecoder
 from regard.model.transformer import Transformer
 from regard.search.beam import beam_search
-from regard.search.beam_state import ConstraintState
 from regard.search.config import PAPER_SEARCH, SearchConfig
-from regard.search.constraint_state import TokenBans
+from regard.search.constraint_state import ConstraintState, RequiredPhrases, TokenBans
 from regard.search.constraints import NO_CONSTRAINTS, Constraints, WordBoundaries
 from regard.search.greedy import greedy_search
 from regard.search.hypothesis import Hypothesis
@@ -31,21 +30,21 @@ from regard.search.topk import log_normalizer, stable_topk
 from regard.text.tokenizer import BOS, BYTE_TOKENS, EOS, PAD, SPECIAL_TOKENS
 
 BYTE_TOKEN_IDS = slice(len(SPECIAL_TOKENS), len(SPECIAL_TOKENS) + len(BYTE_TOKENS))
-"""The pieces that are single bytes: how characters are written that no piece has."""
+"""The tokens that are single bytes, of which characters outside the vocabulary are made."""
 SPECIAL_TOKEN_IDS = slice(PAD, BOS + 1)
-"""Marks that no text has."""
+"""The special tokens that no target contains."""
 
 
 class EagerEngine:
-    """Translates ids with a model as it is; satisfies `Engine`, and `search.step.Step`."""
+    """Translates token ids with a torch model; implements `Engine` and `search.interface.StepModel`."""
 
     def __init__(
         self,
         model: Transformer | Ensemble | IncrementalDecoder,
         word_boundaries: WordBoundaries | None = None,
     ) -> None:
-        """With the edges of its pieces, required phrases stand by themselves and not in longer words."""
-        self._model, self._edges = model, word_boundaries
+        """Without word boundaries, required phrases may be parts of longer words."""
+        self._model, self._word_boundaries = model, word_boundaries
 
     @property
     def max_tokens(self) -> int:
@@ -57,91 +56,89 @@ class EagerEngine:
         config: SearchConfig = PAPER_SEARCH,
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best translations found of each row of ids.
+        """Return the best translations of each source.
 
-        Sentences with required phrases are searched apart, since they need more room than others.
+        Sentences with required phrases form a batch of their own, since they need more beam slots.
         """
-        steered = constraints is not None
-        constraints = [NO_CONSTRAINTS] * len(sources) if constraints is None else constraints
+        by_sentence = [NO_CONSTRAINTS] * len(sources) if constraints is None else constraints
         limits = [
-            output_length_limit(len(row), self.max_tokens, config, wish)
-            for row, wish in zip(sources, constraints, strict=True)
+            output_length_limit(len(source), self.max_tokens, config, each)
+            for source, each in zip(sources, by_sentence, strict=True)
         ]
-        most = max_output_length(self.max_tokens, config)
-        found = [[] if constrained_min_length(wish) <= most else [UNSATISFIABLE] for wish in constraints]
-        for needy in (False, True):
-            some = [i for i, wish in enumerate(constraints) if bool(wish.required) == needy and not found[i]]
-            if not some:
+        longest = max_output_length(self.max_tokens, config)
+        results = [[] if constrained_min_length(each) <= longest else [UNSATISFIABLE] for each in by_sentence]
+        for has_required in (False, True):
+            indexes = [
+                index
+                for index, each in enumerate(by_sentence)
+                if bool(each.required) == has_required and not results[index]
+            ]
+            if not indexes:
                 continue
-            answers = self._search(
-                [sources[i] for i in some],
-                [limits[i] for i in some],
+            batch = self._search(
+                [sources[index] for index in indexes],
+                [limits[index] for index in indexes],
                 config,
-                [constraints[i] for i in some],
-                steered,
+                None if constraints is None else [constraints[index] for index in indexes],
             )
-            for i, answer in zip(some, answers, strict=True):
-                found[i] = answer
-        return found
+            for index, hypotheses in zip(indexes, batch, strict=True):
+                results[index] = hypotheses
+        return results
 
     def _search(
         self,
         sources: Sequence[Sequence[int]],
         limits: Sequence[int],
         config: SearchConfig,
-        wishes: Sequence[Constraints],
-        steered: bool,
+        constraints: Sequence[Constraints] | None,
     ) -> list[list[Hypothesis]]:
-        """All in one batch; either all or none have required phrases."""
-        device = self._model.device
-        source = pad_source(sources).to(device)
-        required = [wish.required for wish in wishes] if wishes[0].required else None
-        prefixes = [wish.prefix for wish in wishes]
-        bounds = ConstraintState.from_lists(
-            limits, config.min_length, prefixes, required, self._edges, device
+        """Search one batch; either all or none of its sentences have required phrases."""
+        source = pad_source(sources).to(self._model.device)
+        batch_constraints = make_constraint_state(
+            limits, config, constraints, self._word_boundaries, source.device
         )
-        bans = make_token_bans(config, wishes, steered, device)
         with self._inference_mode():
             state = self._model.start_decoding(source, source != PAD)
             if config.sampling is not None:
-                if required is not None:
+                if batch_constraints.required is not None:
                     raise RegardError("required phrases need a beam; leave sampling out")
-                return sampling_search(self, state, BOS, EOS, bounds, config, config.sampling, sources, bans)
-            search = greedy_search if config.beam == 1 and required is None else beam_search
-            return search(self, state, BOS, EOS, bounds, config, bans)
+                return sampling_search(
+                    self, state, BOS, EOS, batch_constraints, config, config.sampling, sources
+                )
+            search = greedy_search if config.beam == 1 and batch_constraints.required is None else beam_search
+            return search(self, state, BOS, EOS, batch_constraints, config)
 
     def top_next_tokens(
         self, source: Sequence[int], prefix: Sequence[int], count: int
     ) -> tuple[float, list[tuple[int, float]]]:
-        """The log-probability of a beginning, and the likeliest tokens after it with theirs."""
+        """Return the log-probability of a prefix, and the most probable next tokens with theirs."""
         device = self._model.device
         row = pad_source([source]).to(device)
-        before = 0.0
+        prefix_log_probability = 0.0
         with self._inference_mode():
             logs, state = self._next_log_probabilities(self._model.start_decoding(row, row != PAD), BOS)
             for token in prefix:
-                before += float(logs[0, token])
+                prefix_log_probability += float(logs[0, token])
                 logs, state = self._next_log_probabilities(state, token)
             values, tokens = stable_topk(logs, min(count, logs.shape[1]))
-        return before, list(zip(tokens[0].tolist(), values[0].tolist(), strict=True))
+        return prefix_log_probability, list(zip(tokens[0].tolist(), values[0].tolist(), strict=True))
 
     def _next_log_probabilities(self, state: Any, token: int) -> tuple[Float[Tensor, "1 vocab"], Any]:
-        """Log-probabilities of what follows, in one row."""
         logits, state = self.step(state, torch.tensor([token], device=self._model.device))
         return logits.float() - log_normalizer(logits)[:, None], state
 
     @contextmanager
     def _inference_mode(self) -> Iterator[None]:
-        """The model answers as it would when in use, and is left as it was found."""
-        learning = self._model if isinstance(self._model, nn.Module) and self._model.training else None
-        if learning is not None:
-            learning.eval()
+        """Disable gradients and dropout, and restore the model's training mode afterwards."""
+        training = self._model if isinstance(self._model, nn.Module) and self._model.training else None
+        if training is not None:
+            training.eval()
         try:
             with torch.inference_mode():
                 yield
         finally:
-            if learning is not None:
-                learning.train()
+            if training is not None:
+                training.train()
 
     def step(self, state: Any, token: Int[Tensor, " row"]) -> tuple[Float[Tensor, "row vocab"], Any]:
         return self._model.step(state, token)
@@ -156,17 +153,43 @@ class EagerEngine:
         return state.select(sentences)
 
 
-def make_token_bans(
-    config: SearchConfig, constraints: Sequence[Constraints], is_constrained: bool, device: torch.device
-) -> TokenBans | None:
-    """None where nothing is banned, so that nothing is spent on it.
-
-    Left alone, a model never writes a mark; one that may not write what it would, or draws by chance, could.
-    """
-    free = SearchConfig(config.beam, config.alpha, config.n_best, max_length=config.max_length)
-    if config == free and not is_constrained:
-        return None
-    never = (SPECIAL_TOKEN_IDS,) if config.allow_unknown else (SPECIAL_TOKEN_IDS, BYTE_TOKEN_IDS)
-    return TokenBans.from_phrases(
-        [wish.forbidden for wish in constraints], config.no_repeat_ngram, never, device
+def make_constraint_state(
+    max_lengths: Sequence[int],
+    config: SearchConfig,
+    constraints: Sequence[Constraints] | None = None,
+    word_boundaries: WordBoundaries | None = None,
+    device: torch.device | None = None,
+) -> ConstraintState:
+    """Return what the search of a batch must batch_constraints; either all or none of `constraints` have required phrases."""
+    if constraints is None:
+        bans = _token_bans(config, [()] * len(max_lengths), False, device)
+        return ConstraintState.from_lists(max_lengths, config.min_length, bans=bans, device=device)
+    required = None
+    if any(each.required for each in constraints):
+        phrases = [each.required for each in constraints]
+        required = RequiredPhrases.from_phrases(phrases, word_boundaries, device)
+    return ConstraintState.from_lists(
+        max_lengths,
+        config.min_length,
+        [each.prefix for each in constraints],
+        required,
+        _token_bans(config, [each.forbidden for each in constraints], True, device),
+        device,
     )
+
+
+def _token_bans(
+    config: SearchConfig,
+    forbidden: Sequence[Sequence[tuple[int, ...]]],
+    is_constrained: bool,
+    device: torch.device | None,
+) -> TokenBans | None:
+    """Return None if nothing is banned, so that an unconstrained search spends no time on it.
+
+    An unconstrained search never writes special tokens; one with masked tokens, or a sample, could.
+    """
+    plain = SearchConfig(config.beam, config.alpha, config.n_best, max_length=config.max_length)
+    if config == plain and not is_constrained:
+        return None
+    suppressed = (SPECIAL_TOKEN_IDS,) if config.allow_unknown else (SPECIAL_TOKEN_IDS, BYTE_TOKEN_IDS)
+    return TokenBans.from_phrases(forbidden, config.no_repeat_ngram, suppressed, device)

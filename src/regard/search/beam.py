@@ -1,4 +1,4 @@
-"""Beam search: the likeliest hypotheses side by side, and the best that ended (section 6.1)."""
+"""Beam search: extend the best hypotheses step by step until none can win (section 6.1)."""
 
 from collections.abc import Callable
 
@@ -6,19 +6,16 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from regard.search.beam_state import UNFORCED, BeamSearchStep, BeamState, ConstraintState, collect_hypotheses
+from regard.search.beam_state import BeamSearchStep, BeamState, collect_hypotheses
 from regard.search.config import SearchConfig
 from regard.search.constrained_beam import ConstrainedBeamSearchStep
-from regard.search.constraint_state import TokenBans
+from regard.search.constraint_state import UNFORCED, ConstraintState
 from regard.search.hypothesis import Hypothesis
-from regard.search.interface import ModelState, StepModel
+from regard.search.interface import COMPACTION_SHARE, ModelState, StepModel
 from regard.search.topk import log_normalizer
 
-COMPACTION_SHARE = 0.75
-"""Sentences that are done leave the batch when no more than this share is left: to move the others costs."""
-
 BeamObserver = Callable[[BeamState, Tensor, Tensor, BeamState, Tensor], None]
-"""Told of each step: beams before, logits and their norm, beams after, and the rows they go on from."""
+"""Called after each step with the beam before, logits, their normalizers, the beam after, and parent rows."""
 
 
 def beam_search(
@@ -28,22 +25,19 @@ def beam_search(
     eos: int,
     constraints: ConstraintState,
     config: SearchConfig,
-    bans: TokenBans | None = None,
     observer: BeamObserver | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each sentence, the best first; whoever wants to see how may `watch`.
+    """Return the `n_best` hypotheses of each sentence, best first.
 
-    In each step every open hypothesis is continued by every token, and the likeliest
-    continuations of all are kept. One that ends keeps its place in the beam, so that a beam of
-    one is greedy search. At the limit a hypothesis must end, and pays for it like any other.
+    Each step extends every open hypothesis by every token and keeps the most probable extensions. A finished
+    hypothesis keeps its beam slot, so that a beam of one is greedy search. At the length limit a hypothesis
+    must end, and the end mark counts in its log-probability.
 
-    The best is the one with the highest log-probability / length penalty. A sentence is done
-    once nothing open can still be one of its `n_best`. That loses nothing that running on
-    would have found: a token never raises a log-probability, which is at most 0, so nothing that
-    grows from an open hypothesis can score more than its log-probability now over the highest
-    penalty there is, that of the limit. Where this is not more than the worst of the n best, it
-    stays outside, because among equals the earlier is kept. Rounding takes nothing from this:
-    of two sums or quotients, the one that is greater is never rounded below the other.
+    Hypotheses are ranked by log-probability / length penalty. A sentence is done when no open hypothesis
+    can still be one of its `n_best`. Stopping then is exact: a token never raises a log-probability, which is at
+    most 0, so no extension of a hypothesis scores more than its log-probability divided by the highest
+    penalty, that of the length limit. If this bound is not above the worst of the n best, the extension
+    cannot enter them, because ties keep the earlier hypothesis. Rounding preserves the argument: it is monotonic.
     """
     sentences = len(constraints.max_length)
     if not sentences:
@@ -54,38 +48,41 @@ def beam_search(
     else:
         search = ConstrainedBeamSearchStep(config, eos, longest + 1, constraints.required)
     beams = search.initial_state(sentences, bos)
-    answers: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+    results: list[list[Hypothesis]] = [[] for _ in range(sentences)]
     rows = torch.arange(sentences, device=device)
     state = model.expand(state, search.slots)
-    for length in range(1, longest + 2):
+    for step in range(1, longest + 2):
         logits, state = model.step(state, beams.last_token.flatten())
-        norm, now = log_normalizer(logits), torch.tensor(length, device=device)
-        if bans is not None:
-            free = constraints.forced_token(now, eos) == UNFORCED
-            bans.mask_logits(logits.unflatten(0, beams.score.shape), beams.tokens[:, :, : length - 1], free)
+        norm, length = log_normalizer(logits), torch.tensor(step, device=device)
+        if constraints.bans is not None:
+            unforced = constraints.forced_token(length, eos) == UNFORCED
+            by_slot = logits.unflatten(0, beams.score.shape)
+            constraints.bans.mask_logits(by_slot, beams.tokens[:, :, : step - 1], unforced)
         before = beams
-        beams, parents = search.advance(before, constraints, logits, norm, now)
+        beams, parents = search.advance(before, constraints, logits, norm, length)
         if observer is not None:
             observer(before, logits, norm, beams, parents)
         state = model.reorder(state, parents)
-        left = (going_on := search.can_improve(beams, constraints)).nonzero()[:, 0]
+        unfinished = search.can_improve(beams, constraints)
+        left = unfinished.nonzero()[:, 0]
         if len(left) <= COMPACTION_SHARE * len(rows):
-            _collect_answers(answers, rows, beams, ~going_on, eos)
+            _store_results(results, rows, beams, ~unfinished, eos)
             if not len(left):
                 break
             rows, beams, constraints = rows[left], beams.select(left), constraints.select(left)
-            state, bans = model.select(state, left), None if bans is None else bans.select(left)
-    return answers
+            state = model.select(state, left)
+    return results
 
 
-def _collect_answers(
-    answers: list[list[Hypothesis]],
+def _store_results(
+    results: list[list[Hypothesis]],
     rows: Int[Tensor, " sentence"],
     beams: BeamState,
     done: Bool[Tensor, " sentence"],
     eos: int,
 ) -> None:
-    """Writes down what was found for the sentences that are done; `rows` are their numbers."""
-    which = done.nonzero()[:, 0]
-    for row, found in zip(rows[which].tolist(), collect_hypotheses(beams.select(which), eos), strict=True):
-        answers[row] = found
+    """Store the hypotheses of the sentences that are done; `rows` are the sentences' indexes in `results`."""
+    indexes = done.nonzero()[:, 0]
+    finished = collect_hypotheses(beams.select(indexes), eos)
+    for row, hypotheses in zip(rows[indexes].tolist(), finished, strict=True):
+        results[row] = hypotheses

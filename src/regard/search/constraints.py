@@ -1,18 +1,18 @@
-"""Wish: what one sentence asks of its translation, beyond how hard to search."""
+"""Constraints of one sentence as token ids: prefix, required and forbidden phrases; no torch."""
 
 from dataclasses import dataclass
 
 TokenIds = tuple[int, ...]
 SEPARATE, LETTER, DIGIT = range(3)
+"""Kinds of characters: letters extend a word of letters, digits a number, separate characters neither."""
 CHARACTER_KINDS = 3
-"""Of characters: those that never make a word longer, and those that do among their like."""
 
 
 @dataclass(frozen=True)
 class WordBoundaries:
-    """What kind of character each token begins and ends with, by its id.
+    """The kind of the first and of the last character of every token, by token id.
 
-    With them a required phrase must stand by itself: "cat" is not in "category".
+    With them a required phrase must be whole words: "cat" does not count in "category".
     """
 
     begins: tuple[int, ...]
@@ -21,14 +21,14 @@ class WordBoundaries:
 
 @dataclass(frozen=True)
 class Constraints:
-    """Holds inside the search: what does not keep to it is never written."""
+    """What the translation of one sentence must begin with, contain and avoid; enforced inside the search."""
 
     prefix: TokenIds = ()
-    """How the translation begins."""
+    """The first tokens of the translation."""
     required: tuple[tuple[TokenIds, ...], ...] = ()
-    """Phrases that must occur, each as its alternatives, such as with and without a space before it."""
+    """Phrases that must occur, each as alternatives, such as with and without a space before it."""
     forbidden: tuple[TokenIds, ...] = ()
-    """What must not occur."""
+    """Token sequences that must not occur after the prefix."""
 
 
 NO_CONSTRAINTS = Constraints()

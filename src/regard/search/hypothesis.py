@@ -1,22 +1,22 @@
-"""Hypothesis: what a search answers."""
+"""Hypothesis: the result of a search, and its length penalty; no torch."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A sequence that was found, and how likely the model holds it to be."""
+    """A finished sequence with its score."""
 
     tokens: tuple[int, ...]
-    """Without marks."""
+    """Without begin and end marks."""
     log_probability: float
     """Of the tokens and the end mark after them."""
     score: float
-    """By which hypotheses are compared: the log-probability over the length penalty."""
+    """What hypotheses are ranked by: the log-probability divided by the length penalty."""
 
 
 def length_penalty(tokens: int, alpha: float) -> float:
-    """What the log-probability of so many tokens, the end mark among them, is divided by.
+    """Return the divisor of the log-probability of this many tokens, end mark included.
 
     Section 6.1 takes it from Wu et al. (2016), equation 14.
     """

@@ -1,4 +1,4 @@
-"""Step: all that search asks of a model."""
+"""StepModel: what a search needs of a model."""
 
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -7,30 +7,33 @@ from torch import Tensor
 
 ModelState = TypeVar("ModelState")
 
+COMPACTION_SHARE = 0.75
+"""A search drops finished sentences from the batch once at most this share is unfinished: moving rows costs time."""
+
 
 @runtime_checkable
 class StepModel(Protocol[ModelState]):
-    """Writes one token more, in many rows at once; the state belongs to the model alone.
+    """Predicts the next token of many hypotheses at once; only the model looks inside its state.
 
-    A row is a hypothesis. A state begins with one row for each sentence; after `expand` the rows of
-    a sentence lie side by side. Sentence and hypothesis are told apart because all hypotheses of a
-    sentence read the same source, which need not be moved when they change places.
+    A row is a hypothesis. A state starts with one row per sentence; after `expand` the rows of a sentence
+    are adjacent. `reorder` and `select` are separate because all hypotheses of a sentence share one source,
+    which need not be moved when hypotheses change places.
     """
 
     def step(
         self, state: ModelState, token: Int[Tensor, " row"]
     ) -> tuple[Float[Tensor, "row vocab"], ModelState]:
-        """Logits of every next token after `token`, and the state that has read it."""
+        """Return the logits of the token after `token`, and the state that includes `token`."""
         ...
 
     def expand(self, state: ModelState, beam: int) -> ModelState:
-        """The state with so many rows for each sentence, all as its one row was."""
+        """Return the state with `beam` copies of each sentence's one row."""
         ...
 
     def reorder(self, state: ModelState, rows: Int[Tensor, " row"]) -> ModelState:
-        """The state whose row i goes on from row `rows[i]`, of the same sentence."""
+        """Return the state whose row i continues row `rows[i]`, which belongs to the same sentence."""
         ...
 
     def select(self, state: ModelState, sentences: Int[Tensor, " sentence"]) -> ModelState:
-        """The state of those sentences, in that order, each with all its rows."""
+        """Return the state of these sentences, in this order, each with all its rows."""
         ...
