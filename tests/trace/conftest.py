@@ -1,4 +1,4 @@
-"""A random model that reads and writes, and what it translates."""
+"""A small random translation model, its tokenizer and its tracer."""
 
 from dataclasses import replace
 

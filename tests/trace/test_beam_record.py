@@ -15,14 +15,14 @@ from regard.trace.beam_record import divergence_index, search_with_record
 from conftest import MICRO  # isort: skip
 
 
-def searched(model, source, limit=12, prefix=(), **how):
+def run_search(model, source, limit=12, prefix=(), **search_settings):
     rows = torch.tensor([[*source, EOS]])
     return search_with_record(
-        model, rows, rows > 0, limit, prefix, SearchConfig(**how), NumericTokenRenderer()
+        model, rows, rows > 0, limit, prefix, SearchConfig(**search_settings), NumericTokenRenderer()
     )
 
 
-def chain(beam, node):
+def token_chain(beam, node):
     tokens = []
     while node is not None:
         tokens.append(beam.nodes[node].token)
@@ -38,16 +38,16 @@ def chain(beam, node):
     st.lists(st.integers(3, 22), max_size=3),
     st.integers(0, 9),
 )
-def test_the_beam_adds_up_and_its_winner_is_the_translation(source, size, alpha, prefix, seed):
+def test_node_scores_add_up_and_the_best_node_is_the_translation(source, size, alpha, prefix, seed):
     torch.manual_seed(seed)
     model = Transformer(MICRO).eval()
-    best, beam = searched(model, source, 9, prefix, beam=size, alpha=alpha)
+    best, beam = run_search(model, source, 9, prefix, beam=size, alpha=alpha)
     engine = EagerEngine(model)
     config = SearchConfig(size, alpha, max_length=9)
     ((expected,),) = engine.translate([source], config, [Constraints(tuple(prefix))] if prefix else None)
     assert best.tokens == expected.tokens
     winner = beam.nodes[beam.finished[0].node]
-    assert chain(beam, winner.id) == (*best.tokens, EOS)
+    assert token_chain(beam, winner.id) == (*best.tokens, EOS)
     assert winner.sum == pytest.approx(best.log_probability, abs=1e-5)
     assert winner.score == best.score
     for number, node in enumerate(beam.nodes):
@@ -66,32 +66,32 @@ def test_the_beam_adds_up_and_its_winner_is_the_translation(source, size, alpha,
         assert sum(node.state == "pruned" for node in step) <= size
 
 
-def test_finished_hypotheses_come_the_best_first(micro_model):
-    _, beam = searched(micro_model, [5, 6, 7])
+def test_finished_hypotheses_are_sorted_best_first(micro_model):
+    _, beam = run_search(micro_model, [5, 6, 7])
     scores = [beam.nodes[each.node].score for each in beam.finished]
     assert scores == sorted(scores, reverse=True)
     assert [each.rank for each in beam.finished] == list(range(len(scores)))
 
 
-def test_a_beginning_is_the_only_node_of_its_steps(micro_model):
-    best, beam = searched(micro_model, [5, 6, 7], prefix=(8, 9))
+def test_prefix_tokens_are_the_only_nodes_of_their_steps(micro_model):
+    best, beam = run_search(micro_model, [5, 6, 7], prefix=(8, 9))
     assert best.tokens[:2] == (8, 9)
     assert [(node.token, node.state) for node in beam.nodes if node.t < 2] == [(8, "kept"), (9, "kept")]
     assert len([node for node in beam.nodes if node.t == 2]) == 8
 
 
-def test_greedy_search_is_laid_over_it(micro_model):
+def test_the_greedy_result_is_that_of_greedy_search(micro_model):
     for source in ([5, 6, 7], [4], [9, 9, 3, 11]):
-        best, beam = searched(micro_model, source)
-        ((alone,),) = EagerEngine(micro_model).translate([source], SearchConfig(1, max_length=12))
-        assert beam.greedy.tokens == alone.tokens
-        assert beam.greedy.score == pytest.approx(alone.score, abs=1e-6)
-        assert (beam.greedy.leaves_at is None) == (alone.tokens == best.tokens)
+        best, beam = run_search(micro_model, source)
+        ((greedy,),) = EagerEngine(micro_model).translate([source], SearchConfig(1, max_length=12))
+        assert beam.greedy.tokens == greedy.tokens
+        assert beam.greedy.score == pytest.approx(greedy.score, abs=1e-6)
+        assert (beam.greedy.leaves_at is None) == (greedy.tokens == best.tokens)
 
 
 @pytest.mark.parametrize(
-    ("other", "winner", "at"),
+    ("hypothesis", "winner", "index"),
     [((4, 5), (4, 5), None), ((4, 6), (4, 5), 1), ((4,), (4, 5), 1), ((), (4,), 0), ((4, 5, 6), (4, 5), 2)],
 )
-def test_greedy_leaves_the_winner_at_the_first_token_that_differs(other, winner, at):
-    assert divergence_index(other, winner) == at
+def test_divergence_is_at_the_first_token_that_differs(hypothesis, winner, index):
+    assert divergence_index(hypothesis, winner) == index

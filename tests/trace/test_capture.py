@@ -21,7 +21,7 @@ KEEP = torch.ones(1, 5, dtype=torch.bool)
 HIDDEN = torch.tensor([[True, True, False, True, True]])
 
 
-def made(micro, norm, position="paper"):
+def build_model(micro, norm, position="paper"):
     torch.manual_seed(0)
     model = Transformer(replace(micro, norm=norm, position=position)).eval()
     with torch.no_grad():
@@ -32,30 +32,30 @@ def made(micro, norm, position="paper"):
 
 @pytest.fixture(params=["post", "pre", "literal"])
 def model(micro, request):
-    return made(micro, request.param)
+    return build_model(micro, request.param)
 
 
 @pytest.mark.parametrize("keep", [KEEP, HIDDEN])
-def test_the_pass_is_the_models_own(model, keep):
+def test_captured_logits_are_those_of_the_model(model, keep):
     captured = capture_forward(model, SOURCE, keep, TARGET_IN)
     with torch.no_grad():
         assert torch.allclose(captured.logits, model(SOURCE, keep, TARGET_IN)[0], atol=1e-5)
 
 
-def test_what_is_weighed_joined_and_projected_is_what_each_attention_says(model):
+def test_weights_values_and_projection_reproduce_each_attention_output(model):
     captured = capture_forward(model, SOURCE, HIDDEN, TARGET_IN)
     for kind, stack in (("encoder", "encoder"), ("decoder", "decoder"), ("cross", "decoder")):
-        ending = "cross" if kind == "cross" else "self"
-        passed = [each for each in getattr(captured, stack) if each.name.endswith(ending)]
-        for layer, each, attended in zip(
-            getattr(model, stack).layers, passed, captured.attention(kind), strict=True
+        suffix = "cross" if kind == "cross" else "self"
+        sublayers = [each for each in getattr(captured, stack) if each.name.endswith(suffix)]
+        for layer, each, capture in zip(
+            getattr(model, stack).layers, sublayers, captured.attention(kind), strict=True
         ):
             project = (layer.cross_attention if kind == "cross" else layer.self_attention).output
-            joined = (attended.weights @ attended.value).transpose(0, 1).flatten(1)
+            joined = (capture.weights @ capture.value).transpose(0, 1).flatten(1)
             assert torch.allclose(project(joined), each.output, atol=1e-5)
 
 
-def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):
+def test_rows_sum_to_one_and_masked_weights_are_exactly_zero(model):
     weights = stack_attention_weights(capture_forward(model, SOURCE, HIDDEN, TARGET_IN))
     shapes = {kind: array.shape for kind, array in weights.items()}
     assert shapes == {"encoder": (2, 4, 5, 5), "decoder": (2, 4, 4, 4), "cross": (2, 4, 4, 5)}
@@ -68,7 +68,7 @@ def test_rows_sum_to_one_and_what_is_masked_is_exactly_zero(model):
     assert (weights["decoder"][..., ~future] > 0).all()
 
 
-def test_value_norms_are_those_of_a_head_that_looks_at_one_key_alone(model):
+def test_value_norms_are_those_of_a_head_with_all_weight_on_one_key(model):
     norms = value_norms(capture_forward(model, SOURCE, KEEP, TARGET_IN))
     captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
     output = model.decoder.layers[1].cross_attention.output
@@ -79,35 +79,35 @@ def test_value_norms_are_those_of_a_head_that_looks_at_one_key_alone(model):
         assert norms["cross"][1, head] == pytest.approx(expected.detach().numpy(), rel=1e-5)
 
 
-def test_the_stream_grows_by_its_updates(micro):
-    for norm in ("pre", "literal"):  # in post-norm the norm stands between
-        captured = capture_forward(made(micro, norm), SOURCE, KEEP, TARGET_IN)
+def test_the_residual_stream_is_the_sum_of_its_updates(micro):
+    for norm in ("pre", "literal"):  # post-norm normalises the sum
+        captured = capture_forward(build_model(micro, norm), SOURCE, KEEP, TARGET_IN)
         total = captured.target_embedded + sum(each.update for each in captured.decoder)
         assert torch.allclose(total, captured.decoder[-1].stream, atol=1e-4)
-    found = residual_norms(captured)
-    assert found["encoder"].points == ("embed", "1.self", "1.ffn", "2.self", "2.ffn")
-    assert found["decoder"].points[:4] == ("embed", "1.self", "1.cross", "1.ffn")
-    assert found["decoder"].stream[-1] == pytest.approx(captured.decoder[-1].stream.norm(dim=1).numpy())
-    assert found["decoder"].update[2] == pytest.approx(captured.decoder[1].update.norm(dim=1).numpy())
+    norms = residual_norms(captured)
+    assert norms["encoder"].points == ("embed", "1.self", "1.ffn", "2.self", "2.ffn")
+    assert norms["decoder"].points[:4] == ("embed", "1.self", "1.cross", "1.ffn")
+    assert norms["decoder"].stream[-1] == pytest.approx(captured.decoder[-1].stream.norm(dim=1).numpy())
+    assert norms["decoder"].update[2] == pytest.approx(captured.decoder[1].update.norm(dim=1).numpy())
 
 
-def test_the_last_layers_guess_is_the_models_own(model):
+def test_the_logit_lens_of_the_last_layer_is_the_prediction(model):
     captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
-    found, logprobs = prediction_steps(captured.logits, TARGET, 3, NumericTokenRenderer())
+    steps, logprobs = prediction_steps(captured.logits, TARGET, 3, NumericTokenRenderer())
     layers = logit_lens(model, captured, TARGET, NumericTokenRenderer())
     assert len(layers) == 2
-    for step, guess, log in zip(found, layers[-1], logprobs, strict=True):
+    for step, guess, log in zip(steps, layers[-1], logprobs, strict=True):
         assert guess.id == step.top[0].id
         assert guess.prob == pytest.approx(torch.tensor(step.top[0].logprob).exp().item(), rel=1e-4)
         assert guess.prob_final == pytest.approx(torch.tensor(log).exp().item(), rel=1e-4)
 
 
-def test_steps_rank_what_was_taken_among_all(model):
+def test_steps_rank_the_target_token_in_the_distribution(model):
     captured = capture_forward(model, SOURCE, KEEP, TARGET_IN)
-    found, logprobs = prediction_steps(
+    steps, logprobs = prediction_steps(
         captured.logits, TARGET, 30, NumericTokenRenderer()
-    )  # more than there are
-    for t, (step, token, log) in enumerate(zip(found, TARGET, logprobs, strict=True)):
+    )  # more than the vocabulary
+    for t, (step, token, log) in enumerate(zip(steps, TARGET, logprobs, strict=True)):
         assert step.t == t
         assert len(step.top) == 23
         assert step.top[step.rank - 1].id == token
@@ -117,7 +117,7 @@ def test_steps_rank_what_was_taken_among_all(model):
         assert step.entropy == pytest.approx(float(-(probabilities * probabilities.log()).sum()), rel=1e-4)
 
 
-def test_equals_are_ranked_by_their_ids():
-    found, _ = prediction_steps(torch.zeros(2, 4), [0, 3], 4, NumericTokenRenderer())
-    assert [step.rank for step in found] == [1, 4]
-    assert [each.id for each in found[0].top] == [0, 1, 2, 3]
+def test_ties_are_ranked_by_token_id():
+    steps, _ = prediction_steps(torch.zeros(2, 4), [0, 3], 4, NumericTokenRenderer())
+    assert [step.rank for step in steps] == [1, 4]
+    assert [each.id for each in steps[0].top] == [0, 1, 2, 3]

@@ -14,31 +14,33 @@ TARGET_IN = torch.tensor([[1, 8, 9]])
 
 @pytest.mark.parametrize("norm", ["post", "pre", "literal"])
 @pytest.mark.parametrize("keep", [[True] * 4, [True, False, True, True]])
-def test_every_head_is_measured_as_if_it_were_removed_from_the_model(micro, norm, keep):
+def test_importance_equals_the_change_from_disabling_the_head(micro, norm, keep):
     torch.manual_seed(0)
     model = Transformer(replace(micro, norm=norm, encoder_layers=1)).eval()
     keep = torch.tensor([keep])
 
     def log_probability(model):
         with torch.no_grad():
-            logs = model(SOURCE, keep, TARGET_IN).log_softmax(dim=-1)
-        return float(logs.gather(2, TARGET[:, :, None]).sum())
+            logprobs = model(SOURCE, keep, TARGET_IN).log_softmax(dim=-1)
+        return float(logprobs.gather(2, TARGET[:, :, None]).sum())
 
-    whole = log_probability(model)
-    found = list(measure_head_importance(model, SOURCE, keep, TARGET_IN, TARGET))
-    places = [(each.kind, each.layer, each.head) for each in found]
-    assert len(set(places)) == len(places) == 4 * (1 + 2 + 2)
-    for kind, layer, head, matters in found:
+    full = log_probability(model)
+    importances = list(measure_head_importance(model, SOURCE, keep, TARGET_IN, TARGET))
+    heads = [(each.kind, each.layer, each.head) for each in importances]
+    assert len(set(heads)) == len(heads) == 4 * (1 + 2 + 2)
+    for kind, layer, head, matters in importances:
         without = log_probability(apply_interventions(model, [DisableHead(kind, layer, head)]))
-        assert matters == pytest.approx(without - whole, abs=1e-4)
-    assert max(abs(each.matters) for each in found) > 1e-2
+        assert matters == pytest.approx(without - full, abs=1e-4)
+    assert max(abs(each.matters) for each in importances) > 1e-2
 
 
-def test_what_was_measured_is_written_where_it_belongs(tracer):
+def test_measured_importance_is_stored_with_its_head(tracer):
     trace = tracer.trace(tracer.build_request("the cat"))
     filled = with_head_importance(trace, [HeadImportance("cross", 2, 3, -1.5)])
     assert filled.heads["cross"][1][2].matters == -1.5
     assert filled.heads["cross"][1][1].matters is None
     assert trace.heads["cross"][1][2].matters is None
-    whole = with_head_importance(trace, tracer.measure_heads(trace))
-    assert all(head.matters is not None for kind in whole.heads.values() for layer in kind for head in layer)
+    complete = with_head_importance(trace, tracer.measure_heads(trace))
+    assert all(
+        head.matters is not None for kind in complete.heads.values() for layer in kind for head in layer
+    )

@@ -12,15 +12,15 @@ from regard.trace.interventions import (
 )
 from regard.trace.request import TraceRequest, trace_id
 
-counted = st.integers(1, 9)
-KINDS = st.sampled_from(["encoder", "decoder", "cross"])
+numbers = st.integers(1, 9)
+kinds = st.sampled_from(["encoder", "decoder", "cross"])
 INTERVENTIONS = st.one_of(
     st.fixed_dictionaries(
         {
             "type": st.just("head"),
-            "kind": KINDS,
-            "layer": counted,
-            "head": counted,
+            "kind": kinds,
+            "layer": numbers,
+            "head": numbers,
             "mode": st.sampled_from(["zero", "uniform"]),
         }
     ),
@@ -28,7 +28,7 @@ INTERVENTIONS = st.one_of(
         {
             "type": st.just("sublayer"),
             "stack": st.sampled_from(["encoder", "decoder"]),
-            "layer": counted,
+            "layer": numbers,
             "which": st.sampled_from(["self", "cross", "ffn"]),
         }
     ),
@@ -38,14 +38,14 @@ INTERVENTIONS = st.one_of(
 
 
 @given(INTERVENTIONS)
-def test_an_intervention_comes_back_from_json(said):
-    assert intervention_to_json(intervention_from_json(said)) == said
+def test_json_round_trip_of_an_intervention(data):
+    assert intervention_to_json(intervention_from_json(data)) == data
 
 
 @given(st.text(), st.lists(INTERVENTIONS, max_size=3), st.integers(1, 8))
-def test_a_request_comes_back_and_is_known_by_its_id(text, changes, beam):
+def test_a_request_survives_json_and_has_a_stable_id(text, interventions, beam):
     request = TraceRequest(
-        text, beam=beam, prefix=(5, 6), interventions=tuple(map(intervention_from_json, changes))
+        text, beam=beam, prefix=(5, 6), interventions=tuple(map(intervention_from_json, interventions))
     )
     assert TraceRequest.from_json(request.to_json()) == request
     assert trace_id("m", request) == trace_id("m", TraceRequest.from_json(request.to_json()))
@@ -54,7 +54,7 @@ def test_a_request_comes_back_and_is_known_by_its_id(text, changes, beam):
 
 
 @pytest.mark.parametrize(
-    ("intervention", "said"),
+    ("intervention", "message"),
     [
         (DisableHead("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
         (DisableHead("cross", 0, 1), "layer = 0 cannot work"),
@@ -66,22 +66,22 @@ def test_a_request_comes_back_and_is_known_by_its_id(text, changes, beam):
         (HideSource((0, 1, 2, 3, 4)), "not all of the source can be hidden"),
     ],
 )
-def test_what_a_model_does_not_have_cannot_be_changed(micro, intervention, said):
-    with pytest.raises(ConfigError, match=said):
+def test_an_intervention_on_a_missing_layer_head_or_token_is_rejected(micro, intervention, message):
+    with pytest.raises(ConfigError, match=message):
         intervention.check(micro, 5)
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("data", "message"),
     [
-        ({"type": "heat"}, "is no intervention; its type must be one of head, sublayer"),
-        ([], "is no intervention"),
-        ({"type": ["head"]}, "is no intervention"),
+        ({"type": "heat"}, "is not an intervention; its type must be one of head, sublayer"),
+        ([], "is not an intervention"),
+        ({"type": ["head"]}, "is not an intervention"),
         ({"type": "hide_source", "positions": [True]}, "must be a list of whole numbers"),
         ({"type": "head", "kind": "across"}, "kind = across cannot work; it must be one of encoder, decoder"),
         ({"type": "head", "mode": "off"}, "mode = off cannot work"),
         ({"type": "sublayer", "which": ["ffn"]}, "cannot work"),
-        ({"type": "head", "kind": "cross"}, "needs layer, head, mode, too"),
+        ({"type": "head", "kind": "cross"}, "also needs layer, head, mode"),
         (
             {"type": "head", "kind": "cross", "layer": "1", "head": 1},
             "layer = 1 cannot work; it must be a whole",
@@ -89,14 +89,14 @@ def test_what_a_model_does_not_have_cannot_be_changed(micro, intervention, said)
         ({"type": "hide_source", "positions": 3}, "must be a list of whole numbers"),
     ],
 )
-def test_json_that_is_no_intervention_is_refused(said, message):
+def test_invalid_intervention_json_is_rejected(data, message):
     with pytest.raises(ConfigError, match=message):
-        intervention_from_json(said)
+        intervention_from_json(data)
 
 
-def test_a_request_that_cannot_work_is_refused():
+def test_invalid_request_settings_are_rejected():
     for wrong in ({"beam": 0}, {"alpha": -1.0}, {"top_k": 0}, {"max_extra": -1}):
         with pytest.raises(ConfigError, match="cannot work"):
             TraceRequest("a", **wrong)
-    with pytest.raises(ConfigError, match="leave one out"):
+    with pytest.raises(ConfigError, match="exclude each other"):
         TraceRequest("a", prefix=(5,), target=(5, 6))

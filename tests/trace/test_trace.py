@@ -13,17 +13,17 @@ from regard.trace.trace import Trace
 SCHEMA = json.loads(files("regard.trace").joinpath("trace.v1.schema.json").read_text("utf-8"))
 
 
-def valid(trace):
-    said = json.loads(trace.dumps())
-    jsonschema.Draft202012Validator(SCHEMA).validate(said)
-    return said
+def validate(trace):
+    data = json.loads(trace.dumps())
+    jsonschema.Draft202012Validator(SCHEMA).validate(data)
+    return data
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_valid():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_every_kind_of_trace_keeps_to_the_schema(tracer):
+def test_every_kind_of_trace_validates_against_the_schema(tracer):
     everything = (
         DisableHead("cross", 2, 3),
         DisableHead("encoder", 1, 1, "uniform"),
@@ -31,13 +31,13 @@ def test_every_kind_of_trace_keeps_to_the_schema(tracer):
         RemovePositions(),
         HideSource((1,)),
     )
-    valid(tracer.trace(tracer.build_request("the cat sees a dog")))
-    valid(tracer.trace(tracer.build_request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
-    valid(tracer.trace(tracer.build_request("the cat é", target="", interventions=everything)))
-    assert valid(tracer.trace(tracer.build_request("the cat", target="a dog")))["target"]["forced"]
+    validate(tracer.trace(tracer.build_request("the cat sees a dog")))
+    validate(tracer.trace(tracer.build_request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
+    validate(tracer.trace(tracer.build_request("the cat é", target="", interventions=everything)))
+    assert validate(tracer.trace(tracer.build_request("the cat", target="a dog")))["target"]["forced"]
 
 
-def test_a_trace_is_named_in_one_line(tracer):
+def test_repr_is_one_line(tracer):
     trace = tracer.trace(tracer.build_request("the cat", target="a dog"))
     size = f"{len(trace.source.tokens)}×{len(trace.target.tokens)} tokens"
     assert repr(trace) == f'Trace("the cat" → "a dog", 2+2 layers, 4 heads, {size})'
@@ -47,7 +47,7 @@ def test_a_trace_is_named_in_one_line(tracer):
     assert len(repr(long)) < 150
 
 
-def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
+def test_a_trace_survives_saving_and_loading(tracer, tmp_path):
     trace = tracer.trace(
         tracer.build_request("the cat sees a dog", interventions=[DisableHead("cross", 1, 2)]), qkv=True
     )
@@ -60,29 +60,29 @@ def test_a_trace_comes_back_from_its_file(tracer, tmp_path):
         assert np.array_equal(loaded.attention[kind] == 0, np.rint(weights * 65_535) == 0)
 
 
-def test_every_token_that_is_named_has_its_piece(tracer):
+def test_every_token_of_the_trace_has_its_piece(tracer):
     trace = tracer.trace(tracer.build_request("the cat sees a dog"))
     assert all(trace.pieces[token.id] == token.piece for token in trace.target.tokens)
-    named = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
-    assert named | set(trace.beam.greedy.tokens) <= set(trace.pieces)
+    ids = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
+    assert ids | set(trace.beam.greedy.tokens) <= set(trace.pieces)
 
 
-def test_what_a_later_version_adds_is_ignored_and_what_it_changes_is_refused(tracer):
-    said = tracer.trace(tracer.build_request("the cat")).to_json()
-    added = {**said, "new": 1, "target": {**said["target"], "mood": "calm"}}
-    assert Trace.from_json(added).target.text == said["target"]["text"]
+def test_unknown_keys_are_ignored_and_other_versions_rejected(tracer):
+    data = tracer.trace(tracer.build_request("the cat")).to_json()
+    added = {**data, "new": 1, "target": {**data["target"], "mood": "calm"}}
+    assert Trace.from_json(added).target.text == data["target"]["text"]
     with pytest.raises(DataError, match="version 2, this regard reads 1; upgrade"):
-        Trace.from_json({**said, "version": 2})
-    with pytest.raises(DataError, match="no trace"):
+        Trace.from_json({**data, "version": 2})
+    with pytest.raises(DataError, match="not a trace"):
         Trace.from_json({})
     with pytest.raises(DataError, match="incomplete or damaged: .*'x'"):
-        Trace.from_json({**said, "pieces": {"x": "the"}})
+        Trace.from_json({**data, "pieces": {"x": "the"}})
     del added["steps"]
     with pytest.raises(DataError, match="incomplete or damaged: 'steps'"):
         Trace.from_json(added)
 
 
-def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
+def test_an_invalid_trace_file_is_rejected(tracer, tmp_path):
     (tmp_path / "t.json").write_text("{")
     with pytest.raises(DataError, match="t.json cannot be read as a trace"):
         Trace.load(tmp_path / "t.json")
@@ -90,7 +90,7 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tracer, tmp_path):
         tracer.trace(tracer.build_request("the cat")).save(tmp_path / "t.png")
 
 
-def test_long_traces_are_packed_in_fewer_bits(tracer):
+def test_weights_of_long_traces_are_packed_in_8_bits(tracer):
     trace = tracer.trace(tracer.build_request("the cat"))
     assert trace.to_json()["attention"]["cross"]["dtype"] == "u16"
     long = Trace(**{**vars(trace), "source": regard.trace.schema.TraceSource("", trace.source.tokens * 50)})

@@ -1,4 +1,4 @@
-"""Steps: how one head of one layer makes a word's new vector, from x to what enters the next sublayer."""
+"""One head of one layer step by step for one position: x, q, k, v, scores, weights, z, output."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -20,54 +20,56 @@ SIGNIFICANT_DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class FeedForwardStep:
-    """The feed-forward layer after the attention, at the same word."""
+    """The feed-forward sublayer of the same layer, at the same position."""
 
     read: Float[np.ndarray, " d_model"]
+    """Its input."""
     said: Float[np.ndarray, " d_model"]
+    """Its output."""
     after: Float[np.ndarray, " d_model"]
-    """What leaves the layer."""
+    """The residual stream after the layer."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionSteps:
-    """All numbers of the seven steps, under the names of docs/trace.md."""
+    """All numbers of one head at one position; the field names are the keys of the JSON."""
 
     kind: AttentionKind
     layer: int
     head: int
-    """Both counted from 1."""
+    """Layer and head are counted from 1."""
     position: int
-    """The row, counted from 0."""
+    """The query row, counted from 0."""
     norm: NormPlacement
-    """Where the norm stands, which decides what comes first, `after_residual` or `after_norm`."""
+    """Norm placement, which decides the order of `after_residual` and `after_norm`."""
     scale: float
-    """What dot products are multiplied by: 1 / sqrt(d_k)."""
+    """Factor of the dot products: 1 / sqrt(d_k)."""
     stream: Float[np.ndarray, " d_model"]
-    """What enters the sublayer."""
+    """The residual stream before the attention."""
     x: Float[np.ndarray, " d_model"]
-    """What the attention reads of it: the same, or its norm where the norm stands before."""
+    """The attention's input: the stream, normalised in a pre-norm model."""
     q: Float[np.ndarray, " d_k"]
     k: Float[np.ndarray, "key d_k"]
     v: Float[np.ndarray, "key d_k"]
     dot: Float[np.ndarray, " key"]
     scaled: Float[np.ndarray, " key"]
     seen: Bool[np.ndarray, " key"]
-    """Which keys the mask lets through."""
+    """Keys that the mask leaves visible."""
     weights: Float[np.ndarray, " key"]
     cosine: Float[np.ndarray, " key"]
-    """Of q and each k."""
+    """Cosine similarity of q and each k."""
     z: Float[np.ndarray, " d_k"]
     joined: Float[np.ndarray, " width"]
-    """The z of all heads side by side."""
+    """The concatenated z of all heads."""
     out: Float[np.ndarray, " d_model"]
     after_residual: Float[np.ndarray, " d_model"]
     after_norm: Float[np.ndarray, " d_model"]
     feed_forward: FeedForwardStep
     scores: Float[np.ndarray, "query key"]
-    """What the softmax is taken of, for every word at once, before the mask."""
+    """Scaled scores of all queries and keys, before the mask."""
 
     def to_json(self, query: str, keys: Sequence[str], predicts: str | None = None) -> dict[str, Any]:
-        """Six significant digits, null for a masked score; the words are given by who knows them."""
+        """Return JSON with six significant digits, null for masked scores, and the given token texts."""
         masked = [
             value if seen else None
             for value, seen in zip(_rounded_values(self.scaled), self.seen, strict=True)
@@ -103,7 +105,7 @@ class AttentionSteps:
 
 
 VECTORS_WITH_NORM = ("stream", "x", "q", "z", "joined", "out", "after_residual", "after_norm")
-"""Vectors of the word that are shown with their length."""
+"""Vectors of the position whose norm is shown."""
 
 
 @torch.inference_mode()
@@ -117,27 +119,27 @@ def compute_attention_steps(
     head: int,
     position: int,
 ) -> AttentionSteps:
-    """One word and one head of a pass; layer and head are counted from 1, the position from 0."""
-    before, passed, after, forward = _select_sublayers(captured, kind, layer)
-    attended = captured.attention(kind)[layer - 1]
-    rows = len(passed.input)
+    """Compute the steps of one head at one position; layer and head count from 1, the position from 0."""
+    residual, sublayer, following, feed_forward = _select_sublayers(captured, kind, layer)
+    attention = captured.attention(kind)[layer - 1]
+    rows = len(sublayer.input)
     require_setting(0 <= position < rows, "position", position, f"there are rows 0 to {rows - 1}")
     require_setting(
-        1 <= head <= len(attended.weights), "head", head, f"this model has {len(attended.weights)}"
+        1 <= head <= len(attention.weights), "head", head, f"this model has {len(attention.weights)}"
     )
-    q, k, v = attended.query[head - 1, position], attended.key[head - 1], attended.value[head - 1]
+    q, k, v = attention.query[head - 1, position], attention.key[head - 1], attention.value[head - 1]
     dot = k @ q
     cosine = torch.nn.functional.cosine_similarity(k, q[None], dim=1)
-    every = torch.einsum("hk,hkv->hv", attended.weights[:, position], attended.value)
-    seen = torch.arange(len(k), device=k.device) <= position if kind == "decoder" else keep[0]
-    out, leaves = passed.output[position], passed.stream[position]
+    z_of_heads = torch.einsum("hk,hkv->hv", attention.weights[:, position], attention.value)
+    visible = torch.arange(len(k), device=k.device) <= position if kind == "decoder" else keep[0]
+    out, stream = sublayer.output[position], sublayer.stream[position]
     match norm:
         case "post":
-            after_residual, after_norm = before[position] + out, leaves
+            after_residual, after_norm = residual[position] + out, stream
         case "literal":
-            after_residual, after_norm = leaves, passed.update[position]
-        case "pre":  # what the next sublayer reads
-            after_residual, after_norm = leaves, after.input[position]
+            after_residual, after_norm = stream, sublayer.update[position]
+        case "pre":  # the input of the next sublayer
+            after_residual, after_norm = stream, following.input[position]
     return AttentionSteps(
         kind=kind,
         layer=layer,
@@ -145,42 +147,47 @@ def compute_attention_steps(
         position=position,
         norm=norm,
         scale=scale,
-        stream=_array(before[position]),
-        x=_array(passed.input[position]),
+        stream=_array(residual[position]),
+        x=_array(sublayer.input[position]),
         q=_array(q),
         k=_array(k),
         v=_array(v),
         dot=_array(dot),
         scaled=_array(dot * scale),
-        seen=seen.cpu().numpy(),
-        weights=_array(attended.weights[head - 1, position]),
+        seen=visible.cpu().numpy(),
+        weights=_array(attention.weights[head - 1, position]),
         cosine=_array(cosine),
-        z=_array(every[head - 1]),
-        joined=_array(every.flatten()),
+        z=_array(z_of_heads[head - 1]),
+        joined=_array(z_of_heads.flatten()),
         out=_array(out),
         after_residual=_array(after_residual),
         after_norm=_array(after_norm),
         feed_forward=FeedForwardStep(
-            _array(forward.input[position]),
-            _array(forward.output[position]),
-            _array(forward.stream[position]),
+            _array(feed_forward.input[position]),
+            _array(feed_forward.output[position]),
+            _array(feed_forward.stream[position]),
         ),
-        scores=_array(attended.query[head - 1] @ k.T * scale),
+        scores=_array(attention.query[head - 1] @ k.T * scale),
     )
 
 
 def _select_sublayers(
     captured: ForwardCapture, kind: AttentionKind, layer: int
 ) -> tuple[Tensor, SublayerCapture, SublayerCapture, SublayerCapture]:
-    """What entered the attention, the attention, the next sublayer, and the layer's feed-forward."""
+    """Return the attention's residual input, the attention, the next sublayer and the feed-forward."""
     stack = "encoder" if kind == "encoder" else "decoder"
-    passed = captured.encoder if kind == "encoder" else captured.decoder
-    names = [each.name for each in passed]
-    wanted = f"{layer}.{'cross' if kind == 'cross' else 'self'}"
+    sublayers = captured.encoder if kind == "encoder" else captured.decoder
+    names = [each.name for each in sublayers]
+    attention_name = f"{layer}.{'cross' if kind == 'cross' else 'self'}"
     layers = len(captured.attention(kind))
-    require_setting(wanted in names, "layer", layer, f"this model has layers 1 to {layers}")
-    at = names.index(wanted)
-    return captured.sublayer_input(stack, at), passed[at], passed[at + 1], passed[names.index(f"{layer}.ffn")]
+    require_setting(attention_name in names, "layer", layer, f"this model has layers 1 to {layers}")
+    index = names.index(attention_name)
+    return (
+        captured.sublayer_input(stack, index),
+        sublayers[index],
+        sublayers[index + 1],
+        sublayers[names.index(f"{layer}.ffn")],
+    )
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""One teacher-forced pass in which every sublayer is asked what it reads, weighs and says.
+"""Capture one teacher-forced forward pass: inputs, outputs, updates and attention of every sublayer.
 
-The causal mask makes this pass equal to writing token by token, so the search pays nothing for it.
-The model is asked, not watched: nothing is left behind in it.
+The causal mask makes this pass equal to decoding token by token, so the search does not pay for it.
+The model's own sublayers are called; no hooks are registered and nothing is stored in the model.
 """
 
 from collections.abc import Callable
@@ -22,58 +22,58 @@ from regard.trace.interventions import AttentionKind, StackName
 
 @dataclass(frozen=True, eq=False)
 class AttentionCapture:
-    """One attention over one sentence, all heads."""
+    """All heads of one attention over one sentence."""
 
     weights: Float[Tensor, "heads query key"]
     query: Float[Tensor, "heads query d_k"]
     key: Float[Tensor, "heads key d_k"]
     value: Float[Tensor, "heads key d_k"]
     value_norm: Float[Tensor, "heads key"]
-    """Of each value times its head's part of W^O: what the key adds if all weight lies on it."""
+    """Norm of each value times its head's part of W^O: what the key adds at weight 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class SublayerCapture:
-    """A sublayer, and what passed through it."""
+    """Input, output and residual stream of one sublayer."""
 
     name: str
     """1.self, 1.cross, 1.ffn: layers are counted from 1."""
     input: Float[Tensor, "length d_model"]
     output: Float[Tensor, "length d_model"]
     update: Float[Tensor, "length d_model"]
-    """What it said, as it was added to the stream."""
+    """The output as it was added to the residual stream."""
     stream: Float[Tensor, "length d_model"]
-    """What left it, for the next sublayer."""
+    """The residual stream after this sublayer."""
     attention: AttentionCapture | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class ForwardCapture:
-    """A whole pass."""
+    """All sublayers of one forward pass."""
 
     source_embedded: Float[Tensor, "source d_model"]
     target_embedded: Float[Tensor, "target d_model"]
     encoder: tuple[SublayerCapture, ...]
     decoder: tuple[SublayerCapture, ...]
     encoded: Float[Tensor, "source d_model"]
-    """What the decoder sees of the source."""
+    """The encoder's output, which the decoder attends to."""
     logits: Float[Tensor, "row vocab"]
-    """Row t predicts target token t; a classifier has one, for the label."""
+    """Row t predicts target token t; a classifier has one row, for the label."""
 
     def attention(self, kind: AttentionKind) -> list[AttentionCapture]:
-        """Of each layer; empty for a kind that the model does not have."""
-        passed = self.encoder if kind == "encoder" else self.decoder
-        ending = ".cross" if kind == "cross" else ".self"
-        return [each.attention for each in passed if each.attention and each.name.endswith(ending)]
+        """Return the attention of each layer; empty for a kind that the model does not have."""
+        sublayers = self.encoder if kind == "encoder" else self.decoder
+        suffix = ".cross" if kind == "cross" else ".self"
+        return [each.attention for each in sublayers if each.attention and each.name.endswith(suffix)]
 
     def sublayer_input(self, stack: StackName, index: int) -> Float[Tensor, "length d_model"]:
-        """What entered the sublayer that has this place in its stack, counted from 0."""
+        """Return the residual stream before the sublayer with this index in its stack."""
         if index:
             return (self.encoder if stack == "encoder" else self.decoder)[index - 1].stream
         return self.source_embedded if stack == "encoder" else self.target_embedded
 
     def layer_outputs(self) -> list[Float[Tensor, "target d_model"]]:
-        """What leaves each decoder layer."""
+        """Return the residual stream after each decoder layer."""
         return [each.stream for each in self.decoder if each.name.endswith(".ffn")]
 
 
@@ -84,12 +84,12 @@ def capture_forward(
     keep: Bool[Tensor, "1 source"],
     target_in: Int[Tensor, "1 target"],
 ) -> ForwardCapture:
-    """The model reads the source and the target so far, all positions in one pass."""
-    visible = make_padding_mask(keep)
+    """Run the model over source and target prefix in one pass and capture every sublayer."""
+    source_mask = make_padding_mask(keep)
     source_embedded = model.source_embedding(source, position_ids(source))
-    encoder, encoded = capture_encoder(model.encoder, source_embedded, visible)
+    encoder, encoded = capture_encoder(model.encoder, source_embedded, source_mask)
     target_embedded = model.target_embedding(target_in, position_ids(target_in))
-    decoder, decoded = capture_decoder(model.decoder, target_embedded, encoded, CAUSAL_MASK, visible)
+    decoder, decoded = capture_decoder(model.decoder, target_embedded, encoded, CAUSAL_MASK, source_mask)
     return ForwardCapture(
         source_embedded[0], target_embedded[0], encoder, decoder, encoded[0], model.output(decoded)[0]
     )
@@ -97,13 +97,13 @@ def capture_forward(
 
 @torch.inference_mode()
 def capture_encoder(
-    encoder: Encoder, x: Float[Tensor, "1 source d_model"], visible: AttentionMask
+    encoder: Encoder, x: Float[Tensor, "1 source d_model"], source_mask: AttentionMask
 ) -> tuple[tuple[SublayerCapture, ...], Float[Tensor, "1 source d_model"]]:
-    """Every sublayer, and what leaves the stack."""
-    passed: list[SublayerCapture] = []
+    """Capture every sublayer of the encoder, and return its output."""
+    sublayers: list[SublayerCapture] = []
     for number, layer in enumerate(encoder.layers, start=1):
-        x = _capture_encoder_layer(cast(EncoderLayer, layer), number, x, visible, passed)
-    return tuple(passed), encoder.norm(x)
+        x = _capture_encoder_layer(cast(EncoderLayer, layer), number, x, source_mask, sublayers)
+    return tuple(sublayers), encoder.norm(x)
 
 
 @torch.inference_mode()
@@ -111,27 +111,27 @@ def capture_decoder(
     decoder: Decoder,
     x: Float[Tensor, "1 target d_model"],
     encoded: Float[Tensor, "1 source d_model"],
-    target_visible: AttentionMask,
-    source_visible: AttentionMask,
+    target_mask: AttentionMask,
+    source_mask: AttentionMask,
 ) -> tuple[tuple[SublayerCapture, ...], Float[Tensor, "1 target d_model"]]:
-    """The same of a decoder that sees the encoder's output."""
-    passed: list[SublayerCapture] = []
-    for number, (layer, past) in enumerate(
+    """Capture every sublayer of the decoder over the encoder's output, and return its output."""
+    sublayers: list[SublayerCapture] = []
+    for number, (layer, cache) in enumerate(
         zip(decoder.layers, decoder.start_caches(encoded), strict=True), start=1
     ):
         x = _capture_decoder_layer(
-            cast(DecoderLayer, layer), number, x, past.source, target_visible, source_visible, passed
+            cast(DecoderLayer, layer), number, x, cache.source, target_mask, source_mask, sublayers
         )
-    return tuple(passed), decoder.norm(x)
+    return tuple(sublayers), decoder.norm(x)
 
 
 def _capture_encoder_layer(
-    layer: EncoderLayer, number: int, x: Tensor, visible: AttentionMask, passed: list[SublayerCapture]
+    layer: EncoderLayer, number: int, x: Tensor, source_mask: AttentionMask, sublayers: list[SublayerCapture]
 ) -> Tensor:
-    look = _with_attention(layer.self_attention, None, visible)
-    x = _capture_sublayer(f"{number}.self", layer.around_attention, x, look, passed)
+    self_attention = _with_attention(layer.self_attention, None, source_mask)
+    x = _capture_sublayer(f"{number}.self", layer.around_attention, x, self_attention, sublayers)
     return _capture_sublayer(
-        f"{number}.ffn", layer.around_feed_forward, x, _without_attention(layer.feed_forward), passed
+        f"{number}.ffn", layer.around_feed_forward, x, _without_attention(layer.feed_forward), sublayers
     )
 
 
@@ -140,39 +140,43 @@ def _capture_decoder_layer(
     number: int,
     x: Tensor,
     memory: KeyValues,
-    target_visible: AttentionMask,
-    source_visible: AttentionMask,
-    passed: list[SublayerCapture],
+    target_mask: AttentionMask,
+    source_mask: AttentionMask,
+    sublayers: list[SublayerCapture],
 ) -> Tensor:
-    look_back = _with_attention(layer.self_attention, None, target_visible)
-    x = _capture_sublayer(f"{number}.self", layer.around_self_attention, x, look_back, passed)
-    look_at_source = _with_attention(layer.cross_attention, memory, source_visible)
-    x = _capture_sublayer(f"{number}.cross", layer.around_cross_attention, x, look_at_source, passed)
+    self_attention = _with_attention(layer.self_attention, None, target_mask)
+    x = _capture_sublayer(f"{number}.self", layer.around_self_attention, x, self_attention, sublayers)
+    cross_attention = _with_attention(layer.cross_attention, memory, source_mask)
+    x = _capture_sublayer(f"{number}.cross", layer.around_cross_attention, x, cross_attention, sublayers)
     return _capture_sublayer(
-        f"{number}.ffn", layer.around_feed_forward, x, _without_attention(layer.feed_forward), passed
+        f"{number}.ffn", layer.around_feed_forward, x, _without_attention(layer.feed_forward), sublayers
     )
 
 
 SublayerFunction = Callable[[Tensor], tuple[Tensor, AttentionCapture | None]]
-"""What a sublayer says of what it reads, and where it looked if it did."""
+"""A sublayer: input -> output, and the attention if it has one."""
 
 
 def _capture_sublayer(
-    name: str, around: ResidualConnection, x: Tensor, say: SublayerFunction, passed: list[SublayerCapture]
+    name: str,
+    residual: ResidualConnection,
+    x: Tensor,
+    function: SublayerFunction,
+    sublayers: list[SublayerCapture],
 ) -> Tensor:
-    """What leaves the sublayer; the norm is where the model has it, because the model puts it there."""
-    heard: list[tuple[Tensor, Tensor, AttentionCapture | None]] = []
+    """Run a sublayer through the model's own residual connection, which places the norm, and record it."""
+    calls: list[tuple[Tensor, Tensor, AttentionCapture | None]] = []
 
     def sublayer(y: Tensor) -> Tensor:
-        said, attended = say(y)
-        heard.append((y, said, attended))
-        return said
+        output, attention = function(y)
+        calls.append((y, output, attention))
+        return output
 
-    after = around(x, sublayer)
-    ((read, said, attended),) = heard
-    added = around.norm(said) if around.norm_placement == "literal" else said
-    passed.append(SublayerCapture(name, read[0], said[0], added[0], after[0], attended))
-    return after
+    stream = residual(x, sublayer)
+    ((sublayer_input, output, attention),) = calls
+    update = residual.norm(output) if residual.norm_placement == "literal" else output
+    sublayers.append(SublayerCapture(name, sublayer_input[0], output[0], update[0], stream[0], attention))
+    return stream
 
 
 def _without_attention(feed_forward: Callable[[Tensor], Tensor]) -> SublayerFunction:
@@ -180,18 +184,18 @@ def _without_attention(feed_forward: Callable[[Tensor], Tensor]) -> SublayerFunc
 
 
 def _with_attention(
-    attention: MultiHeadAttention, memory: KeyValues | None, visible: AttentionMask
+    attention: MultiHeadAttention, memory: KeyValues | None, mask: AttentionMask
 ) -> SublayerFunction:
-    """Attention over the memory, or else over what is read itself."""
+    """Return cross-attention over the memory, or self-attention without one."""
 
-    def say(y: Tensor) -> tuple[Tensor, AttentionCapture]:
-        seen = attention.project_keys_values(y) if memory is None else memory
+    def function(y: Tensor) -> tuple[Tensor, AttentionCapture]:
+        key_values = attention.project_keys_values(y) if memory is None else memory
         query = attention.query(y).unflatten(-1, (attention.heads, -1)).transpose(1, 2)
-        into = attention.output.weight.unflatten(1, (attention.heads, -1))  # d_model heads d_k
-        norms = torch.einsum("hsk,dhk->hsd", seen.value[0], into).norm(dim=-1)
-        weights = attention.weights(y, seen, visible)[0]
-        return attention(y, seen, visible), AttentionCapture(
-            weights, query[0], seen.key[0], seen.value[0], norms
+        output_weight = attention.output.weight.unflatten(1, (attention.heads, -1))  # d_model heads d_k
+        norms = torch.einsum("hsk,dhk->hsd", key_values.value[0], output_weight).norm(dim=-1)
+        weights = attention.weights(y, key_values, mask)[0]
+        return attention(y, key_values, mask), AttentionCapture(
+            weights, query[0], key_values.key[0], key_values.value[0], norms
         )
 
-    return say
+    return function

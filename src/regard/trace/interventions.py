@@ -1,4 +1,7 @@
-"""What is changed before a translation is looked at again; layers and heads are counted from 1."""
+"""Interventions on a traced model (disable heads, skip sublayers, hide tokens) and their JSON.
+
+Layers and heads are counted from 1.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -8,7 +11,7 @@ from regard.errors import ConfigError, require_setting
 from regard.model.config import ModelConfig
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
-"""Of attention: among source words, among target words so far, from target to source."""
+"""Encoder self-attention, decoder self-attention, or cross-attention."""
 StackName = Literal["encoder", "decoder"]
 SublayerKind = Literal["self", "cross", "ffn"]
 HeadMode = Literal["zero", "uniform"]
@@ -24,7 +27,7 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class DisableHead:
-    """A head that says nothing (zero), or that looks at everything alike (uniform)."""
+    """A head without output (zero), or with equal weight on every visible key (uniform)."""
 
     type: ClassVar = "head"
     kind: AttentionKind
@@ -41,7 +44,7 @@ class DisableHead:
 
 @dataclass(frozen=True)
 class SkipSublayer:
-    """An attention or a feed-forward that is skipped: it adds nothing to what passes by."""
+    """A skipped attention or feed-forward: it adds nothing to the residual stream."""
 
     type: ClassVar = "sublayer"
     stack: StackName
@@ -58,21 +61,21 @@ class SkipSublayer:
 
 @dataclass(frozen=True)
 class RemovePositions:
-    """No position is added to any word, on either side."""
+    """No positional encoding, in encoder and decoder."""
 
     type: ClassVar = "positions"
 
     def check(self, config: ModelConfig, source_length: int) -> None:
-        """It can always be done."""
+        """Accept every model."""
 
 
 @dataclass(frozen=True)
 class HideSource:
-    """Source tokens that nobody may look at, neither the encoder nor the decoder."""
+    """Source tokens masked in the encoder and in cross-attention."""
 
     type: ClassVar = "hide_source"
     positions: tuple[int, ...]
-    """Their indexes among the source's tokens, counted from 0."""
+    """Indexes of source tokens, counted from 0."""
 
     def check(self, config: ModelConfig, source_length: int) -> None:
         del config
@@ -90,26 +93,26 @@ _TYPES: dict[str, type[Intervention]] = {
 
 
 def count_attention_layers(config: ModelConfig, kind: AttentionKind) -> int:
-    """How many layers have attention of that kind."""
+    """Return how many layers have attention of this kind."""
     return config.encoder_layers if kind == "encoder" else config.decoder_layers
 
 
 def require_index(name: str, value: int, count: int) -> None:
-    """A layer or a head that the model does not have."""
+    """Reject a layer or a head that the model does not have."""
     require_setting(1 <= value <= count, name, value, f"this model has {name}s 1 to {count}")
 
 
 def intervention_to_json(intervention: Intervention) -> dict[str, Any]:
-    said = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(intervention).items()}
-    return {"type": intervention.type, **said}
+    values = {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(intervention).items()}
+    return {"type": intervention.type, **values}
 
 
-def intervention_from_json(said: object) -> Intervention:
-    """Refuses what is none, in one line; `check` says later whether the model has such a place."""
-    type_ = said.get("type") if isinstance(said, Mapping) else None
-    if not isinstance(said, Mapping) or not isinstance(type_, str) or type_ not in _TYPES:
-        raise ConfigError(f"{said} is no intervention; its type must be one of {', '.join(_TYPES)}")
-    known = {field.name: said[field.name] for field in fields(_TYPES[type_]) if field.name in said}
+def intervention_from_json(value: object) -> Intervention:
+    """Parse an intervention; `check` tests later whether the model has that layer or head."""
+    type_ = value.get("type") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(type_, str) or type_ not in _TYPES:
+        raise ConfigError(f"{value} is not an intervention; its type must be one of {', '.join(_TYPES)}")
+    known = {field.name: value[field.name] for field in fields(_TYPES[type_]) if field.name in value}
     _require_known_choices(known)
     if "positions" in known:
         known["positions"] = _parse_positions(known["positions"])
@@ -120,21 +123,23 @@ def intervention_from_json(said: object) -> Intervention:
         return _TYPES[type_](**known)
     except TypeError:
         missing = [field.name for field in fields(_TYPES[type_]) if field.name not in known]
-        raise ConfigError(f"an intervention of type {type_} needs {', '.join(missing)}, too") from None
+        raise ConfigError(f"an intervention of type {type_} also needs {', '.join(missing)}") from None
 
 
-def _parse_positions(given: object) -> tuple[int, ...]:
-    if not isinstance(given, (list, tuple)) or not all(map(_is_integer, given)):
-        raise ConfigError(f"positions = {given} cannot work; it must be a list of whole numbers")
-    return tuple(given)
+def _parse_positions(value: object) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple)) or not all(map(_is_integer, value)):
+        raise ConfigError(f"positions = {value} cannot work; it must be a list of whole numbers")
+    return tuple(value)
 
 
-def _is_integer(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool)
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _require_known_choices(said: Mapping[str, Any]) -> None:
-    """Words that are none of those there are."""
-    for name, words in _CHOICES.items():
-        if name in said:
-            require_setting(said[name] in words, name, said[name], f"it must be one of {', '.join(words)}")
+def _require_known_choices(values: Mapping[str, Any]) -> None:
+    """Reject a kind, stack, sublayer or mode that does not exist."""
+    for name, allowed in _CHOICES.items():
+        if name in values:
+            require_setting(
+                values[name] in allowed, name, values[name], f"it must be one of {', '.join(allowed)}"
+            )

@@ -1,4 +1,4 @@
-"""Arrays inside JSON: a type, a shape, and the bytes in base64."""
+"""NumPy arrays in JSON: dtype, shape and base64 bytes."""
 
 import base64
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ _STORED: dict[str, np.dtype] = {
     "f32": np.dtype("<f4"),
 }
 _MAX_INTEGER = {"u8": 255, "u16": 65_535}
-"""What stands for 1: these types are for shares between 0 and 1."""
+"""The integer that stands for 1.0: integer types hold fractions from 0 to 1."""
 
 
 def pack_array(array: np.ndarray, dtype: PackedDtype) -> dict[str, Any]:
-    """The array as JSON can hold it: little-endian, the last axis fastest."""
+    """Return the array as JSON: little-endian, in C order."""
     if dtype in _MAX_INTEGER:
         if array.size and not (array.min() >= 0 and array.max() <= 1):
-            raise ValueError(f"{dtype} holds shares from 0 to 1, and these go up to {array.max()}")
+            raise ValueError(f"{dtype} holds fractions from 0 to 1, and these go up to {array.max()}")
         array = np.rint(array * _MAX_INTEGER[dtype])
     stored = np.ascontiguousarray(array, _STORED[dtype])
     data = base64.b64encode(stored.tobytes()).decode("ascii")
@@ -32,11 +32,11 @@ def pack_array(array: np.ndarray, dtype: PackedDtype) -> dict[str, Any]:
 
 
 def unpack_array(packed: Mapping[str, Any]) -> np.ndarray:
-    """The array that was packed, in float32."""
+    """Return a packed array in float32."""
     try:
         dtype = packed["dtype"]
         stored = np.frombuffer(base64.b64decode(packed["data"], validate=True), _STORED[dtype])
         array = stored.reshape(packed["shape"]).astype(np.float32)
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"this is no packed array: {error}") from None
+        raise DataError(f"this is not a packed array: {error}") from None
     return array / np.float32(_MAX_INTEGER[dtype]) if dtype in _MAX_INTEGER else array

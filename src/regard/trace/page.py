@@ -1,4 +1,7 @@
-"""A trace that fits into a file to be sent: of what is largest, only what is looked at."""
+"""The offline page: one HTML file with the explorer's front end and one trace; notebook frames.
+
+The front end is data to this module: it is read from the package, never imported.
+"""
 
 import base64
 import gzip
@@ -18,32 +21,16 @@ from regard.trace.interventions import ATTENTION_KINDS, AttentionKind, require_i
 from regard.trace.trace import QkvProjections, Trace
 
 MAX_JSON_BYTES = 8_000_000
-"""Bytes of JSON up to which queries, keys and values of all layers are kept."""
-
-
-def fit_trace_to_size(trace: Trace, layer: int, max_bytes: int = MAX_JSON_BYTES) -> Trace:
-    """The same trace, or the same with queries, keys and values of that layer alone (counted from 1)."""
-    if trace.qkv is None or len(trace.dumps()) <= max_bytes:
-        return trace
-    kept = {kind: _select_layer(each, layer) for kind, each in trace.qkv.items()}
-    left_out = tuple(f"qkv.{kind}" for kind, each in trace.qkv.items() if each.layers != kept[kind].layers)
-    return replace(trace, qkv=kept, omitted=(*trace.omitted, *left_out))
-
-
-def _select_layer(each: QkvProjections, layer: int) -> QkvProjections:
-    at = slice(layer - 1, layer) if layer in each.layers else slice(0, 0)
-    return QkvProjections(each.layers[at], each.q[at], each.k[at], each.v[at])
-
-
-VIEW_NAMES = ("translate", "attention", "steps", "search", "model", "positions", "training")
+"""Size of the JSON up to which queries, keys and values of all layers are kept."""
 MAX_NOTEBOOK_BYTES = 5_000_000
-"""Bytes up to which a document has all queries, keys and values; a notebook keeps every one it shows."""
+"""The same limit in a notebook, which stores every page that it shows."""
+VIEW_NAMES = ("translate", "attention", "steps", "search", "model", "positions", "training")
 OFFLINE_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
 SERVER_ONLY_MODULES = "live/"
-"""Modules that are of use only where a model can be asked."""
+"""Modules that need the server, left out of the file."""
 STYLESHEET_LINK = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
 IMPORT_MAP = re.compile(r'<script type="importmap">.*?</script>\n?', re.DOTALL)
 ENTRY_SCRIPT = re.compile(r'<script type="module">import "([^"]+)";</script>')
@@ -60,47 +47,64 @@ LOADER_SCRIPT = """<script>
   document.body.textContent = `This page needs a newer browser (${{problem.message}}).`;
 }});
 </script>"""
-"""Modules travel compressed, as an import map of data: URLs: a notebook keeps every page that it shows."""
+"""Loads the modules, which are embedded compressed, through an import map of data: URLs."""
+TRACE_PLACEHOLDER = "<!-- trace -->"
+"""Replaced by the trace; it stands before the script that needs it."""
 
 
 @dataclass(frozen=True)
 class NotebookFrame:
-    """A document inside a notebook: nothing of it leaks out, and nothing of the notebook in."""
+    """A page in a sandboxed iframe, isolated from the notebook."""
 
     document: str
     title: str
     height: int
 
     def _repr_html_(self) -> str:
-        shown = html.escape(self.document, quote=True)
+        document = html.escape(self.document, quote=True)
         return (
             f'<iframe title="{html.escape(self.title)}" sandbox="allow-scripts allow-downloads" '
-            f'style="width: 100%; border: 0" height="{self.height}" srcdoc="{shown}"></iframe>'
+            f'style="width: 100%; border: 0" height="{self.height}" srcdoc="{document}"></iframe>'
         )
 
 
 def render_trace_html(trace: Trace, view: str = "#/attention", max_bytes: int = MAX_JSON_BYTES) -> str:
-    """The page with the trace in it; `view` is what it opens with, such as #/attention?layer=5."""
+    """Return the page with the trace embedded, opened at `view`, such as #/attention?layer=5."""
     if trace.qkv is None:
         trace = replace(trace, omitted=(*trace.omitted, "qkv"))
     page = _build_page()
-    said = fit_trace_to_size(trace, _layer_of_view(trace, view), max_bytes - len(page)).to_json()
+    data = fit_trace_to_size(trace, _layer_of_view(trace, view), max_bytes - len(page)).to_json()
     return page.replace(
-        TRACE_PLACEHOLDER, f"{_json_script('regard-trace', said)}\n{_text_script('regard-view', view)}", 1
+        TRACE_PLACEHOLDER, f"{_json_script('regard-trace', data)}\n{_text_script('regard-view', view)}", 1
     )
 
 
 def render_notebook_frame(trace: Trace, view: str, height: int) -> NotebookFrame:
-    """The same for a notebook."""
-    return NotebookFrame(
-        render_trace_html(trace, view, MAX_NOTEBOOK_BYTES), f"Inside “{trace.source.text}”", height
+    """Return the page as a frame for a notebook."""
+    title = f"Trace of “{trace.source.text}”"
+    return NotebookFrame(render_trace_html(trace, view, MAX_NOTEBOOK_BYTES), title, height)
+
+
+def fit_trace_to_size(trace: Trace, layer: int, max_bytes: int = MAX_JSON_BYTES) -> Trace:
+    """Return the trace; if it is too large, with queries, keys and values of one layer (from 1) only."""
+    if trace.qkv is None or len(trace.dumps()) <= max_bytes:
+        return trace
+    kept = {kind: _select_layer(each, layer) for kind, each in trace.qkv.items()}
+    omitted = tuple(f"qkv.{kind}" for kind, each in trace.qkv.items() if each.layers != kept[kind].layers)
+    return replace(trace, qkv=kept, omitted=(*trace.omitted, *omitted))
+
+
+def _select_layer(projections: QkvProjections, layer: int) -> QkvProjections:
+    layers = slice(layer - 1, layer) if layer in projections.layers else slice(0, 0)
+    return QkvProjections(
+        projections.layers[layers], projections.q[layers], projections.k[layers], projections.v[layers]
     )
 
 
 def build_view_fragment(
     trace: Trace, page: str, kind: str | None, layer: int | None, head: int | None
 ) -> str:
-    """The view of a page at a place that the model has, as it stands in an address."""
+    """Return the URL fragment of a page at a kind, layer and head that the model has."""
     require_setting(page in VIEW_NAMES, "page", page, f"it must be one of {', '.join(VIEW_NAMES)}")
     require_setting(
         kind is None or kind in ATTENTION_KINDS,
@@ -113,13 +117,13 @@ def build_view_fragment(
         require_index("layer", layer, len(trace.attention[kind or "cross"]))
     if head is not None:
         require_index("head", head, trace.model.heads)
-    given = {"kind": kind, "layer": layer, "head": head}
-    query = urlencode({name: value for name, value in given.items() if value is not None})
+    values = {"kind": kind, "layer": layer, "head": head}
+    query = urlencode({name: value for name, value in values.items() if value is not None})
     return f"#/{page}?{query}" if query else f"#/{page}"
 
 
 def default_layer(trace: Trace, kind: str) -> int:
-    """The layer that is shown first, counted from 1: the one that aligns words, else the last."""
+    """Return the layer shown first, from 1: the alignment layer of cross-attention, else the last."""
     if kind not in trace.attention:
         has = ", ".join(trace.attention)
         raise DataError(f"this model has no {kind} attention; it has {has}")
@@ -128,53 +132,48 @@ def default_layer(trace: Trace, kind: str) -> int:
 
 
 def _layer_of_view(trace: Trace, view: str) -> int:
-    """The one that a view opens with: the page's own choice, unless it is told."""
-    given = re.search(r"[?&]layer=(\d{1,4})(?!\d)", view)
+    """Return the layer in the fragment, or the default of its kind of attention."""
+    if layer := re.search(r"[?&]layer=(\d{1,4})(?!\d)", view):
+        return int(layer[1])
     kinds = [kind for kind in ATTENTION_KINDS if re.search(rf"[?&]kind={kind}(?![a-z])", view)]
-    return (
-        int(given[1]) if given else default_layer(trace, kinds[0] if kinds else default_attention_kind(trace))
-    )
+    return default_layer(trace, kinds[0] if kinds else default_attention_kind(trace))
 
 
 def default_attention_kind(trace: Trace) -> AttentionKind:
-    """The kind of attention that is shown first: across, or the one there is."""
+    """Return the kind of attention shown first: cross, or the only one there is."""
     return "cross" if "cross" in trace.attention else "encoder"
 
 
-TRACE_PLACEHOLDER = "<!-- what the page shows -->"
-"""Before the script that starts it: a browser runs that as soon as it has read it, and no further."""
-
-
 def _build_page() -> str:
-    """The page without its trace: style, modules and all."""
-    static = page_assets()
+    """Return the page without a trace, with styles and modules inlined."""
+    assets = page_assets()
     modules = [
         (name, file)
-        for name, file in walk_files(static / "js")
+        for name, file in walk_files(assets / "js")
         if name.endswith(".js") and not name.startswith(SERVER_ONLY_MODULES)
     ]
     imports = {"imports": {f"regard/{name}": _module_url(file.read_text("utf-8")) for name, file in modules}}
     packed = base64.b64encode(gzip.compress(_escaped_json(imports).encode(), mtime=0)).decode()
-    carried = f'<script type="text/plain" id="regard-modules">{packed}</script>\n'
+    embedded = f'<script type="text/plain" id="regard-modules">{packed}</script>\n'
     policy = f'<meta http-equiv="Content-Security-Policy" content="{OFFLINE_POLICY}">'
-    page = (static / "index.html").read_text("utf-8")
-    page = re.sub(r"(<head>)", lambda found: f"{found[1]}\n{policy}", page, count=1)
+    page = (assets / "index.html").read_text("utf-8")
+    page = re.sub(r"(<head>)", lambda match: f"{match[1]}\n{policy}", page, count=1)
     page = STYLESHEET_LINK.sub(
-        lambda found: f"<style>\n{(static / found[1]).read_text('utf-8')}</style>", page
+        lambda match: f"<style>\n{(assets / match[1]).read_text('utf-8')}</style>", page
     )
     page = ENTRY_SCRIPT.sub(
-        lambda found: f"{TRACE_PLACEHOLDER}\n{carried}{LOADER_SCRIPT.format(first=found[1])}", page
+        lambda match: f"{TRACE_PLACEHOLDER}\n{embedded}{LOADER_SCRIPT.format(first=match[1])}", page
     )
     return IMPORT_MAP.sub("", page)
 
 
 def page_assets() -> Traversable:
-    """The folder of the page's own files."""
+    """Return the folder of the page's HTML, CSS and JavaScript."""
     return files("regard") / "assets"
 
 
 def walk_files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Every file in a folder of the package and below, by its path from there."""
+    """Yield every file below a folder with its relative path."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             yield from walk_files(entry, f"{prefix}{entry.name}/")
@@ -186,15 +185,15 @@ def _module_url(source: str) -> str:
     return f"data:text/javascript,{quote(source)}"
 
 
-def _json_script(name: str, said: Mapping[str, Any]) -> str:
-    return f'<script type="application/json" id="{name}">{_escaped_json(said)}</script>'
+def _json_script(name: str, data: Mapping[str, Any]) -> str:
+    return f'<script type="application/json" id="{name}">{_escaped_json(data)}</script>'
 
 
 def _text_script(name: str, text: str) -> str:
     return f'<script type="text/plain" id="{name}">{text.replace("<", "")}</script>'
 
 
-def _escaped_json(said: Mapping[str, Any]) -> str:
-    """No tag can begin in it, whatever a sentence says."""
-    text = json.dumps(said, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def _escaped_json(data: Mapping[str, Any]) -> str:
+    """Return JSON without "<", so that no text in it can open or close a tag."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

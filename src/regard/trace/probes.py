@@ -1,4 +1,4 @@
-"""Words as vectors: which lie near one another, and what context makes of them."""
+"""Probes of embeddings and positions: nearest neighbours, one word in two contexts, word order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from regard.trace.tokens import TokenRenderer
 
 
 class EmbeddingNeighbour(NamedTuple):
-    """A piece, and how near it lies."""
+    """A vocabulary entry and its cosine similarity."""
 
     id: int
     piece: str
@@ -30,34 +30,34 @@ class EmbeddingNeighbour(NamedTuple):
 def nearest_neighbours(
     table: Float[Tensor, "vocab d_model"], tokenizer: Tokenizer, word: str, count: int = 10
 ) -> list[EmbeddingNeighbour]:
-    """The pieces whose rows point the same way as the word's, the nearest first.
+    """Return the tokens with the highest cosine similarity to a word's embedding.
 
-    A word of several pieces is their mean. Marks and single bytes are no words, and are left out.
+    A word of several tokens is their mean. Special tokens and single bytes are left out.
     """
     ids = _tokenize_word(tokenizer, word)
-    near = cosine_similarity(table, table[ids].mean(dim=0)[None], dim=1)
-    near[:BASE_VOCAB_SIZE] = near[ids] = -torch.inf
-    values, found = near.topk(min(count, int((near > -torch.inf).sum())))
+    similarity = cosine_similarity(table, table[ids].mean(dim=0)[None], dim=1)
+    similarity[:BASE_VOCAB_SIZE] = similarity[ids] = -torch.inf
+    values, neighbours = similarity.topk(min(count, int((similarity > -torch.inf).sum())))
     return [
         EmbeddingNeighbour(id, TokenRenderer(tokenizer).piece(id), value)
-        for id, value in zip(found.tolist(), values.tolist(), strict=True)
+        for id, value in zip(neighbours.tolist(), values.tolist(), strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class ContextComparison:
-    """One word in two sentences: how alike its vectors are, as cosines."""
+    """One word in two sentences: the cosine similarity of its vectors."""
 
     positions: tuple[int, int]
-    """Its first token in the one and in the other, from 0."""
+    """Index of its first token in each sentence."""
     embedding: float
-    """Of its rows in the table: the same row, so 1."""
+    """Of its rows in the embedding table: the same row, so 1."""
     points: tuple[str, ...]
-    """embed (with positions), 1.self, 1.ffn, and so on."""
+    """embed (with positions), 1.self, 1.ffn, ..."""
     cosines: tuple[float, ...]
-    """After each of these."""
+    """After each of these points."""
     encoded: float
-    """Of what the decoder sees."""
+    """Of the encoder's output."""
 
 
 @torch.inference_mode()
@@ -68,14 +68,14 @@ def compare_contexts(
     sentences: tuple[Sequence[int], Sequence[int]],
     captures: tuple[ForwardCapture, ForwardCapture],
 ) -> ContextComparison:
-    """The word's vectors side by side, from the embedding up; pieces of a word are averaged."""
+    """Compare a word's vectors in two sentences, point by point; the tokens of a word are averaged."""
     ids = _tokenize_word(tokenizer, word)
-    places = (_find_word(ids, sentences[0], word), _find_word(ids, sentences[1], word))
+    starts = (_find_word(ids, sentences[0], word), _find_word(ids, sentences[1], word))
 
-    def alike(one: Tensor, other: Tensor) -> float:
+    def similarity(one: Tensor, other: Tensor) -> float:
         vectors = [
-            each[place : place + len(ids)].mean(dim=0)
-            for each, place in zip((one, other), places, strict=True)
+            each[start : start + len(ids)].mean(dim=0)
+            for each, start in zip((one, other), starts, strict=True)
         ]
         return float(cosine_similarity(vectors[0], vectors[1], dim=0))
 
@@ -83,14 +83,14 @@ def compare_contexts(
     rows = [table[list(sentence)] for sentence in sentences]
     pairs = zip(first.encoder, second.encoder, strict=True)
     return ContextComparison(
-        places,
-        alike(*rows),
+        starts,
+        similarity(*rows),
         ("embed", *(each.name for each in first.encoder)),
         (
-            alike(first.source_embedded, second.source_embedded),
-            *(alike(one.stream, other.stream) for one, other in pairs),
+            similarity(first.source_embedded, second.source_embedded),
+            *(similarity(one.stream, other.stream) for one, other in pairs),
         ),
-        alike(first.encoded, second.encoded),
+        similarity(first.encoded, second.encoded),
     )
 
 
@@ -103,14 +103,16 @@ def _tokenize_word(tokenizer: Tokenizer, word: str) -> list[int]:
 
 def _find_word(ids: Sequence[int], sentence: Sequence[int], word: str) -> int:
     starts = range(len(sentence) - len(ids) + 1)
-    found = next((at for at in starts if list(sentence[at : at + len(ids)]) == list(ids)), None)
-    if found is None:
-        raise DataError(f"{word!r} is not in both sentences in the same pieces; write it alike in both")
-    return found
+    start = next((i for i in starts if list(sentence[i : i + len(ids)]) == list(ids)), None)
+    if start is None:
+        raise DataError(
+            f"{word!r} is not in both sentences with the same tokens; write it the same way in both"
+        )
+    return start
 
 
 def sinusoid_tables(length: int, d_model: int) -> dict[str, Float[np.ndarray, "length d_model"]]:
-    """Every sinusoid found under the name of positional encoding."""
+    """Return the three layouts of the sinusoidal positional encoding that are in use."""
     return {
         "paper": paper_position_table(length, d_model).numpy(),
         "tensor2tensor": get_timing_signal_1d(length, d_model)[0].numpy(),
@@ -119,13 +121,13 @@ def sinusoid_tables(length: int, d_model: int) -> dict[str, Float[np.ndarray, "l
 
 
 class PositionSurvival(NamedTuple):
-    """How much of the positions is left in what passes through a stack."""
+    """How much of the positional encoding is left in the residual stream of a stack."""
 
     points: tuple[str, ...]
     cosine: Float[np.ndarray, "points length"]
-    """Of the vector and its position's, both less their mean over the sentence."""
+    """Of vector and position vector, both centred over the sentence."""
     projection: Float[np.ndarray, "points length"]
-    """How many times the position's vector is in it; 1 where it was added."""
+    """Coefficient of the position vector in the vector; 1 where it was added."""
 
 
 @torch.inference_mode()
@@ -134,15 +136,15 @@ def measure_position_survival(
     embedded: Float[Tensor, "length d_model"],
     sublayers: tuple[SublayerCapture, ...],
 ) -> PositionSurvival:
-    """Point by point. Means are taken away because they tell no position from another."""
-    own = _centred(table[: len(embedded)].float())
-    size = own.norm(dim=1)
+    """Measure it at every point. Vectors are centred because a common mean distinguishes no positions."""
+    encoding = _centred(table[: len(embedded)].float())
+    length = encoding.norm(dim=1)
     cosine, projection = [], []
     for stream in (embedded, *(each.stream for each in sublayers)):
         vectors = _centred(stream.float())
-        shared = (vectors * own).sum(dim=1)
-        cosine.append(_safe_ratio(shared, vectors.norm(dim=1) * size))
-        projection.append(_safe_ratio(shared, size**2))
+        dot = (vectors * encoding).sum(dim=1)
+        cosine.append(_safe_ratio(dot, vectors.norm(dim=1) * length))
+        projection.append(_safe_ratio(dot, length**2))
     names = ("embed", *(each.name for each in sublayers))
     return PositionSurvival(names, torch.stack(cosine).cpu().numpy(), torch.stack(projection).cpu().numpy())
 
@@ -152,61 +154,61 @@ def _centred(vectors: Float[Tensor, "length d_model"]) -> Float[Tensor, "length 
 
 
 def _safe_ratio(part: Float[Tensor, " length"], whole: Float[Tensor, " length"]) -> Float[Tensor, " length"]:
-    """Nothing of nothing is nothing."""
+    """Return part / whole, and 0 where `whole` is 0."""
     return torch.where(whole > 1e-12, part / whole.clamp(min=1e-12), 0.0)
 
 
 @dataclass(frozen=True)
 class WordOrderComparison:
-    """One sentence in two orders, as largest differences of any number, each word with itself."""
+    """One sentence in two word orders: largest absolute differences of the outputs."""
 
     token_differences: tuple[float, ...]
-    """Of the encoder's vector of each token."""
+    """Of each token's encoder output, compared with the same token in the other order."""
     mean_difference: float
-    """Of the mean of these vectors."""
+    """Of the mean encoder output."""
     probability_difference: float
-    """Of the distribution over the first target token: a read-out that sees all words alike."""
+    """Of the distribution over the first target token."""
     first_tokens: tuple[int, int]
-    """The likeliest first token, in the one order and in the other."""
+    """The most probable first token in each order."""
     first_probabilities: tuple[float, float]
 
 
 def reverse_word_order(words: Sequence[int | None]) -> list[int]:
-    """The places of the tokens when the words come in reverse, each word's own tokens in their order.
+    """Return token indexes with the words reversed and the tokens inside each word in order.
 
-    Marks, which belong to no word, stay behind all words.
+    Special tokens, which belong to no word, come last.
     """
     by_word: dict[int, list[int]] = {}
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word is not None:
-            by_word.setdefault(word, []).append(place)
-    marks = [place for place, word in enumerate(words) if word is None]
-    return [place for word in sorted(by_word, reverse=True) for place in by_word[word]] + marks
+            by_word.setdefault(word, []).append(index)
+    specials = [index for index, word in enumerate(words) if word is None]
+    return [index for word in sorted(by_word, reverse=True) for index in by_word[word]] + specials
 
 
 @torch.inference_mode()
 def compare_word_order(
     model: Transformer, source: Int[Tensor, "1 source"], order: Sequence[int], bos: int
 ) -> WordOrderComparison:
-    """The sentence as it is and with its tokens in that order."""
+    """Compare the model's outputs for a sentence and for its tokens in the given order."""
     keep = torch.ones_like(source, dtype=torch.bool)
-    begin = torch.full((1, 1), bos, device=source.device)
-    places = torch.tensor(order, device=source.device)
+    target_in = torch.full((1, 1), bos, device=source.device)
+    permutation = torch.tensor(order, device=source.device)
     one, other = (
-        capture_forward(model, source, keep, begin),
-        capture_forward(model, source[:, places], keep, begin),
+        capture_forward(model, source, keep, target_in),
+        capture_forward(model, source[:, permutation], keep, target_in),
     )
-    back = torch.empty_like(other.encoded)
-    back[places] = other.encoded
-    chances = [each.logits[0].float().softmax(dim=0) for each in (one, other)]
+    restored = torch.empty_like(other.encoded)
+    restored[permutation] = other.encoded
+    probabilities = [each.logits[0].float().softmax(dim=0) for each in (one, other)]
     return WordOrderComparison(
-        token_differences=tuple(_largest_difference(one.encoded, back).tolist()),
+        token_differences=tuple(_largest_difference(one.encoded, restored).tolist()),
         mean_difference=float(
             _largest_difference(one.encoded.mean(dim=0)[None], other.encoded.mean(dim=0)[None])
         ),
-        probability_difference=float((chances[0] - chances[1]).abs().max()),
-        first_tokens=(int(chances[0].argmax()), int(chances[1].argmax())),
-        first_probabilities=(float(chances[0].max()), float(chances[1].max())),
+        probability_difference=float((probabilities[0] - probabilities[1]).abs().max()),
+        first_tokens=(int(probabilities[0].argmax()), int(probabilities[1].argmax())),
+        first_probabilities=(float(probabilities[0].max()), float(probabilities[1].max())),
     )
 
 

@@ -1,4 +1,7 @@
-"""What is to be traced, and how: the same request to the same model gives the same trace."""
+"""Trace requests: text, search settings, prefix or forced target, interventions, and the trace id.
+
+The same request to the same model gives the same trace.
+"""
 
 import hashlib
 import json
@@ -12,51 +15,51 @@ from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.trace.interventions import Intervention, intervention_from_json, intervention_to_json
 
 MAX_TRACE_TOKENS = 256
-"""Tokens of either side, the end mark among them: all weights of a longer one fill many megabytes."""
+"""Tokens per side, end of sentence included: all weights of a longer text take many megabytes."""
 
 
 class TraceLengthError(DataError):
-    """A text with more tokens than may be traced; it can be translated all the same.
+    """A text with more tokens than can be traced; it can still be translated.
 
-    `setting` is what raises the limit; None: the model can read no more.
+    `setting` raises the limit; None: the model itself can read no more.
     """
 
     def __init__(self, what: str, tokens: int, limit: int, setting: str | None) -> None:
-        said = f"{what} has {tokens} tokens, and "
+        message = f"{what} has {tokens} tokens, and "
         if setting is None:
-            super().__init__(f"{said}this model reads at most {limit}; shorten it")
+            super().__init__(f"{message}this model reads at most {limit}; shorten it")
         else:
-            super().__init__(f"{said}at most {limit} can be traced; shorten it, or raise {setting}")
+            super().__init__(f"{message}at most {limit} can be traced; shorten it, or raise {setting}")
         self.limit = limit
         self._what, self._tokens, self._setting = what, tokens, setting
 
     def with_setting(self, setting: str) -> "TraceLengthError":
-        """The same for whoever raises the limit by another name."""
+        """Return this error with another name for the setting that raises the limit."""
         return TraceLengthError(self._what, self._tokens, self.limit, self._setting and setting)
 
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """One translation to be looked into."""
+    """One translation to trace."""
 
     text: str
     beam: int = PAPER_SEARCH.beam
     alpha: float = PAPER_SEARCH.alpha
     max_extra: int = EXTRA_LENGTH
-    """Tokens that the translation may be longer than its source."""
+    """How many tokens longer than the source the translation may be."""
     top_k: int = 10
     prefix: tuple[int, ...] = ()
-    """The token ids it begins with."""
+    """Token ids that the translation starts with."""
     target: tuple[int, ...] | None = None
-    """The token ids of the whole translation, without marks; None: it is searched for."""
+    """Token ids of a given translation, without special tokens; None: search for one."""
     interventions: tuple[Intervention, ...] = ()
 
     def __post_init__(self) -> None:
-        SearchConfig(self.beam, self.alpha)  # refuses what cannot work
+        SearchConfig(self.beam, self.alpha)  # validates both
         require_setting(self.top_k >= 1, "top_k", self.top_k, "it must be at least 1")
-        require_setting(self.max_extra >= 0, "max_extra", self.max_extra, "it must be a number from 0 up")
+        require_setting(self.max_extra >= 0, "max_extra", self.max_extra, "it must be at least 0")
         if self.target is not None and self.prefix:
-            raise ConfigError("a beginning and a whole translation cannot both be given; leave one out")
+            raise ConfigError("prefix and target exclude each other; give one of them")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,22 +74,22 @@ class TraceRequest:
         }
 
     @staticmethod
-    def from_json(said: Mapping[str, Any]) -> "TraceRequest":
-        """What `to_json` wrote."""
-        target = said["target"]
+    def from_json(data: Mapping[str, Any]) -> "TraceRequest":
+        """Parse the output of `to_json`."""
+        target = data["target"]
         return TraceRequest(
-            said["text"],
-            said["beam"],
-            said["alpha"],
-            said["max_extra"],
-            said["top_k"],
-            tuple(said["prefix"]),
+            data["text"],
+            data["beam"],
+            data["alpha"],
+            data["max_extra"],
+            data["top_k"],
+            tuple(data["prefix"]),
             None if target is None else tuple(target),
-            tuple(intervention_from_json(each) for each in said["interventions"]),
+            tuple(intervention_from_json(each) for each in data["interventions"]),
         )
 
 
 def trace_id(model_id: str, request: TraceRequest) -> str:
-    """The SHA-256 of both."""
-    said = json.dumps([model_id, request.to_json()], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    """Return the SHA-256 of model id and request."""
+    identity = json.dumps([model_id, request.to_json()], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,4 @@
-"""What a trace is made of, besides arrays: plain values, as they stand in its JSON."""
+"""Value types of a trace, with the field names of its JSON schema."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,30 +10,31 @@ SpecialTokenName = Literal["pad", "bos", "eos"]
 
 @dataclass(frozen=True)
 class TraceToken:
-    """One piece of a text, and where it stands in it."""
+    """One token and its span in the text."""
 
     id: int
     piece: str
-    """As the vocabulary has it, with ▁ for a space."""
+    """The vocabulary entry, with ▁ for a space."""
     text: str
-    """As a person reads it, without the space before it; ␣ for mere space.
+    """For display: without the leading space; ␣ for a token that is only a space.
 
-    Of the bytes that spell a rare character, the first has the character and the others …; a byte that
-    spells nothing is <0xE2>.
+    Of the byte tokens of one character, the first has the character and the others have …; a byte that
+    belongs to no valid character is written <0xE2>.
     """
     start: int | None
-    """Its first character in the text, and the first after it; None for a mark."""
+    """Character offset in the text; None for a special token."""
     end: int | None
+    """Offset after the last character."""
     word: int | None
-    """The number of its word, from 0; None for a mark and for space that begins no word."""
+    """Index of its word, from 0; None for a special token and for a space that starts no word."""
     special: SpecialTokenName | None = None
     logprob: float | None = None
-    """Of a target token, after all before it."""
+    """Of a target token, given all tokens before it."""
 
 
 @dataclass(frozen=True)
 class TraceSource:
-    """The source as the model read it: its offsets are into this text."""
+    """The source text as tokenized; token offsets refer to it."""
 
     text: str
     tokens: tuple[TraceToken, ...]
@@ -41,60 +42,61 @@ class TraceSource:
 
 @dataclass(frozen=True)
 class TraceTarget:
-    """What was written, or given to be read."""
+    """The translation, searched for or given."""
 
     text: str
     score: float
-    """The log-probability over the length penalty."""
+    """Log-probability divided by the length penalty."""
     logprob: float
     forced: bool
+    """Whether the translation was given (forced decoding)."""
     tokens: tuple[TraceToken, ...]
 
 
 @dataclass(frozen=True)
 class TokenCandidate:
-    """A token that could come next."""
+    """A candidate for the next token."""
 
     id: int
     text: str
     piece: str
-    """As in `Token`: the same letters may begin a word or go on with one."""
+    """As in `TraceToken`; it tells a token that starts a word from the same letters inside one."""
     logprob: float
 
 
 @dataclass(frozen=True)
 class PredictionStep:
-    """One choice over the whole vocabulary."""
+    """The next-token distribution at one target position."""
 
     t: int
-    """The number of the target token that is predicted, from 0."""
+    """Index of the predicted target token, from 0."""
     entropy: float
     """Of the distribution, in nats."""
     rank: int
-    """The place of the token that was taken among all, from 1."""
+    """Rank of the chosen token, from 1."""
     top: tuple[TokenCandidate, ...]
 
 
 @dataclass(frozen=True)
 class LensPrediction:
-    """What one decoder layer would say next if it were the last."""
+    """Logit lens: the prediction of one decoder layer if it were the last."""
 
     id: int
     text: str
     piece: str
     prob: float
     prob_final: float
-    """That it gives to the token which was taken in the end."""
+    """Its probability of the token that was chosen in the end."""
 
 
 @dataclass(frozen=True)
 class HeadSummary:
-    """One head in this sentence."""
+    """Statistics of one head over this sentence."""
 
     entropy: float
-    """Mean over its rows, over that of looking at all it may see alike: from 0 to 1."""
+    """Mean row entropy divided by that of uniform weights over the visible keys: from 0 to 1."""
     peak: float
-    """Mean over its rows of the highest weight."""
+    """Mean over rows of the highest weight."""
     label: HeadLabel | None
     matters: float | None = None
     """Change of the translation's log-probability without this head; None: not measured."""
@@ -102,49 +104,49 @@ class HeadSummary:
 
 @dataclass(frozen=True)
 class BeamNode:
-    """A hypothesis of the beam, by its last token."""
+    """A beam hypothesis, identified by its last token."""
 
     id: int
     parent: int | None
-    """None: it begins here."""
+    """None for the first token."""
     t: int
     token: int
     text: str
     piece: str
     logprob: float
-    """Of this token."""
+    """Log-probability of this token."""
     sum: float
-    """Of all tokens up to it."""
+    """Log-probability of all tokens up to this one."""
     score: float
-    """The sum over the length penalty of so many tokens."""
+    """`sum` divided by the length penalty at this length."""
     rank: int
-    """Among all of its step, from 0."""
+    """Rank within its step, from 0."""
     state: NodeState
 
 
 @dataclass(frozen=True)
 class FinishedHypothesis:
-    """A hypothesis that ended, by its node."""
+    """A finished hypothesis, by its last node."""
 
     node: int
     rank: int
-    """From 0: the translation."""
+    """From 0, which is the translation."""
 
 
 @dataclass(frozen=True)
 class GreedyResult:
-    """What a beam of one finds."""
+    """The result of greedy search."""
 
     tokens: tuple[int, ...]
     text: str
     score: float
     leaves_at: int | None
-    """The first t at which it is not the winner; None: it is the winner."""
+    """The first t at which it differs from the best hypothesis; None: it is the same."""
 
 
 @dataclass(frozen=True)
 class BeamRecord:
-    """How the translation was found."""
+    """Every hypothesis of the beam search."""
 
     size: int
     alpha: float
@@ -161,7 +163,7 @@ class VocabSizes:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Which model, and what shape it has."""
+    """The model: identity, languages and sizes."""
 
     name: str
     id: str
@@ -178,14 +180,14 @@ class ModelFacts:
     positions: str
     vocab: VocabSizes
     shared: bool
-    """Whether source, target and output have one embedding."""
+    """Whether source, target and output share one embedding matrix."""
     parameters: int
     attention_scale: float | None = None
-    """What dot products are multiplied by, where it is not 1 / sqrt(d_k)."""
+    """Factor of the dot products, where it is not 1 / sqrt(d_k)."""
     task: str = "translation"
-    """What the model is for: translation, classification or forecasting."""
+    """translation, classification or forecasting."""
     causal: bool = True
-    """Whether the decoder sees earlier places only."""
+    """Whether decoder self-attention is causal."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What kind of head it is, and whether it matters."""
+"""Summaries of a captured pass: head statistics and labels, prediction steps, logit lens, norms."""
 
 from collections.abc import Sequence
 
@@ -16,29 +16,29 @@ from regard.trace.tokens import TokenRenderer
 from regard.trace.trace import QkvProjections, ResidualNorms
 
 LABEL_THRESHOLD = 0.6
-"""A share of the weight from which on a head is named after where it looks."""
+"""Mean weight on one place from which a head is labelled after that place."""
 MAX_ALIGNMENT_COLUMN = 0.3
-"""A head that aligns looks at many places; one that always looks at the same does not."""
+"""Highest mean weight of one key in an alignment head: it does not always attend to the same key."""
 
 
 def summarize_head(
     kind: AttentionKind, weights: Float[np.ndarray, "query key"], hidden_tokens: int = 0, causal: bool = True
 ) -> HeadSummary:
-    """Of one head over one sentence, so many of whose source tokens are hidden.
+    """Return the statistics of one head over one sentence with `hidden_tokens` masked source tokens.
 
-    `causal` is whether a decoder sees earlier places only. Rows that may see one key only have no choice,
-    and are not asked.
+    `causal` says whether decoder self-attention is masked. Rows with a single visible key always have
+    weight 1 and are left out.
     """
     queries, keys = weights.shape
-    seen = np.full(queries, keys if kind == "decoder" else keys - hidden_tokens)
+    visible = np.full(queries, keys if kind == "decoder" else keys - hidden_tokens)
     if kind == "decoder" and causal:
-        seen = np.minimum(np.arange(queries) + 1, keys)
-    asked = weights[seen > 1].astype(np.float64)
-    if not len(asked):
+        visible = np.minimum(np.arange(queries) + 1, keys)
+    rows = weights[visible > 1].astype(np.float64)
+    if not len(rows):
         return HeadSummary(0.0, 1.0, None)
-    logs = np.log(np.where(asked > 0, asked, 1.0))
-    entropy = -(asked * logs).sum(axis=1) / np.log(seen[seen > 1])
-    peak = float(asked.max(axis=1).mean())
+    logs = np.log(np.where(rows > 0, rows, 1.0))
+    entropy = -(rows * logs).sum(axis=1) / np.log(visible[visible > 1])
+    peak = float(rows.max(axis=1).mean())
     return HeadSummary(
         float(np.clip(entropy.mean(), 0.0, 1.0)),
         min(peak, 1.0),
@@ -49,21 +49,21 @@ def summarize_head(
 def _label_head(
     kind: AttentionKind, weights: Float[np.ndarray, "query key"], peak: float
 ) -> HeadLabel | None:
-    """The likeliest name; in cross-attention positions of the two sides do not compare."""
-    shares: dict[HeadLabel, float] = {
+    """Return the label with the highest mean weight; cross-attention has no diagonal labels."""
+    mean_weights: dict[HeadLabel, float] = {
         "first": _column_weight(weights[1:] if kind == "decoder" else weights, 0)
     }
     if kind != "decoder":
-        shares["last"] = _column_weight(weights, weights.shape[1] - 1)
+        mean_weights["last"] = _column_weight(weights, weights.shape[1] - 1)
     if kind != "cross":
-        shares["previous"] = _diagonal_weight(weights, -1)
-        shares["self"] = (
+        mean_weights["previous"] = _diagonal_weight(weights, -1)
+        mean_weights["self"] = (
             _diagonal_weight(weights[1:], 1) if kind == "decoder" else _diagonal_weight(weights, 0)
         )
     if kind == "encoder":
-        shares["next"] = _diagonal_weight(weights, 1)
-    best = max(shares, key=lambda label: shares[label])
-    if shares[best] >= LABEL_THRESHOLD:
+        mean_weights["next"] = _diagonal_weight(weights, 1)
+    best = max(mean_weights, key=lambda label: mean_weights[label])
+    if mean_weights[best] >= LABEL_THRESHOLD:
         return best
     if kind == "cross" and peak >= LABEL_THRESHOLD and weights.mean(axis=0).max() <= MAX_ALIGNMENT_COLUMN:
         return "alignment"
@@ -75,7 +75,7 @@ def _column_weight(weights: Float[np.ndarray, "query key"], column: int) -> floa
 
 
 def _diagonal_weight(weights: Float[np.ndarray, "query key"], offset: int) -> float:
-    """The mean weight so many places to the right, of the rows that have such a place."""
+    """Return the mean weight on the key `offset` positions to the right, over the rows that have one."""
     diagonal = np.diagonal(weights, offset)
     return float(diagonal.mean()) if len(diagonal) else 0.0
 
@@ -84,46 +84,48 @@ def _diagonal_weight(weights: Float[np.ndarray, "query key"], offset: int) -> fl
 def prediction_steps(
     logits: Float[Tensor, "target vocab"], target: Sequence[int], top_k: int, renderer: TokenRenderer
 ) -> tuple[list[PredictionStep], list[float]]:
-    """The choice at each place, and the log-probability of what was taken there."""
-    logs = logits.float().log_softmax(dim=1)
-    taken = torch.tensor(target, device=logs.device)[:, None]
-    chosen = logs.gather(1, taken)
-    entropy = -(logs.exp() * logs).sum(dim=1)
-    values, ids = stable_topk(logs, min(top_k, logs.shape[1]))
-    before = torch.arange(logs.shape[1], device=logs.device) < taken  # equals in the order of their ids
-    rank = 1 + ((logs > chosen) | ((logs == chosen) & before)).sum(dim=1)
+    """Return the distribution at each step, and the log-probability of each target token."""
+    logprobs = logits.float().log_softmax(dim=1)
+    chosen = torch.tensor(target, device=logprobs.device)[:, None]
+    chosen_logprobs = logprobs.gather(1, chosen)
+    entropy = -(logprobs.exp() * logprobs).sum(dim=1)
+    values, ids = stable_topk(logprobs, min(top_k, logprobs.shape[1]))
+    before = torch.arange(logprobs.shape[1], device=logprobs.device) < chosen  # ties: by id
+    rank = 1 + ((logprobs > chosen_logprobs) | ((logprobs == chosen_logprobs) & before)).sum(dim=1)
     rows = zip(entropy.tolist(), rank.tolist(), ids.tolist(), values.tolist(), strict=True)
-    found = [
-        PredictionStep(t, max(spread, 0.0), place, _candidates(row, value, renderer))
-        for t, (spread, place, row, value) in enumerate(rows)
+    steps = [
+        PredictionStep(
+            t, max(token_entropy, 0.0), token_rank, _candidates(token_ids, token_logprobs, renderer)
+        )
+        for t, (token_entropy, token_rank, token_ids, token_logprobs) in enumerate(rows)
     ]
-    return found, chosen[:, 0].tolist()
+    return steps, chosen_logprobs[:, 0].tolist()
 
 
 @torch.inference_mode()
 def logit_lens(
     model: Transformer, captured: ForwardCapture, target: Sequence[int], renderer: TokenRenderer
 ) -> tuple[tuple[LensPrediction, ...], ...]:
-    """The output projection, after the final norm where the model has one, applied to every decoder layer."""
-    taken = torch.tensor(target, device=model.device)[:, None]
-    found = []
-    for end in captured.layer_outputs():
-        probabilities = model.output(model.decoder.norm(end)).float().softmax(dim=1)
-        best, ids = probabilities.max(dim=1)
-        rows = zip(ids.tolist(), best.tolist(), probabilities.gather(1, taken)[:, 0].tolist(), strict=True)
-        found.append(
+    """Apply final norm and output projection to every decoder layer."""
+    chosen = torch.tensor(target, device=model.device)[:, None]
+    layers = []
+    for stream in captured.layer_outputs():
+        probabilities = model.output(model.decoder.norm(stream)).float().softmax(dim=1)
+        top, ids = probabilities.max(dim=1)
+        rows = zip(ids.tolist(), top.tolist(), probabilities.gather(1, chosen)[:, 0].tolist(), strict=True)
+        layers.append(
             tuple(
                 LensPrediction(id, renderer.text(id), renderer.piece(id), prob, final)
                 for id, prob, final in rows
             )
         )
-    return tuple(found)
+    return tuple(layers)
 
 
 def stack_attention_weights(
     captured: ForwardCapture,
 ) -> dict[str, Float[np.ndarray, "layers heads query key"]]:
-    """The weights of all heads, by kind."""
+    """Return the weights of all layers and heads, by kind."""
     return {kind: _stacked([each.weights for each in captured.attention(kind)]) for kind in _kinds(captured)}
 
 
@@ -134,7 +136,7 @@ def value_norms(captured: ForwardCapture) -> dict[str, Float[np.ndarray, "layers
 
 
 def residual_norms(captured: ForwardCapture) -> dict[str, ResidualNorms]:
-    """How long the vectors are in each stack, point by point."""
+    """Return the norms of stream and updates at every point, by stack."""
     stacks = {
         "encoder": (captured.source_embedded, captured.encoder),
         "decoder": (captured.target_embedded, captured.decoder),
@@ -145,7 +147,7 @@ def residual_norms(captured: ForwardCapture) -> dict[str, ResidualNorms]:
 def summarize_heads(
     weights: dict[str, Float[np.ndarray, "layers heads query key"]], hidden_tokens: int, causal: bool = True
 ) -> dict[str, tuple[tuple[HeadSummary, ...], ...]]:
-    """Of every head, by kind and layer; so many source tokens are hidden."""
+    """Return the statistics of every head, by kind and layer."""
     return {
         kind: tuple(
             tuple(summarize_head(kind, head, hidden_tokens, causal) for head in layer) for layer in layers
@@ -156,13 +158,13 @@ def summarize_heads(
 
 
 def qkv_projections(captured: ForwardCapture) -> dict[str, QkvProjections]:
-    """Queries, keys and values of every layer."""
+    """Return queries, keys and values of every layer, by kind."""
     return {
         kind: QkvProjections(
-            tuple(range(1, len(every := captured.attention(kind)) + 1)),
-            _stacked([each.query for each in every]),
-            _stacked([each.key for each in every]),
-            _stacked([each.value for each in every]),
+            tuple(range(1, len(layers := captured.attention(kind)) + 1)),
+            _stacked([each.query for each in layers]),
+            _stacked([each.key for each in layers]),
+            _stacked([each.value for each in layers]),
         )
         for kind in _kinds(captured)
     }
@@ -173,18 +175,18 @@ def _kinds(captured: ForwardCapture) -> list[AttentionKind]:
 
 
 def _candidates(
-    ids: Sequence[int], values: Sequence[float], names: TokenRenderer
+    ids: Sequence[int], values: Sequence[float], renderer: TokenRenderer
 ) -> tuple[TokenCandidate, ...]:
     pairs = zip(ids, values, strict=True)
-    return tuple(TokenCandidate(id, names.text(id), names.piece(id), value) for id, value in pairs)
+    return tuple(TokenCandidate(id, renderer.text(id), renderer.piece(id), value) for id, value in pairs)
 
 
 def _stack_norms(
-    embedded: Float[Tensor, "length d_model"], passed: Sequence[SublayerCapture]
+    embedded: Float[Tensor, "length d_model"], sublayers: Sequence[SublayerCapture]
 ) -> ResidualNorms:
-    stream = [embedded, *(each.stream for each in passed)]
-    update = [embedded, *(each.update for each in passed)]
-    points = ("embed", *(each.name for each in passed))
+    stream = [embedded, *(each.stream for each in sublayers)]
+    update = [embedded, *(each.update for each in sublayers)]
+    points = ("embed", *(each.name for each in sublayers))
     return ResidualNorms(points, _vector_norms(stream), _vector_norms(update))
 
 

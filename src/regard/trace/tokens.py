@@ -1,4 +1,4 @@
-"""Ids as tokens that can be shown: pieces, places in the text, words."""
+"""Token ids as displayable tokens: vocabulary entry, text, span and word."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,74 +9,71 @@ from regard.text.tokenizer import BASE_VOCAB_SIZE, BOS, EOS, PAD, SPECIAL_TOKENS
 from regard.trace.schema import SpecialTokenName, TraceToken
 
 VISIBLE_SPACE = "▁"
-"""A space that can be seen, in a piece."""
+"""Stands for a space in a vocabulary entry."""
 BLANK_TOKEN = "␣"
-"""How a piece that is nothing but space is read."""
+"""Text of a token that is only white space."""
 CONTINUATION_BYTE = "…"
-"""How the rest of a character is read that several bytes spell: the first of them has it."""
+"""Text of the second and later byte tokens of one character; the first has the character."""
 _SPECIAL: dict[int, SpecialTokenName] = {PAD: "pad", BOS: "bos", EOS: "eos"}
 
 
 class TokenRenderer:
-    """How ids are read."""
+    """Text of single tokens and of sequences."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
     def piece(self, id: int) -> str:
-        """As the vocabulary has it, its spaces to be seen."""
+        """Return the vocabulary entry with visible spaces."""
         return self._tokenizer.id_to_token(id).replace(" ", VISIBLE_SPACE)
 
     def text(self, id: int) -> str:
-        """Without the space before it; on its own, a byte of a character cannot be read."""
+        """Return the text without the leading space; a single byte token stays <0xE2>."""
         text = self._tokenizer.id_to_token(id).removeprefix(" ")
         return text if text.strip() else BLANK_TOKEN
 
     def line(self, ids: Sequence[int]) -> str:
-        """Their text on one line, as a translation is."""
+        """Return the detokenized text on one line."""
         return self._tokenizer.detokenize([ids])[0].replace("\r", " ").replace("\n", " ")
 
 
 def describe_tokens(
     tokenizer: Tokenizer, ids: Sequence[int], logprobs: Sequence[float] | None = None
 ) -> list[TraceToken]:
-    """One for each id; offsets are into `detokenize(ids)`."""
-    names, words, spans = (
-        TokenRenderer(tokenizer),
-        map_tokens_to_words(tokenizer, ids),
-        map_tokens_to_spans(tokenizer, ids),
-    )
-    found = [
-        TraceToken(id, names.piece(id), names.text(id), start, end, word)
+    """Return one token per id; offsets refer to `detokenize(ids)`."""
+    renderer = TokenRenderer(tokenizer)
+    words, spans = map_tokens_to_words(tokenizer, ids), map_tokens_to_spans(tokenizer, ids)
+    tokens = [
+        TraceToken(id, renderer.piece(id), renderer.text(id), start, end, word)
         if id >= len(SPECIAL_TOKENS)
         else TraceToken(id, SPECIAL_TOKENS[id], SPECIAL_TOKENS[id], None, None, None, _SPECIAL[id])
         for id, word, (start, end) in zip(ids, words, spans, strict=True)
     ]
-    found = _attach_spaces(_spell_byte_tokens(found, tokenizer.detokenize([ids])[0]))
+    tokens = _attach_spaces(_spell_byte_tokens(tokens, tokenizer.detokenize([ids])[0]))
     if logprobs is None:
-        return found
-    return [replace(token, logprob=log) for token, log in zip(found, logprobs, strict=True)]
+        return tokens
+    return [replace(token, logprob=log) for token, log in zip(tokens, logprobs, strict=True)]
 
 
-def _spell_byte_tokens(row: Sequence[TraceToken], whole: str) -> list[TraceToken]:
-    """Bytes that spell a character together: the first is read as it, the others as its rest."""
-    found = list(row)
-    for place, token in enumerate(row):
-        character = "" if token.start is None else whole[token.start : token.end]
+def _spell_byte_tokens(row: Sequence[TraceToken], text: str) -> list[TraceToken]:
+    """Give the first byte token of a character that character as text, and the others …."""
+    tokens = list(row)
+    for index, token in enumerate(row):
+        character = "" if token.start is None else text[token.start : token.end]
         if token.id < BASE_VOCAB_SIZE and character.isprintable() and character.strip() not in ("", "\ufffd"):
-            goes_on = place > 0 and (row[place - 1].start, row[place - 1].end) == (token.start, token.end)
-            found[place] = replace(token, text=CONTINUATION_BYTE if goes_on else character)
-    return found
+            continues = index > 0 and (row[index - 1].start, row[index - 1].end) == (token.start, token.end)
+            tokens[index] = replace(token, text=CONTINUATION_BYTE if continues else character)
+    return tokens
 
 
 def _attach_spaces(row: Sequence[TraceToken]) -> list[TraceToken]:
-    """A space alone before a word begins that word, as it does inside a piece, and stands where it begins."""
-    found = list(row)
-    for place, (token, after) in enumerate(pairwise(row)):
+    """Assign a lone space token before a word to that word and its span."""
+    tokens = list(row)
+    for index, (token, after) in enumerate(pairwise(row)):
         if (
             token.piece == VISIBLE_SPACE
             and after.word is not None
             and not after.piece.startswith(VISIBLE_SPACE)
         ):
-            found[place] = replace(token, start=after.start, end=after.end, word=after.word)
-    return found
+            tokens[index] = replace(token, start=after.start, end=after.end, word=after.word)
+    return tokens

@@ -1,4 +1,4 @@
-"""Trace: one translation as plain arrays and values, to JSON and back; no torch."""
+"""Trace: one recorded prediction as NumPy arrays and plain values, with its JSON format; no torch."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 
 TRACE_FORMAT, TRACE_VERSION = "regard.trace", 1
 MAX_TOKENS_IN_16_BITS = 128
-"""Tokens up to which weights are packed in 16 bits; above, in 8."""
+"""Up to this length attention weights are packed in 16 bits; above it in 8."""
 REPR_CHARACTERS = 40
-"""Characters of each text that a trace is named by."""
+"""Characters of each text in `repr`."""
 
 SchemaT = TypeVar("SchemaT")
 
 
 @dataclass(frozen=True, eq=False)
 class ResidualNorms:
-    """How long the vectors are that pass through a stack: embedding, then each sublayer."""
+    """Vector norms in the residual stream of a stack: after the embedding and after each sublayer."""
 
     points: tuple[str, ...]
-    """embed, 1.self, 1.ffn, and so on: layers are counted from 1."""
+    """embed, 1.self, 1.ffn, ...; layers are counted from 1."""
     stream: Float[np.ndarray, "points length"]
-    """Norm of what leaves the point."""
+    """Norm of the residual stream after the point."""
     update: Float[np.ndarray, "points length"]
-    """Norm of what the point added."""
+    """Norm of the point's update."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class QkvProjections:
     """Queries, keys and values of some layers."""
 
     layers: tuple[int, ...]
-    """Which, counted from 1."""
+    """Layer numbers, from 1."""
     q: Float[np.ndarray, "layers heads query d_k"]
     k: Float[np.ndarray, "layers heads key d_k"]
     v: Float[np.ndarray, "layers heads key d_k"]
@@ -69,25 +69,25 @@ class QkvProjections:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One translation and all that produced it; or one text that was classified, or one series foretold.
+    """One translation with everything that produced it; or a classified text, or a forecast series.
 
-    S source tokens and T target tokens, both with their end mark. Row 0 of decoder and cross
-    attention reads <s> and predicts target token 0.
+    Source and target tokens include the end-of-sentence token. Row 0 of decoder and cross-attention
+    reads <s> and predicts target token 0.
     """
 
     id: str
     regard: str
-    """The version that wrote it."""
+    """Version of regard that wrote the trace."""
     model: ModelFacts
     request: TraceRequest
     source: TraceSource
     target: TraceTarget
     attention: Mapping[str, Float[np.ndarray, "layers heads query key"]]
-    """Of the kinds encoder, decoder and cross, those there are; rows sum to 1, masked is exactly 0."""
+    """By kind (encoder, decoder, cross); rows sum to 1, masked weights are exactly 0."""
     value_norm: Mapping[str, Float[np.ndarray, "layers heads key"]]
-    """Norm of what each key would add if all weight lay on it."""
+    """Norm of what each key would add at weight 1."""
     residual: Mapping[str, ResidualNorms]
-    """Of the stacks encoder and decoder, as far as there are both."""
+    """By stack (encoder, decoder), as far as the model has both."""
     steps: tuple[PredictionStep, ...]
     """One for each target token."""
     lens: tuple[tuple[LensPrediction, ...], ...]
@@ -95,17 +95,17 @@ class Trace:
     heads: Mapping[str, tuple[tuple[HeadSummary, ...], ...]]
     """By kind, layer and head."""
     beam: BeamRecord | None
-    """None: the translation was given."""
+    """None for a given translation."""
     timing: TraceTiming
     pieces: Mapping[int, str]
-    """By id, with ▁ for a space, every token that target, steps, lens and beam name."""
+    """Vocabulary entries by id, with ▁ for a space, of every token in target, steps, lens and beam."""
     qkv: Mapping[str, QkvProjections] | None = None
-    """Only where asked for: they are large."""
+    """Only on request: they are large."""
     omitted: tuple[str, ...] = field(default=())
-    """What was left out because of its size."""
+    """Fields left out because of their size."""
 
     def __repr__(self) -> str:
-        """One line: the arrays would fill pages."""
+        """Return one line: the arrays would fill pages."""
         source, target = (
             sanitize_for_display(side.text, REPR_CHARACTERS) for side in (self.source, self.target)
         )
@@ -114,10 +114,10 @@ class Trace:
         return f'Trace("{source}" → "{target}", {layers}, {size} tokens)'
 
     def to_json(self) -> dict[str, Any]:
-        """As trace.v1.schema.json says."""
+        """Return JSON as described in trace.v1.schema.json."""
         longest = max(len(self.source.tokens), len(self.target.tokens))
-        shares: PackedDtype = "u16" if longest <= MAX_TOKENS_IN_16_BITS else "u8"
-        said: dict[str, Any] = {
+        dtype: PackedDtype = "u16" if longest <= MAX_TOKENS_IN_16_BITS else "u8"
+        data: dict[str, Any] = {
             "format": TRACE_FORMAT,
             "version": TRACE_VERSION,
             "regard": self.regard,
@@ -132,7 +132,7 @@ class Trace:
                 **_fields_without(self.target, without="tokens"),
                 "tokens": [_token_to_json(token, True) for token in self.target.tokens],
             },
-            "attention": {kind: pack_array(array, shares) for kind, array in self.attention.items()},
+            "attention": {kind: pack_array(array, dtype) for kind, array in self.attention.items()},
             "value_norm": {kind: pack_array(array, "f32") for kind, array in self.value_norm.items()},
             "residual": {stack: _residual_to_json(each) for stack, each in self.residual.items()},
             "steps": [asdict(step) for step in self.steps],
@@ -147,25 +147,26 @@ class Trace:
             "omitted": list(self.omitted),
         }
         if self.qkv is not None:
-            said["qkv"] = {kind: _projections_to_json(each) for kind, each in self.qkv.items()}
-        return said
+            data["qkv"] = {kind: _projections_to_json(each) for kind, each in self.qkv.items()}
+        return data
 
     @staticmethod
-    def from_json(said: Mapping[str, Any]) -> "Trace":
-        """The trace that `to_json` wrote, here or in a later version 1; what is unknown in it is ignored."""
-        if not isinstance(said, Mapping) or said.get("format") != TRACE_FORMAT:
-            raise DataError(f'this is no trace: it does not say "format": "{TRACE_FORMAT}"')
-        if said.get("version") != TRACE_VERSION:
+    def from_json(data: Mapping[str, Any]) -> "Trace":
+        """Parse the output of `to_json`; unknown keys, of a later version, are ignored."""
+        if not isinstance(data, Mapping) or data.get("format") != TRACE_FORMAT:
+            raise DataError(f'this is not a trace: it has no "format": "{TRACE_FORMAT}"')
+        if data.get("version") != TRACE_VERSION:
             raise DataError(
-                f"the trace has version {said.get('version')}, this regard reads {TRACE_VERSION}; upgrade regard"
+                f"the trace has version {data.get('version')}, this regard reads "
+                f"{TRACE_VERSION}; upgrade regard"
             )
         try:
-            return _parse_trace(said)
+            return _parse_trace(data)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"the trace is incomplete or damaged: {error}") from None
 
     def save(self, path: str | Path) -> None:
-        """Writes the file whole: NAME.json, or NAME.html, a page that shows it and needs nothing else."""
+        """Write NAME.json, or NAME.html, a self-contained page; the file appears complete or not at all."""
         path = Path(path)
         match path.suffix:
             case ".json":
@@ -175,7 +176,7 @@ class Trace:
 
                 write_file_atomically(path, render_trace_html(self))
             case _:
-                raise RegardError(f"{path} is no name for a trace; end it in .json or .html")
+                raise RegardError(f"{path} is not a trace file name; end it in .json or .html")
 
     def show(
         self,
@@ -186,60 +187,60 @@ class Trace:
         head: int | None = None,
         height: int = 640,
     ) -> "NotebookFrame":
-        """The page inside a notebook, opened at that place; layers and heads are counted from 1."""
+        """Return the page for a notebook, opened at that view; layers and heads are counted from 1."""
         from regard.trace.page import build_view_fragment, render_notebook_frame
 
         return render_notebook_frame(self, build_view_fragment(self, page, kind, layer, head), height)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """Show the page in a notebook."""
         return self.show()._repr_html_()
 
     def dumps(self) -> str:
-        """The JSON as text; no number in it is infinite."""
+        """Return the JSON as text; it has no NaN and no infinity."""
         return json.dumps(self.to_json(), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
     @staticmethod
     def load(path: str | Path) -> "Trace":
-        """The trace that `save` wrote."""
+        """Read a JSON file that `save` wrote."""
         try:
-            said = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise DataError(f"{path} cannot be read as a trace: {error}") from None
-        return Trace.from_json(said)
+        return Trace.from_json(data)
 
 
-def _parse_trace(said: Mapping[str, Any]) -> Trace:
-    beam, qkv = said["beam"], said.get("qkv")
+def _parse_trace(data: Mapping[str, Any]) -> Trace:
+    beam, qkv = data["beam"], data.get("qkv")
     model = _parse_known_fields(
-        ModelFacts, {**said["model"], "vocab": _parse_known_fields(VocabSizes, said["model"]["vocab"])}
+        ModelFacts, {**data["model"], "vocab": _parse_known_fields(VocabSizes, data["model"]["vocab"])}
     )
     return Trace(
-        id=said["id"],
-        regard=said["regard"],
+        id=data["id"],
+        regard=data["regard"],
         model=model,
-        request=TraceRequest.from_json(said["request"]),
-        source=TraceSource(said["source"]["text"], _parse_all(TraceToken, said["source"]["tokens"])),
+        request=TraceRequest.from_json(data["request"]),
+        source=TraceSource(data["source"]["text"], _parse_all(TraceToken, data["source"]["tokens"])),
         target=_parse_known_fields(
-            TraceTarget, {**said["target"], "tokens": _parse_all(TraceToken, said["target"]["tokens"])}
+            TraceTarget, {**data["target"], "tokens": _parse_all(TraceToken, data["target"]["tokens"])}
         ),
-        attention={kind: unpack_array(packed) for kind, packed in said["attention"].items()},
-        value_norm={kind: unpack_array(packed) for kind, packed in said["value_norm"].items()},
-        residual={stack: _residual_from_json(each) for stack, each in said["residual"].items()},
+        attention={kind: unpack_array(packed) for kind, packed in data["attention"].items()},
+        value_norm={kind: unpack_array(packed) for kind, packed in data["value_norm"].items()},
+        residual={stack: _residual_from_json(each) for stack, each in data["residual"].items()},
         steps=tuple(
             _parse_known_fields(PredictionStep, {**step, "top": _parse_all(TokenCandidate, step["top"])})
-            for step in said["steps"]
+            for step in data["steps"]
         ),
-        lens=tuple(_parse_all(LensPrediction, layer) for layer in said["lens"]),
+        lens=tuple(_parse_all(LensPrediction, layer) for layer in data["lens"]),
         heads={
             kind: tuple(_parse_all(HeadSummary, layer) for layer in each)
-            for kind, each in said["heads"].items()
+            for kind, each in data["heads"].items()
         },
         beam=None if beam is None else _beam_from_json(beam),
-        timing=_parse_known_fields(TraceTiming, said["timing"]),
-        pieces={int(id): piece for id, piece in said["pieces"].items()},
+        timing=_parse_known_fields(TraceTiming, data["timing"]),
+        pieces={int(id): piece for id, piece in data["pieces"].items()},
         qkv=None if qkv is None else {kind: _projections_from_json(qkv[kind]) for kind in qkv},
-        omitted=tuple(said["omitted"]),
+        omitted=tuple(data["omitted"]),
     )
 
 
@@ -248,13 +249,13 @@ def _fields_without(value: Any, without: str) -> dict[str, Any]:
 
 
 def _token_to_json(token: TraceToken, is_target: bool) -> dict[str, Any]:
-    """Without what says nothing about it."""
-    said = asdict(token)
+    """Leave out `special` and `logprob` where they do not apply."""
+    values = asdict(token)
     if token.special is None:
-        del said["special"]
+        del values["special"]
     if not is_target or token.logprob is None:
-        del said["logprob"]
-    return said
+        del values["logprob"]
+    return values
 
 
 def _residual_to_json(residual: ResidualNorms) -> dict[str, Any]:
@@ -265,26 +266,26 @@ def _residual_to_json(residual: ResidualNorms) -> dict[str, Any]:
     }
 
 
-def _residual_from_json(said: Mapping[str, Any]) -> ResidualNorms:
-    return ResidualNorms(tuple(said["points"]), unpack_array(said["stream"]), unpack_array(said["update"]))
+def _residual_from_json(data: Mapping[str, Any]) -> ResidualNorms:
+    return ResidualNorms(tuple(data["points"]), unpack_array(data["stream"]), unpack_array(data["update"]))
 
 
-def _projections_to_json(each: QkvProjections) -> dict[str, Any]:
-    packed = {name: pack_array(getattr(each, name), "f16") for name in ("q", "k", "v")}
-    return {"layers": list(each.layers), **packed}
+def _projections_to_json(projections: QkvProjections) -> dict[str, Any]:
+    packed = {name: pack_array(getattr(projections, name), "f16") for name in ("q", "k", "v")}
+    return {"layers": list(projections.layers), **packed}
 
 
-def _projections_from_json(said: Mapping[str, Any]) -> QkvProjections:
-    return QkvProjections(tuple(said["layers"]), *(unpack_array(said[name]) for name in ("q", "k", "v")))
+def _projections_from_json(data: Mapping[str, Any]) -> QkvProjections:
+    return QkvProjections(tuple(data["layers"]), *(unpack_array(data[name]) for name in ("q", "k", "v")))
 
 
-def _beam_from_json(said: Mapping[str, Any]) -> BeamRecord:
-    greedy = {**said["greedy"], "tokens": tuple(said["greedy"]["tokens"])}
+def _beam_from_json(data: Mapping[str, Any]) -> BeamRecord:
+    greedy = {**data["greedy"], "tokens": tuple(data["greedy"]["tokens"])}
     return BeamRecord(
-        said["size"],
-        said["alpha"],
-        _parse_all(BeamNode, said["nodes"]),
-        _parse_all(FinishedHypothesis, said["finished"]),
+        data["size"],
+        data["alpha"],
+        _parse_all(BeamNode, data["nodes"]),
+        _parse_all(FinishedHypothesis, data["finished"]),
         _parse_known_fields(GreedyResult, greedy),
     )
 
@@ -293,7 +294,7 @@ def _parse_all(cls: type[SchemaT], items: Iterable[Mapping[str, Any]]) -> tuple[
     return tuple(_parse_known_fields(cls, item) for item in items)
 
 
-def _parse_known_fields(cls: type[SchemaT], said: Mapping[str, Any]) -> SchemaT:
-    """The value, from what is known of it."""
+def _parse_known_fields(cls: type[SchemaT], values: Mapping[str, Any]) -> SchemaT:
+    """Build a value from the known fields; unknown ones are ignored."""
     names = [each.name for each in fields(cast(Any, cls))]
-    return cls(**{name: said[name] for name in names if name in said})
+    return cls(**{name: values[name] for name in names if name in values})
