@@ -43,7 +43,7 @@ def test_probabilities_and_the_likeliest_stand_in_columns(model, tmp_path, capsy
     rows = [line.split(b"\t") for line in capsysbinary.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == [b"animal", b"colour"]
     assert all(0.3 < float(row[1]) <= 1 for row in rows)
-    main(["classify", str(model), "--input", str(tmp_path / "in"), "--top", "2"])
+    main(["classify", str(model), "--input", str(tmp_path / "in"), "--top-k", "2"])
     [first, _] = [line.split(b"\t") for line in capsysbinary.readouterr().out.splitlines()]
     assert len(first) == 4
     assert float(first[1]) >= float(first[3])
@@ -61,7 +61,7 @@ def test_json_has_every_label(model, tmp_path, capsysbinary):
 def test_a_test_set_is_scored_as_table_as_json_and_as_picture(model, tmp_path, capsys):
     test = write_labelled_file(tmp_path / "test.tsv", labelled_sentences()[:30])
     picture = tmp_path / "confusion.svg"
-    main(["score", str(model), "--labelled", str(test), "--confusion", str(picture)])
+    main(["score", str(model), "--labelled", str(test), "--confusion-matrix", str(picture)])
     said = capsys.readouterr().out
     assert "accuracy" in said
     assert "calibration error" in said

@@ -122,10 +122,12 @@ def test_what_has_no_place_in_a_document_is_refused(folder):
         *common[:3], "page.html.gz"
     )
     assert "page.gz is a packed document" in run_failing_command(*common[:3], "page.gz", "--format", "html")
-    assert "--anew is for lines" in run_failing_command(*common, "--output", "out", "--anew")
+    assert "--restart is for lines" in run_failing_command(*common, "--output", "out", "--restart")
     assert "--column is for .tsv, .jsonl, not for .html" in run_failing_command(*common, "--column", "text")
     assert "--overwrite is for .tsv, .jsonl, .po, .pot" in run_failing_command(*common, "--overwrite")
-    assert "--language is for .tmx, not for .html" in run_failing_command(*common, "--language", "fr")
+    assert "--target-language is for .tmx, not for .html" in run_failing_command(
+        *common, "--target-language", "fr"
+    )
     assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")
     assert "bad.xliff" in run_failing_command("translate", "model", "--input", "bad.xliff", "--device", "cpu")

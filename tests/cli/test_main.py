@@ -124,9 +124,9 @@ def test_where_to_write_is_asked_before_the_files_are_read(capsys):
 
 
 def test_departures_from_the_paper_are_shown_without_training(here, capsys):
-    run("train", "--recipe", "paper", "--conformance")
+    run("train", "--recipe", "paper", "--compare-to-paper")
     assert "departs in nothing from the paper's base model" in capsys.readouterr().out
-    run("train", "--recipe", "paper", "--preset", "big", "--set", "train.steps=9", "--conformance")
+    run("train", "--recipe", "paper", "--preset", "big", "--set", "train.steps=9", "--compare-to-paper")
     said = capsys.readouterr().out
     assert "departs from the paper's big model" in said
     assert [line.split() for line in said.splitlines() if "train.steps" in line] == [
@@ -134,7 +134,7 @@ def test_departures_from_the_paper_are_shown_without_training(here, capsys):
     ]
     assert "the paper leaves open" in said
     assert sorted(path.name for path in here.iterdir()) == ["en", "fr"]
-    tiny = ["--recipe", "paper", "--preset", "tiny", "--conformance"]
+    tiny = ["--recipe", "paper", "--preset", "tiny", "--compare-to-paper"]
     assert "a base and a big model" in failure(capsys, "train", *tiny)
 
 

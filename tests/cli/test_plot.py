@@ -16,7 +16,7 @@ def run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("name", "start"), [("curves.svg", b"<svg"), ("curves.html", b"<!doctype html>")])
 def test_a_run_becomes_a_picture_or_a_page(run, name, start):
-    main(["plot", "run", "-o", name, "--x", "hours"])
+    main(["plot", "run", "-o", name, "--x-axis", "hours"])
     assert (run / name).read_bytes().startswith(start)
 
 

@@ -22,7 +22,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
-    asked = ["score", "run", "--given", "--source", "en", "--reference", "fr"]
+    asked = ["score", "run", "--score-references", "--source", "en", "--reference", "fr"]
     capsys.readouterr()
     main(asked)
     lines, said = capsys.readouterr()
@@ -46,7 +46,7 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
     assert f"perplexity {found['perplexity']:.4f}" in said
     assert found["given"][-1]["words"] == []  # a blank line has a likelihood too
     write_output(here / "long", b"word " * 300 + b"\n" + b"a\n" * 12)
-    error = commands.failure("score", "run", "--given", "--source", "en", "--reference", "long")
+    error = commands.failure("score", "run", "--score-references", "--source", "en", "--reference", "long")
     assert "translation 1 has" in error
     assert "leave that pair out" in error
 
@@ -54,15 +54,15 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--given", "--reference", "fr"], "--given needs a MODEL and --source FILE"),
+        (["--score-references", "--reference", "fr"], "--score-references needs a MODEL and --source FILE"),
         (
-            ["run", "--given", "--source", "en", "--reference", "fr", "--baseline", "fr"],
-            "--baseline is for comparing; --given compares with nothing",
+            ["run", "--score-references", "--source", "en", "--reference", "fr", "--baseline", "fr"],
+            "--baseline is for comparing; --score-references compares with nothing",
         ),
         *(
             (
-                ["run", "--given", "--source", "en", "--reference", "fr", *flag],
-                f"{flag[0]} is for translating; --given translates nothing, and reads in fp32",
+                ["run", "--score-references", "--source", "en", "--reference", "fr", *flag],
+                f"{flag[0]} is for translating; --score-references translates nothing, and reads in fp32",
             )
             for flag in (
                 ("--beam", "4"),
@@ -71,8 +71,11 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
                 ("--precision", "int8"),
             )
         ),
-        (["run", "--given", "--source", "en", "--reference", "fr", "--threads", "0"], "--threads = 0"),
-        (["run", "--given", "--source", "en", "--reference", "one"], "must match line by line"),
+        (
+            ["run", "--score-references", "--source", "en", "--reference", "fr", "--threads", "0"],
+            "--threads = 0",
+        ),
+        (["run", "--score-references", "--source", "en", "--reference", "one"], "must match line by line"),
     ],
 )
 def test_what_cannot_work_is_said_before_the_work(tmp_path, monkeypatch, flags, said):

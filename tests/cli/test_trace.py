@@ -46,7 +46,7 @@ def test_a_trace_is_written_as_json_and_is_what_python_gives(here, capfdbinary):
 
 
 def test_what_is_typed_is_counted_from_1(here):
-    changes = "--remove cross:2:1 --uniform encoder:1:4 --skip decoder:2:ffn --hide 1,3 --no-positions"
+    changes = "--ablate-head cross:2:1 --uniform-head encoder:1:4 --skip-sublayer decoder:2:ffn --mask-source 1,3 --no-positional-encoding"
     main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
     assert regard.Trace.load(here / "t.json").request.interventions == (
         DisableHead("cross", 2, 1),
@@ -67,7 +67,7 @@ def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
             "t.svg",
             "--target",
             "a dog",
-            "--kind",
+            "--attention",
             "decoder",
             "--head",
             "2",
@@ -80,21 +80,21 @@ def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
     assert {"is attended to (key)", "attends (query)"} <= set(texts)
     hatched = [each for each in tree.iter(f"{SVG}rect") if each.get("fill") == "url(#hatch)"]
     assert len(hatched) == 3
-    main(["trace", "model", "the cat <b>", "-o", "t.svg", "--target", "a dog", "--hide", "1"])
+    main(["trace", "model", "the cat <b>", "-o", "t.svg", "--target", "a dog", "--mask-source", "1"])
     texts = [each.text for each in ET.parse(here / "t.svg").iter(f"{SVG}text")]
     assert "cross-attention, layer 2, mean of all heads" in texts
     assert "a → dog" in texts
 
 
 def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
-    main(["look", "model", "the cat sees", "--target", "a dog", "--remove", "cross:1:1"])
+    main(["look", "model", "the cat sees", "--target", "a dog", "--ablate-head", "cross:1:1"])
     said = capsys.readouterr().out
     assert "given, not searched for; 1 thing changed in the model" in said
     assert "  1  <s> → a" in said
     assert "Where it looks: cross-attention, layer 2, mean of all heads" in said
     assert "a → dog" in said
     assert "\x1b" not in said
-    main(["look", "model", "the cat sees", "--kind", "encoder", "--layer", "1", "--head", "3"])
+    main(["look", "model", "the cat sees", "--attention", "encoder", "--layer", "1", "--head", "3"])
     assert "encoder self-attention, layer 1, head 3" in capsys.readouterr().out
     assert here.exists()
 
@@ -105,13 +105,19 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
         (["-o", "t.png"], "t.png has no ending that can be written; end the name in .json"),
         (["-o", "no/t.json"], "is not a folder you may write to"),
         (
-            ["-o", "t.json", "--remove", "cross:2"],
-            "--remove cross:2 cannot be read; it is written like --remove",
+            ["-o", "t.json", "--ablate-head", "cross:2"],
+            "--ablate-head cross:2 cannot be read; it is written like --ablate-head",
         ),
-        (["-o", "t.json", "--skip", "cross:2:ffn"], "it is written like --skip decoder:6:ffn"),
-        (["-o", "t.json", "--remove", "cross:2:9"], "head = 9 cannot work; this model has heads 1 to 4"),
-        (["-o", "t.json", "--hide", "0"], "--hide 0 cannot be read; give numbers from 1 up: --hide 1,2"),
-        (["-o", "t.json", "--hide", "9"], "source token 9 cannot be hidden; there are"),
+        (
+            ["-o", "t.json", "--skip-sublayer", "cross:2:ffn"],
+            "it is written like --skip-sublayer decoder:6:ffn",
+        ),
+        (["-o", "t.json", "--ablate-head", "cross:2:9"], "head = 9 cannot work; this model has heads 1 to 4"),
+        (
+            ["-o", "t.json", "--mask-source", "0"],
+            "--mask-source 0 cannot be read; give numbers from 1 up: --mask-source 1,2",
+        ),
+        (["-o", "t.json", "--mask-source", "9"], "source token 9 cannot be hidden; there are"),
         (
             ["-o", "t.json", "--max-trace-tokens", "2"],
             "at most 2 can be traced; shorten it, or raise --max-trace-tokens",
@@ -126,7 +132,7 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
             "--layer is for a figure (.svg) and a page (.html); JSON has every",
         ),
         (["-o", "-", "--head", "mean"], "--head is for a figure"),
-        (["-o", "t.json", "--kind", "cross"], "--kind is for a figure"),
+        (["-o", "t.json", "--attention", "cross"], "--attention is for a figure"),
         (["-o", "t.svg", "--layer", "7"], "layer = 7 cannot work; this model has layers 1 to 2"),
         (["-o", "t.svg", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
     ],
@@ -146,13 +152,13 @@ def test_the_layer_that_is_shown_unasked_is_the_one_that_the_page_opens_with(
     save_translation_model(
         tmp_path / "m", Transformer(config), tokenizer, to_toml(TranslationRun(config)), {}
     )
-    main(["look", str(tmp_path / "m"), "the cat", "--target", "a dog", "--kind", kind])
+    main(["look", str(tmp_path / "m"), "the cat", "--target", "a dog", "--attention", kind])
     assert f"layer {layer}, mean of all heads" in capsys.readouterr().out
 
 
 def test_a_text_that_was_read_wrongly_is_said_in_one_line(here):
-    assert "the text has half a character in it" in run_failing_command("trace", "model", "\udcff", "-o", "-")
-    assert "the prefix has half a character in it" in run_failing_command(
+    assert "the text has a lone surrogate" in run_failing_command("trace", "model", "\udcff", "-o", "-")
+    assert "the prefix has a lone surrogate" in run_failing_command(
         "look", "model", "the cat", "--prefix", "\udcff"
     )
     assert here.exists()

@@ -101,20 +101,20 @@ def test_several_models_write_together(model, micro):
     )
     short = ("--max-length", "5", "--engine", "torch")
     alone = run(*short)
-    assert run(*short, "--also", "model") == alone
-    assert run(*short, "--scores", "--also", "other") != run(*short, "--scores")
+    assert run(*short, "--ensemble", "model") == alone
+    assert run(*short, "--scores", "--ensemble", "other") != run(*short, "--scores")
     strange = learn_tokenizer(["something else entirely"], 290)
     config = micro.__class__(**{**vars(micro), "vocab_size": strange.vocab_size})
     save_translation_model(
         model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {}
     )
-    arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--also")
+    arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--ensemble")
     assert "cut text into different pieces and cannot work as one" in run_failing_command(
         *arguments, "strange"
     )
     assert "takes one model" in run_failing_command(*arguments, "other", "--engine", "ctranslate2")
     for flags in (["--alignments"], ["--confidences", "--json"], ["--alignments", "--engine", "torch"]):
-        assert "read from one model, and --also asks for several" in run_failing_command(
+        assert "read from one model, and --ensemble asks for several" in run_failing_command(
             *arguments, "other", *flags
         )
 
@@ -164,9 +164,9 @@ def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
 @pytest.mark.usefixtures("model")
 def test_what_cannot_go_on_need_not_begin_anew(here):
     os.mkfifo(here / "pipe")
-    common = ("translate", "model", "--device", "cpu", "--anew")
+    common = ("translate", "model", "--device", "cpu", "--restart")
     for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
-        assert "--anew is for --input FILE and --output FILE" in run_failing_command(*common, *flags)
+        assert "--restart is for --input FILE and --output FILE" in run_failing_command(*common, *flags)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])
@@ -248,12 +248,12 @@ def test_wishes_reach_the_search(here, echo):
         (["--workers", "0"], "--workers = 0 cannot work"),
         (["--threads", "0"], "--threads = 0 cannot work"),
         (["--glossary", "none"], "none does not exist"),
-        (["--glossary", "in"], "in line 1 is no entry"),
+        (["--glossary", "in"], "in line 1 is no glossary entry"),
         (["--report", "none/report"], "none/report cannot be written"),
         (["--confidences"], "--confidences are written as JSON only; add --json"),
         (["--column", "text"], "--column is for documents; in is translated line by line"),
         (["--overwrite"], "--overwrite is for documents"),
-        (["--language", "fr"], "--language is for documents"),
+        (["--target-language", "fr"], "--target-language is for documents"),
         (["--sample", "--beam", "4"], "--beam is for searching; what is drawn by chance has none"),
         (["--sample", "--require", "cat"], "required phrases and glossaries need a beam"),
     ],

@@ -26,7 +26,7 @@ EPILOG = """\
 what is written
   nothing said      the label
   --probabilities   the label, a tab, and its probability
-  --top N           the N likeliest labels with their probabilities, tabs between all of them
+  --top-k N           the N likeliest labels with their probabilities, tabs between all of them
   --json            an object with the text, its label and the probability of each
 
 Probabilities are calibrated: a temperature was fitted to the validation part when the training ended, and
@@ -40,7 +40,7 @@ exit codes
 examples
   echo "What is an atom ?" | regard classify runs/trec
   regard classify runs/trec --probabilities --input new.txt --output labels.tsv
-  regard classify runs/trec --top 3 < new.txt
+  regard classify runs/trec --top-k 3 < new.txt
 """
 
 
@@ -56,7 +56,7 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
     parser.add_argument("--input", metavar="FILE", type=Path, help="plain, .gz, .xz or .zst (default: stdin)")
     parser.add_argument("--output", metavar="FILE", type=Path, help="(default: stdout)")
     parser.add_argument("--probabilities", action="store_true", help="how likely the label is, too")
-    parser.add_argument("--top", metavar="N", type=int, help="the N likeliest, each with its probability")
+    parser.add_argument("--top-k", metavar="N", type=int, help="the N likeliest, each with its probability")
     parser.add_argument("--json", action="store_true", help="an object for each line, with all labels")
     parser.add_argument(
         "--device",
@@ -69,7 +69,9 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
 
 
 def run_classify(options: argparse.Namespace) -> None:
-    require_setting(options.top is None or options.top >= 1, "--top", options.top, "it must be at least 1")
+    require_setting(
+        options.top_k is None or options.top_k >= 1, "--top-k", options.top_k, "it must be at least 1"
+    )
     require_setting(
         options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be 1 up"
     )
@@ -137,8 +139,8 @@ def _classify_batch(
 def _as_columns(_: int, __: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
     if found is None:
         return ""
-    shown = list(found.probabilities.items())[: options.top or 1]
-    if options.top is None and not options.probabilities:
+    shown = list(found.probabilities.items())[: options.top_k or 1]
+    if options.top_k is None and not options.probabilities:
         return found.label
     return "\t".join(f"{label}\t{probability:.4f}" for label, probability in shown)
 
@@ -146,7 +148,7 @@ def _as_columns(_: int, __: str | None, found: "Classification | None", options:
 def _as_json(line: int, text: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
     said: dict[str, Any] = {"line": line, "text": text, "label": None, "probability": None}
     if found is not None:
-        shown: Sequence[tuple[str, float]] = list(found.probabilities.items())[: options.top]
+        shown: Sequence[tuple[str, float]] = list(found.probabilities.items())[: options.top_k]
         said |= {"label": found.label, "probability": found.probability, "probabilities": dict(shown)}
         said["cut"] = found.truncated
     return json.dumps(said, ensure_ascii=False)

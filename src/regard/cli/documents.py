@@ -39,7 +39,7 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--overwrite", action="store_true", help="translate again what has a translation already"
     )
-    group.add_argument("--language", metavar="CODE", help="of a .tmx: the language to translate into")
+    group.add_argument("--target-language", metavar="CODE", help="of a .tmx: the language to translate into")
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
@@ -71,7 +71,7 @@ def open_input_document(options: argparse.Namespace) -> "Document | None":
         known = ", ".join(name.removeprefix(".") for name in DOCUMENT_FORMATS)
         raise RegardError(f"--format {options.format} is not known; it may be {LINES_FORMAT}, {known}")
     reject_line_flags(options, ending)
-    reading = DocumentOptions(options.column, options.overwrite, options.language)
+    reading = DocumentOptions(options.column, options.overwrite, options.target_language)
     return open_document(options.input, f"{options.input}{'' if options.format is None else ending}", reading)
 
 

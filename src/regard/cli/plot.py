@@ -13,7 +13,7 @@ runs are laid over one another. A training that is still going on can be drawn, 
 
 examples
   regard plot runs/en-fr -o curves.svg
-  regard plot runs/a runs/b runs/c -o compare.html --x hours
+  regard plot runs/a runs/b runs/c -o compare.html --x-axis hours
 """
 
 
@@ -30,7 +30,10 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "-o", "--output", metavar="FILE", type=Path, required=True, help="NAME.svg or NAME.html"
     )
     parser.add_argument(
-        "--x", choices=("step", "tokens", "hours"), default="step", help="what to draw over (default: step)"
+        "--x-axis",
+        choices=("step", "tokens", "hours"),
+        default="step",
+        help="what to draw over (default: step)",
     )
     parser.set_defaults(run=run_plot)
 
@@ -44,6 +47,6 @@ def run_plot(options: argparse.Namespace) -> None:
     from regard.plots.curves_page import render_curves_html, render_curves_svg
     from regard.plots.history import read_histories
 
-    curves = TrainingCurves(read_histories(options.runs), options.x)
+    curves = TrainingCurves(read_histories(options.runs), options.x_axis)
     drawn = render_curves_html(curves) if output.suffix == ".html" else render_curves_svg(curves)
     write_output(output, drawn.encode("utf-8"))

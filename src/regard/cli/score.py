@@ -1,4 +1,4 @@
-"""`regard score --given`: how likely a model holds translations to be that others have made."""
+"""`regard score --score-references`: how likely a model holds translations to be that others have made."""
 
 import argparse
 import json
@@ -39,10 +39,16 @@ TRANSLATION_FLAGS = ("beam", "alpha", "engine", "precision")
 def check_score_references(options: argparse.Namespace) -> None:
     """What does not go with it is said before the work."""
     if options.model is None or options.source is None:
-        raise RegardError("--given needs a MODEL and --source FILE: which model, and what was translated")
-    reject_unused_flags(options, COMPARISON_FLAGS, "is for comparing; --given compares with nothing")
+        raise RegardError(
+            "--score-references needs a MODEL and --source FILE: which model, and what was translated"
+        )
     reject_unused_flags(
-        options, TRANSLATION_FLAGS, "is for translating; --given translates nothing, and reads in fp32"
+        options, COMPARISON_FLAGS, "is for comparing; --score-references compares with nothing"
+    )
+    reject_unused_flags(
+        options,
+        TRANSLATION_FLAGS,
+        "is for translating; --score-references translates nothing, and reads in fp32",
     )
     apply_argument_defaults(options)
 
@@ -122,7 +128,7 @@ what it prints
   BLEU and chrF by sacreBLEU, each with the signature that belongs beside it in print; `brevity` is
   what BLEU was multiplied by because the translations are short. Tokenised lower-case BLEU is the
   figure of papers on Multi30k; it needs pip install "regard[moses]". docs/scores.md says more.
-  With --given: for each reference its log-probability and its perplexity, a tab between them; with
+  With --score-references: for each reference its log-probability and its perplexity, a tab between them; with
   --json also each piece, each word's confidence, and which source word it goes back to.
 
 examples
@@ -130,9 +136,9 @@ examples
   regard score runs/en-de --source test.en.gz --reference test.de.gz --beam 5 --alpha 1 --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
   regard score runs/trec --labelled test.tsv             accuracy, F1 and calibration of a classifier
-  regard score runs/trec --labelled test.tsv --confusion confusion.svg
+  regard score runs/trec --labelled test.tsv --confusion-matrix confusion.svg
   regard score runs/load --series load.csv             errors of a forecaster, beside baselines
-  regard score runs/en-de --given --source test.en --reference test.de > likely.tsv
+  regard score runs/en-de --score-references --source test.en --reference test.de > likely.tsv
 """
 
 
@@ -159,19 +165,24 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         "--labelled", metavar="FILE", type=Path, help="with a classifier for MODEL: texts and their labels"
     )
     parser.add_argument(
-        "--confusion", metavar="FILE.svg", type=Path, help="with --labelled: draw what is taken for what"
+        "--confusion-matrix",
+        metavar="FILE.svg",
+        type=Path,
+        help="with --labelled: draw what is taken for what",
     )
     parser.add_argument(
         "--series", metavar="FILE", help="with a forecaster for MODEL: score it on this table"
     )
-    parser.add_argument("--all", action="store_true", help="with --series: on all rows, learnt from or not")
+    parser.add_argument(
+        "--all-rows", action="store_true", help="with --series: on all rows, learnt from or not"
+    )
     parser.add_argument(
         "--target-language",
         metavar="CODE",
         help="how to tokenise for tokenised BLEU: de, fr, ... (default: the ending of the reference's name)",
     )
     parser.add_argument(
-        "--given",
+        "--score-references",
         action="store_true",
         help="translate nothing: how likely does MODEL hold the references to be?",
     )
@@ -186,7 +197,9 @@ def run_score(options: argparse.Namespace) -> None:
     if options.labelled is not None:
         run_score_labels(options)
         return
-    reject_unused_flags(options, ("confusion",), "is for --labelled FILE, on which a classifier is measured")
+    reject_unused_flags(
+        options, ("confusion_matrix",), "is for --labelled FILE, on which a classifier is measured"
+    )
     if options.series is not None:
         run_score_series(options)
         return
@@ -194,7 +207,7 @@ def run_score(options: argparse.Namespace) -> None:
         raise RegardError(
             "there is nothing to compare with; give --reference FILE, or --labelled FILE, or --series FILE"
         )
-    if options.given:
+    if options.score_references:
         check_score_references(options)
         run_score_references(options)
         return

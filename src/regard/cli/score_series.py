@@ -33,7 +33,7 @@ def run_score_series(options: argparse.Namespace) -> None:
     folder = find_model_folder(options.model)
     trained_on = next(iter(read_manifest(folder)["trained_on"]["files"].values()))
     data = read_config_section(folder, SeriesDataConfig, "data")
-    found = backtest(model, Path(options.series), data, trained_on, options.all)
+    found = backtest(model, Path(options.series), data, trained_on, options.all_rows)
     sys.stdout.write(
         backtest_as_json(found) if options.json else backtest_as_table(found, str(options.model))
     )

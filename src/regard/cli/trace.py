@@ -28,12 +28,12 @@ thought of, and where it looked when it wrote it.
 LOOK_EPILOG = """\
 Each line of the first table is one step: what was read, what was written, its probability, and the
 next likeliest. In the second each row is a step and each column a source token; the darker, the more
-weight. A weight says where a head looked, not why the word was chosen: --remove it, and see.
+weight. A weight says where a head looked, not why the word was chosen: --ablate-head it, and see.
 
 examples
   regard look runs/demo "Jane visits Africa in September."
   regard look runs/demo "The glass is yellow." --layer 2 --head 1
-  regard look runs/demo "The glass is yellow." --remove cross:2:1      what without this head?
+  regard look runs/demo "The glass is yellow." --ablate-head cross:2:1      what without this head?
   regard look runs/demo "The glass is yellow." --target "Le verre est vert."
 """
 
@@ -81,7 +81,7 @@ examples
   regard trace runs/demo "Jane visits Africa in September." -o jane.svg --layer 2 --head 1
   regard trace runs/demo "Jane visits Africa in September." -o jane.html   a page for any browser, to keep
   regard trace runs/demo "The glass is yellow." -o - | jq .target.text
-  regard trace runs/demo "The glass is yellow." -o b.json --remove cross:2:1   what without this head?
+  regard trace runs/demo "The glass is yellow." -o b.json --ablate-head cross:2:1   what without this head?
   regard trace runs/demo "The glass is yellow." -o c.json --target "Le verre est vert."
 """
 
@@ -115,7 +115,7 @@ def run_trace(options: argparse.Namespace) -> None:
     parse_head(options)
     if ending == ".json":
         why = "is for a figure (.svg) and a page (.html); JSON has every head of every layer"
-        reject_unused_flags(options, ("kind", "layer", "head"), why)
+        reject_unused_flags(options, ("attention", "layer", "head"), why)
     trace = trace_from_arguments(options, qkv=ending == ".html")
     content = _render_trace(trace, ending, options).encode("utf-8")
     if options.output == "-":
@@ -133,7 +133,9 @@ def _render_trace(trace: "Trace", ending: str, options: argparse.Namespace) -> s
 
             return render_trace_html(
                 trace,
-                build_view_fragment(trace, "attention", options.kind, options.layer, parse_head(options)),
+                build_view_fragment(
+                    trace, "attention", options.attention, options.layer, parse_head(options)
+                ),
             )
         case _:
             from regard.plots.attention_matrix import draw_attention_matrix

@@ -95,7 +95,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="a folder for the run: new, or to go on with")
     parser.add_argument(
-        "--conformance",
+        "--compare-to-paper",
         action="store_true",
         help="do not train; show each setting that departs from the paper",
     )
@@ -109,12 +109,12 @@ def run_train(options: argparse.Namespace) -> None:
     from regard.train.run_folder import reject_unusable_folder
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not options.conformance:  # what cannot work is said before the files are read
+    if not options.compare_to_paper:  # what cannot work is said before the files are read
         if options.out is None:
             raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
         reject_unusable_folder(options.out)
     run = resolve_settings(options, console, options.out)
-    if options.conformance:
+    if options.compare_to_paper:
         _report_conformance(run)
         return
     from regard.runtime import keep_freed_memory
@@ -137,7 +137,7 @@ def _report_conformance(run: "RunConfig") -> None:
     from regard.translation.run import TranslationRun
 
     if not isinstance(run, TranslationRun):
-        raise ConfigError(f"--conformance cannot work; the paper has no {run.task}")
+        raise ConfigError(f"--compare-to-paper cannot work; the paper has no {run.task}")
     print_conformance(compare_with_paper(run), Console(highlight=False, markup=False, emoji=False))
 
 

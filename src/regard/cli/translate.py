@@ -181,7 +181,9 @@ def _open_source(path: Path | None) -> _InputSource:
 def _reject_idle_flags(options: argparse.Namespace, source: _InputSource) -> None:
     """What has nothing to do with where the text comes from and goes to."""
     if not _is_resumable(options, source):
-        reject_unused_flags(options, ("anew",), "is for --input FILE and --output FILE; else nothing is kept")
+        reject_unused_flags(
+            options, ("restart",), "is for --input FILE and --output FILE; else nothing is kept"
+        )
     if source.is_interactive and (options.workers or 1) > 1:
         raise RegardError("--workers is for files and pipes; who types is answered by one")
 
@@ -275,7 +277,7 @@ def _translate_file_job(
 
     job = FileJob(options.input, options.output, work.translator, work.batch_size, work.workers)
     try:
-        with job.open(options.anew):
+        with job.open(options.restart):
             watch.resume_at(max((answer.byte_offset for answer in job.finished_results()), default=0))
             for answer in job.run(watch.add_lines):
                 watch.add_batch(answer.lines, answer.tokens, answer.byte_offset)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS_BY_FLAG = {
     "column": (".tsv", ".jsonl"),
     "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "language": (".tmx",),
+    "target_language": (".tmx",),
 }
 """Flags of documents, and those that each is for."""
 
@@ -50,7 +50,7 @@ def reject_line_flags(options: argparse.Namespace, ending: str) -> None:
             "best; leave those out, or read it line by line: --format lines"
         )
     reject_unused_flags(
-        options, ("anew",), "is for lines; a document is always translated from its beginning"
+        options, ("restart",), "is for lines; a document is always translated from its beginning"
     )
     for name, endings in FORMATS_BY_FLAG.items():
         if ending not in endings:

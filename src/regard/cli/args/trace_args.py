@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
 
-TRANSLATION_ONLY_FLAGS = ("prefix", "target", "remove", "uniform", "skip", "hide", "no_positions")
+TRANSLATION_ONLY_FLAGS = (
+    "prefix",
+    "target",
+    "ablate_head",
+    "uniform_head",
+    "skip_sublayer",
+    "mask_source",
+    "no_positional_encoding",
+)
 """Flags of `add_looking` that only a translation has."""
 
 
@@ -45,27 +53,30 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         "source tokens are counted from 1. KIND is encoder, decoder or cross. All may be repeated.",
     )
     change.add_argument(
-        "--remove", metavar="KIND:LAYER:HEAD", action="append", default=[], help="this head says nothing"
+        "--ablate-head", metavar="KIND:LAYER:HEAD", action="append", default=[], help="this head says nothing"
     )
     change.add_argument(
-        "--uniform",
+        "--uniform-head",
         metavar="KIND:LAYER:HEAD",
         action="append",
         default=[],
         help="this head looks at everything alike",
     )
     change.add_argument(
-        "--skip",
+        "--skip-sublayer",
         metavar="STACK:LAYER:PART",
         action="append",
         default=[],
         help="leave a part out: encoder:1:self, decoder:6:cross, decoder:6:ffn",
     )
     change.add_argument(
-        "--hide", metavar="N,N", default="", help="source tokens that nobody may look at: 1 is the first"
+        "--mask-source",
+        metavar="N,N",
+        default="",
+        help="source tokens that nobody may look at: 1 is the first",
     )
     change.add_argument(
-        "--no-positions", action="store_true", help="words without their places, on both sides"
+        "--no-positional-encoding", action="store_true", help="words without their places, on both sides"
     )
     parser.add_argument(
         "--column", metavar="NAME", help="of a forecaster's table: which series (default: first)"
@@ -82,7 +93,7 @@ def add_attention_arguments(parser: argparse.ArgumentParser, title: str) -> None
     """Which attention is shown."""
     group = parser.add_argument_group(title, "Layers and heads are counted from 1.")
     group.add_argument(
-        "--kind",
+        "--attention",
         choices=("encoder", "decoder", "cross"),
         help="among source words, among target words so far, or from target to source (default: cross)",
     )
@@ -100,7 +111,7 @@ def select_attention_matrix(trace: "Trace", options: argparse.Namespace) -> "Att
     from regard.plots.attention_matrix import build_attention_matrix
     from regard.trace.page import default_attention_kind, default_layer
 
-    kind = options.kind or default_attention_kind(trace)
+    kind = options.attention or default_attention_kind(trace)
     layer = default_layer(trace, kind) if options.layer is None else options.layer
     return build_attention_matrix(trace, kind, layer, parse_head(options))
 
@@ -191,23 +202,25 @@ def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
     from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
 
     found: list[Intervention] = []
-    for flag, mode in (("remove", "zero"), ("uniform", "uniform")):
+    for flag, mode in (("ablate_head", "zero"), ("uniform_head", "uniform")):
         for said in getattr(options, flag):
             kind, layer, head = _parse_triple(
-                said, f"--{flag}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
+                said, f"--{flag.replace('_', '-')}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
             )
             found.append(DisableHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
-    for said in options.skip:
+    for said in options.skip_sublayer:
         stack, layer, which = _parse_triple(
-            said, "--skip", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
+            said, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
         )
         found.append(SkipSublayer(stack, int(layer), which))  # pyright: ignore[reportArgumentType]
-    if options.no_positions:
+    if options.no_positional_encoding:
         found.append(RemovePositions())
-    if options.hide:
-        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.hide):
-            raise RegardError(f"--hide {options.hide} cannot be read; give numbers from 1 up: --hide 1,2")
-        found.append(HideSource(tuple(int(number) - 1 for number in options.hide.split(","))))
+    if options.mask_source:
+        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.mask_source):
+            raise RegardError(
+                f"--mask-source {options.mask_source} cannot be read; give numbers from 1 up: --mask-source 1,2"
+            )
+        found.append(HideSource(tuple(int(number) - 1 for number in options.mask_source.split(","))))
     return found
 
 

@@ -70,7 +70,7 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         Glossary() if options.glossary is None else Glossary.read(options.glossary),
         options.alignments,
         options.confidences,
-        tuple(resolve_model_folder(path) for path in options.also),
+        tuple(resolve_model_folder(path) for path in options.ensemble),
         options.deterministic,
     )
     return LineTranslator(
@@ -99,7 +99,7 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
     group.add_argument(
-        "--anew", action="store_true", help="forget unfinished work in OUTPUT.parts, and begin again"
+        "--restart", action="store_true", help="forget unfinished work in OUTPUT.parts, and begin again"
     )
     group.add_argument(
         "--long",
@@ -196,7 +196,7 @@ def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     group = add_engine_arguments(parser)
     group.add_argument(
-        "--also",
+        "--ensemble",
         metavar="MODEL",
         type=Path,
         action="append",
