@@ -109,7 +109,7 @@ def test_several_models_write_together(model, micro):
         model.parent / "strange", Transformer(config), strange, to_toml(TranslationRun(config)), {}
     )
     arguments = ("translate", "model", "--input", "in", "--device", "cpu", "--ensemble")
-    assert "cut text into different pieces and cannot work as one" in run_failing_command(
+    assert "have different tokenizers and cannot form an ensemble" in run_failing_command(
         *arguments, "strange"
     )
     assert "takes one model" in run_failing_command(*arguments, "other", "--engine", "ctranslate2")

@@ -173,7 +173,7 @@ def test_a_translation_goes_on_from_where_it_is_told(served):
     [
         ("trace", {}, 400, "text must be a text, and is None"),
         ("trace", {"text": 3}, 400, "text must be a text"),
-        ("trace", {"text": "\ud800"}, 400, "half a character"),
+        ("trace", {"text": "\ud800"}, 400, "a lone surrogate"),
         ("trace", {"text": "   "}, 422, "blank"),
         ("trace", {"text": "x" * 20_001}, 413, "20,001 characters"),
         ("trace", {**REQUEST, "beam": 0}, 400, "beam must be a whole number from 1 to 64, and is 0"),

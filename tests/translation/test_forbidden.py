@@ -100,8 +100,18 @@ def test_what_cannot_be_kept_out_is_not_given(tokenizer):
     assert len(calls) == MAX_SEARCHES + 1
 
 
-def test_a_script_without_spaces_has_no_longer_words(tokenizer):
-    found, _ = kept_out(tokenizer, ["猫"], [[tuple(tokenizer.tokenize(["犬と猫が"])[0])]])
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("猫", "犬と猫が"),
+        ("แมว", "ฉันเห็นแมวดำ"),
+        ("ແມວ", "ຂ້ອຍເຫັນແມວດຳ"),
+        ("ឆ្មា", "ខ្ញុំឃើញឆ្មាខ្មៅ"),
+        ("B", "猫B猫"),
+    ],
+)
+def test_a_forbidden_phrase_is_found_inside_a_run_of_a_script_without_spaces(tokenizer, phrase, text):
+    found, _ = kept_out(tokenizer, [phrase], [[tuple(tokenizer.tokenize([text])[0])]])
     assert found == [""]
 
 

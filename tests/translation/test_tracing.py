@@ -110,13 +110,13 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
         translator.trace("  ")
     with pytest.raises(ConfigError, match="target has a token 2; ids run from 3 to"):
         translator.trace("the", target=[5, 2])
-    with pytest.raises(DataError, match="half a character"):
+    with pytest.raises(DataError, match="a lone surrogate"):
         translator.trace("a \ud83d b")
-    with pytest.raises(DataError, match="the prefix has half a character"):
+    with pytest.raises(DataError, match="the prefix has a lone surrogate"):
         translator.trace("a", prefix="\udcff")
-    with pytest.raises(DataError, match="the target has half a character"):
+    with pytest.raises(DataError, match="the target has a lone surrogate"):
         translator.trace("a", target="\udcff")
-    with pytest.raises(DataError, match="the text has half a character"):
+    with pytest.raises(DataError, match="the text has a lone surrogate"):
         translator.tracer.trace(translator.tracer.build_request("\udcff"))
 
 

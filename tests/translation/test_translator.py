@@ -84,7 +84,7 @@ def test_a_translation_is_always_one_line(parts):
         model.output.weight[newline] = 10.0
         model.decoder.layers[-1].around_feed_forward.norm.bias.fill_(10.0)
     (found,) = Translator.from_model(model, tokenizer).translate(["cat"])
-    assert tokenizer.piece(newline) == "<0x0A>"
+    assert tokenizer.id_to_token(newline) == "<0x0A>"
     assert set(found) == {" "}
 
 
@@ -193,7 +193,7 @@ def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts
     class Counted(DiagonalForcedDecoder):
         calls = 0
 
-        def read(self, sources, targets):
+        def force_decode(self, sources, targets):
             self.calls += 1
             return super().force_decode(sources, targets)
 
@@ -206,9 +206,9 @@ def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts
     assert reader.calls == 1
 
 
-@pytest.mark.parametrize("field", ["required", "forbidden", "also"])
+@pytest.mark.parametrize("field", ["required", "forbidden", "ensemble"])
 def test_one_phrase_is_not_taken_for_its_letters(field):
-    code = f"import regard; regard.Asked({field}='dog')"  # where nobody checks types
+    code = f"import regard; regard.TranslateOptions({field}='dog')"  # where nobody checks types
     run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert f"TypeError: {field} takes several; for one, give ('dog',)" in run.stderr
 
@@ -284,7 +284,7 @@ def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeyp
         translator.translate_detailed(["cat"], SearchConfig(no_repeat_ngram=2))
         translator.translate_detailed(["cat"], options=TranslateOptions(prefix="a"))
     assert len(loaded) == 1
-    assert capsys.readouterr().err == "  engine torch: CTranslate2 cannot do this: no_repeat_ngram\n"
+    assert capsys.readouterr().err == "  engine torch: CTranslate2 does not support no_repeat_ngram\n"
 
 
 def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
@@ -293,7 +293,7 @@ def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
         translator.translate_detailed(
             [], SearchConfig(sampling=Sampling()), TranslateOptions(required=("dog",))
         )
-    with pytest.raises(ConfigError, match="read from one model, and --also asks for several"):
+    with pytest.raises(ConfigError, match="read from one model, and --ensemble asks for several"):
         translator.translate_detailed(
             [], options=TranslateOptions(ensemble=(Path("other"),), alignments=True)
         )
@@ -315,7 +315,7 @@ def test_one_text_without_a_list_is_refused(parts):
 
 
 def test_half_a_character_is_refused(parts):
-    with pytest.raises(DataError, match="text 2 has half a character in it"):
+    with pytest.raises(DataError, match="text 2 has a lone surrogate"):
         Translator.from_model(*parts).translate(["cat", "a \ud83d b"])
 
 

@@ -15,14 +15,14 @@ from functools import cached_property
 from itertools import groupby
 
 from regard.documents.segments import InlineCode, InlineKind, ProtectedSpan, Segment, SpacePosition
+from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS
 
-IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 PUNCTUATION = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：；（）「」『』【】《》؟،؛।"
 ALIGNMENT_UNIT = re.compile(
-    f"[{IDEOGRAPHS}][\ufe00-\ufe0f\u3099\u309a]*|[^\\s{IDEOGRAPHS}{PUNCTUATION}]+|[{PUNCTUATION}]"
+    f"[{UNSPACED_LETTERS}][{UNSPACED_MARKS}]*|[^\\s{UNSPACED_LETTERS}{PUNCTUATION}]+|[{PUNCTUATION}]"
 )
 """A word, a mark of punctuation, or a character of a script that puts no space between words."""
-IDEOGRAPH, PUNCTUATION_MARK = re.compile(f"[{IDEOGRAPHS}]"), re.compile(f"[{PUNCTUATION}]")
+UNSPACED_LETTER, PUNCTUATION_MARK = re.compile(f"[{UNSPACED_LETTERS}]"), re.compile(f"[{PUNCTUATION}]")
 WORD_OR_SYMBOL = re.compile(r"\w+|[^\w\s]")
 """A word or a sign of what must come back as it is."""
 
@@ -134,8 +134,8 @@ class _AlignmentUnits:
         if left < right:
             return True
         around = self.text[left - 1 : left], self.text[right : right + 1]
-        return all(map(IDEOGRAPH.match, around)) or bool(
-            PUNCTUATION_MARK.match(around[0]) and IDEOGRAPH.match(around[1])
+        return all(map(UNSPACED_LETTER.match, around)) or bool(
+            PUNCTUATION_MARK.match(around[0]) and UNSPACED_LETTER.match(around[1])
         )
 
     def parts(self, start: int, end: int) -> Iterator[OutputPart]:

@@ -15,7 +15,7 @@ from regard.search.constraints import Constraints, TokenIds
 from regard.search.hypothesis import Hypothesis
 from regard.text.token_spans import map_tokens_to_spans
 from regard.text.tokenizer import Tokenizer
-from regard.text.unicode import is_unspaced_script
+from regard.text.unicode import UNSPACED_LETTERS, is_unspaced_script
 from regard.translation.options import TranslateOptions
 
 MAX_SEARCHES = 12
@@ -93,8 +93,9 @@ def sentence_case_variants(phrase: str) -> tuple[str, ...]:
 
 def _whole_phrase_pattern(phrase: str) -> str:
     """Not inside a longer word, in scripts that write spaces."""
-    before = r"(?<![^\W_])" if phrase[0].isalnum() and not is_unspaced_script(phrase[0]) else ""
-    after = r"(?![^\W_])" if phrase[-1].isalnum() and not is_unspaced_script(phrase[-1]) else ""
+    letter = rf"[^\W_{UNSPACED_LETTERS}]"
+    before = f"(?<!{letter})" if phrase[0].isalnum() and not is_unspaced_script(phrase[0]) else ""
+    after = f"(?!{letter})" if phrase[-1].isalnum() and not is_unspaced_script(phrase[-1]) else ""
     return before + re.escape(phrase) + after
 
 

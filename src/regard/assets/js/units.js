@@ -3,8 +3,9 @@
 /** @typedef {import("regard/types").Token} Token */
 /** @typedef {{ tokens: number[], start: number, end: number }} Unit */
 
+/** Letters, marks and digits of scripts without spaces between words: the ranges of text/unicode.py. */
 const NO_SPACES =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+  /[\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u1049\u1050-\u109f\ua9e0-\ua9fe\uaa60-\uaa7f\u1780-\u17d3\u17d7\u17dc-\u17e9\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\u{20000}-\u{3ffff}]/u;
 
 /**
  * Tokens that spell one character together are never cut; marks stand nowhere in the text and are left out.
