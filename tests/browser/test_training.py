@@ -43,7 +43,7 @@ def test_the_curves_are_the_numbers_that_were_recorded(page, run):
     shown = table(page, "Sentences by length")
     assert [float(shown[x]["source"]) for x in lengths["bins"][: len(lengths["counts"])]] == lengths["counts"]
     groups = next(row for row in reversed(valid) if row["best"])["bleu_by_length"]
-    shown = table(page, "BLEU by the length")
+    shown = table(page, "BLEU by source length")
     assert [float(shown[x]["BLEU"]) for x in groups["bins"]] == [*groups["bleu"], 0]
 
 

@@ -13,7 +13,7 @@ from regard.plots.attention_matrix import (
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(size, columns=None):
+def draw_svg(size, columns=None):
     weights = np.eye(size, dtype=np.float32)
     names = tuple(f"w{number}" for number in range(size))
     return ET.fromstring(
@@ -27,21 +27,21 @@ def cells(tree):
     return [each for each in tree.iter(f"{SVG}rect") if each.get("class") == "cross"][:-11]  # less the key
 
 
-def test_each_weight_is_a_cell_as_dark_as_it_is_high():
-    found = cells(drawn(3))
-    assert [cell.get("fill-opacity") for cell in found] == ["1.000"] * 3
-    assert len({(cell.get("x"), cell.get("y")) for cell in found}) == 3
+def test_the_opacity_of_a_cell_is_its_weight():
+    rects = cells(draw_svg(3))
+    assert [cell.get("fill-opacity") for cell in rects] == ["1.000"] * 3
+    assert len({(cell.get("x"), cell.get("y")) for cell in rects}) == 3
 
 
-def test_many_tokens_make_small_cells_without_digits():
-    few, many = drawn(MAX_TOKENS_FOR_LARGE_CELLS), drawn(MAX_TOKENS_FOR_LARGE_CELLS + 1)
+def test_many_tokens_get_small_cells_without_numbers():
+    few, many = draw_svg(MAX_TOKENS_FOR_LARGE_CELLS), draw_svg(MAX_TOKENS_FOR_LARGE_CELLS + 1)
     assert float(cells(few)[0].get("width")) == LARGE_CELL - 1
     assert float(cells(many)[0].get("width")) == SMALL_CELL - 1
     assert "1.00" in [each.text for each in few.iter(f"{SVG}text")]
     assert "1.00" not in [each.text for each in many.iter(f"{SVG}text")]
 
 
-def test_markup_in_a_token_stays_text():
-    tree = drawn(2, ("<script>", "a & b"))
+def test_markup_in_a_token_is_escaped():
+    tree = draw_svg(2, ("<script>", "a & b"))
     assert {"<script>", "a & b"} <= {each.text for each in tree.iter(f"{SVG}text")}
     assert not list(tree.iter(f"{SVG}script"))

@@ -53,15 +53,15 @@ def run(tmp_path):
     return write
 
 
-def drawn(*folders, axis="step"):
+def draw_svg(*folders, axis="step"):
     return ElementTree.fromstring(render_curves_svg(TrainingCurves(read_histories(list(folders)), axis)))
 
 
 def chart(picture, name):
-    (found,) = [
+    (matching,) = [
         part for part in picture.iter(f"{SVG}svg") if f"rg-{name}-title" in part.get("aria-labelledby", "")
     ]
-    return found
+    return matching
 
 
 def names(picture):
@@ -70,7 +70,7 @@ def names(picture):
 
 
 def points(part, kind):
-    """The places of a line, subpath by subpath."""
+    """The coordinates of a line, subpath by subpath."""
     (path,) = [path for path in part.iter(f"{SVG}path") if path.get("class") == kind]
     return [
         [tuple(map(float, place.split())) for place in re.split("[ML]|h0", piece) if place]
@@ -82,11 +82,11 @@ def texts(part):
     return ["".join(text.itertext()) for text in part.iter(f"{SVG}text")]
 
 
-def test_the_marks_are_where_the_data_are(run):
+def test_markers_are_at_the_data_points(run):
     folder = run(
         PLAN, *(train(step, loss=3 - step / 100) for step in range(10, 201, 10)), valid(100), valid(200, 1.4)
     )
-    loss = chart(drawn(folder), "loss")
+    loss = chart(draw_svg(folder), "loss")
     (line,) = points(loss, "thick s0")
     left, right = 58, 972 - 18
     assert [x for x, _ in line] == pytest.approx(
@@ -105,29 +105,29 @@ def test_the_marks_are_where_the_data_are(run):
     assert "training cannot go below 1.25" in texts(loss)
 
 
-def test_every_chart_is_there_with_what_to_compare_it_with(run):
+def test_every_chart_is_drawn_with_its_reference_lines(run):
     groups = {"bins": [2, 9, 31], "bleu": [40.0, 20.0], "pairs": [10, 12]}
     folder = run(PLAN, train(10), train(200), valid(200, bleu_by_length=groups))
     (folder / "data.json").write_text(json.dumps(DATA))
-    picture = drawn(folder)
-    every = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths", "by-length"]
-    assert names(picture) == every
+    picture = draw_svg(folder)
+    chart_names = ["loss", "scores", "rate", "speed", "norm", "padding", "memory", "lengths", "by-length"]
+    assert names(picture) == chart_names
     assert "warm-up ends" in texts(chart(picture, "rate"))
     assert "clipped at 1" in texts(chart(picture, "norm"))
     assert "tok:13a" in texts(chart(picture, "scores"))
     assert [line.get("class") for line in chart(picture, "speed").iter(f"{SVG}rect")].count("band") == 1
-    assert "Watch it learn" in texts(picture)
+    assert "Validation samples" in texts(picture)
 
 
-def test_what_was_learnt_from_is_said_below_its_lengths(run):
+def test_the_length_chart_describes_the_training_data(run):
     folder = run(train(1), train(2))
     (folder / "data.json").write_text(json.dumps(DATA))
-    (described,) = [part.text for part in chart(drawn(folder), "lengths").iter(f"{SVG}desc")]
-    said = "1,234 pairs; left out: 5 copy, 1 blank; ratio 1.25; 94% of pieces used, 0.10% bytes."
-    assert described.startswith(said)
+    (description,) = [part.text for part in chart(draw_svg(folder), "lengths").iter(f"{SVG}desc")]
+    summary = "1,234 pairs; left out: 5 copy, 1 blank; ratio 1.25; 94% of the vocabulary used, 0.10% bytes."
+    assert description.startswith(summary)
 
 
-def test_bleu_by_length_is_that_of_the_best_validation(run):
+def test_bleu_by_length_is_of_the_best_validation(run):
     def groups(*scores):
         return {"bins": [2, 9, 31], "bleu": list(scores), "pairs": [10, 12]}
 
@@ -135,35 +135,37 @@ def test_bleu_by_length_is_that_of_the_best_validation(run):
         valid(100, 1.0, bleu_by_length=groups(40.0, 20.0)),
         valid(200, 2.0, bleu_by_length=groups(1, 1)),
     )
-    part = chart(drawn(run(train(1), best, worse)), "by-length")
+    part = chart(draw_svg(run(train(1), best, worse)), "by-length")
     up, first, _, second, *_ = points(part, "thick s1")[0]
     bottom = 270 - 40
     assert up[1] == bottom
     assert (bottom - first[1]) / (bottom - second[1]) == pytest.approx(2, abs=0.05)
     assert "validation at step 100" in texts(part)
-    assert "by-length" not in names(drawn(run(train(1), valid(100), name="other")))
+    assert "by-length" not in names(draw_svg(run(train(1), valid(100), name="other")))
 
 
-def test_the_mean_of_the_last_checkpoints_is_a_mark_of_its_own(run):
-    mean = {"kind": "mean", "step": 200, "time_s": 7300.0, "loss": 1.2, "bleu": 33.0, "checkpoints": 5}
-    folder = run(PLAN, train(10), train(200), valid(100), valid(200), mean)
+def test_averaged_checkpoints_are_a_separate_marker(run):
+    average = {"kind": "mean", "step": 200, "time_s": 7300.0, "loss": 1.2, "bleu": 33.0, "checkpoints": 5}
+    folder = run(PLAN, train(10), train(200), valid(100), valid(200), average)
     for name in ("loss", "scores"):
-        part = chart(drawn(folder), name)
-        mark, *_ = [path for path in part.iter(f"{SVG}path") if path.get("class") == "mark f3" and len(path)]
+        part = chart(draw_svg(folder), name)
+        marker, *_ = [
+            path for path in part.iter(f"{SVG}path") if path.get("class") == "mark f3" and len(path)
+        ]
         assert (
-            float(re.search(r"translate\(([\d.]+)", mark.get("transform"))[1]) > 400
+            float(re.search(r"translate\(([\d.]+)", marker.get("transform"))[1]) > 400
         )  # where the training ended
-        assert "mean of 5 checkpoints" in texts(part)
-    line = points(chart(drawn(folder), "scores"), "thick s1")[0]
-    assert len(line) == 2  # the mean is no point of the line
+        assert "average of 5 checkpoints" in texts(part)
+    line = points(chart(draw_svg(folder), "scores"), "thick s1")[0]
+    assert len(line) == 2  # the average is not a point of the line
 
 
-def test_batches_without_padding_have_no_chart_of_it(run):
-    assert "padding" not in names(drawn(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.0))))
-    assert "padding" in names(drawn(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.1))))
+def test_without_padding_there_is_no_padding_chart(run):
+    assert "padding" not in names(draw_svg(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.0))))
+    assert "padding" in names(draw_svg(run(train(1, pad_fraction=0.0), train(2, pad_fraction=0.1))))
 
 
-def test_the_best_is_what_the_training_said_and_else_the_lowest(run):
+def test_the_best_validation_is_the_marked_one_or_the_lowest_loss(run):
     events = [train(1), valid(1, 1.5), valid(2, 1.2, best=True), valid(3, 1.1, best=False)]
     assert read_histories([run(*events)])[0].best_validation == 1
     assert (
@@ -172,9 +174,9 @@ def test_the_best_is_what_the_training_said_and_else_the_lowest(run):
     assert read_histories([run(train(1), valid(1, None))])[0].best_validation is None
 
 
-def test_a_loss_that_is_no_number_is_a_gap_and_a_lone_point_a_dot(run):
+def test_a_nan_loss_is_a_gap_and_an_isolated_point_a_dot(run):
     losses = [3.0, 2.9, None, 2.7, None, 2.5, 2.4]
-    loss = chart(drawn(run(*(train(step, loss) for step, loss in enumerate(losses, start=1)))), "loss")
+    loss = chart(draw_svg(run(*(train(step, loss) for step, loss in enumerate(losses, start=1)))), "loss")
     assert [len(piece) for piece in points(loss, "thick s0")] == [2, 1, 2]
     assert "h0" in next(path.get("d") for path in loss.iter(f"{SVG}path") if path.get("class") == "thick s0")
 
@@ -192,20 +194,20 @@ def test_a_loss_that_is_no_number_is_a_gap_and_a_lone_point_a_dot(run):
     ],
 )
 @pytest.mark.parametrize("axis", ["step", "tokens", "hours"])
-def test_a_young_run_can_be_drawn(run, events, axis):
+def test_a_run_with_few_events_can_be_drawn(run, events, axis):
     folder = run(*events)
-    picture = ElementTree.tostring(drawn(folder, axis=axis), "unicode")
+    picture = ElementTree.tostring(draw_svg(folder, axis=axis), "unicode")
     assert "nan" not in picture
     assert "inf" not in picture
     assert render_curves_html(TrainingCurves(read_histories([folder]), axis))
 
 
-def test_a_line_that_is_half_written_is_no_line_yet(run):
+def test_an_incomplete_line_is_ignored(run):
     folder = run(train(1), train(2), tail='{"kind": "train", "step": 3, "lo')
     assert len(read_histories([folder])[0].train) == 2
 
 
-def test_what_has_no_metrics_is_said(run, tmp_path):
+def test_a_folder_without_metrics_is_an_error(run, tmp_path):
     with pytest.raises(DataError, match="nowhere does not exist; give a folder"):
         read_histories([tmp_path / "nowhere"])
     (tmp_path / "empty").mkdir()
@@ -215,14 +217,14 @@ def test_what_has_no_metrics_is_said(run, tmp_path):
         read_histories([run(PLAN)])
 
 
-def test_a_run_is_found_by_its_model_and_by_its_metrics(run):
+def test_a_run_is_found_from_its_model_and_its_metrics(run):
     folder = run(train(1))
     (folder / "model").mkdir()
     for path in (folder, folder / "model", folder / "metrics.jsonl"):
         assert read_histories([path])[0].name == "run"
 
 
-def test_runs_of_one_name_are_told_apart(run, tmp_path):
+def test_runs_with_the_same_name_show_their_paths(run, tmp_path):
     for parent in ("a", "b"):
         (tmp_path / parent).mkdir()
         run(train(1), name=f"{parent}/run")
@@ -232,9 +234,9 @@ def test_runs_of_one_name_are_told_apart(run, tmp_path):
     ]
 
 
-def test_several_runs_differ_in_colour_and_in_dash(run):
+def test_several_runs_differ_in_colour_and_dash(run):
     folders = [run(PLAN, train(1), train(9, 1.5), valid(9), name=name) for name in "abc"]
-    picture = drawn(*folders)
+    picture = draw_svg(*folders)
     lines = [
         path
         for path in chart(picture, "loss").iter(f"{SVG}path")
@@ -245,23 +247,23 @@ def test_several_runs_differ_in_colour_and_in_dash(run):
     assert {"a, best 1.500", "b, best 1.500", "c, best 1.500"} <= set(texts(picture))
 
 
-def test_more_runs_than_colours_are_drawn_all_the_same(run):
+def test_more_runs_than_colours_can_be_drawn(run):
     folders = [run(train(1), train(2), name=f"r{number}") for number in range(12)]
-    assert len([text for text in texts(drawn(*folders)) if re.fullmatch(r"r\d+", text)]) == 12
+    assert len([text for text in texts(draw_svg(*folders)) if re.fullmatch(r"r\d+", text)]) == 12
 
 
-def test_tokens_and_hours_are_axes_too(run):
+def test_tokens_and_hours_as_x_axis(run):
     folder = run(train(10), train(20), valid(20), train(30))
     (history,) = read_histories([folder])
     assert history.x_values("tokens", history.train).tolist() == [1000, 2000, 3000]
     assert history.x_values("tokens", history.valid).tolist() == [2000]
     assert history.x_values("hours", history.valid).tolist() == [pytest.approx((20 * 36 + 9) / 3600)]
-    assert "minutes" in texts(chart(drawn(folder, axis="hours"), "loss"))
-    assert "target tokens seen" in texts(chart(drawn(folder, axis="tokens"), "loss"))
+    assert "minutes" in texts(chart(draw_svg(folder, axis="hours"), "loss"))
+    assert "target tokens seen" in texts(chart(draw_svg(folder, axis="tokens"), "loss"))
 
 
 def test_the_ticks_of_an_axis_do_not_overlap(run):
-    picture = drawn(run(*(train(step) for step in range(1000, 100_001, 1000)), valid(50_000)))
+    picture = draw_svg(run(*(train(step) for step in range(1000, 100_001, 1000)), valid(50_000)))
     for name in names(picture):
         part = chart(picture, name)
         ticks = [t for t in part.iter(f"{SVG}text") if t.get("text-anchor") == "middle"]
@@ -270,12 +272,12 @@ def test_the_ticks_of_an_axis_do_not_overlap(run):
         assert all(left[1] < right[0] for left, right in pairwise(ends))
 
 
-def test_what_a_run_or_a_model_says_is_text_and_nothing_else(run):
-    """The picture of a hostile run has the elements of a harmless one."""
+def test_markup_in_names_and_translations_is_escaped(run):
+    """An SVG of a run with markup in its names has the same elements as one without."""
     harmless = run(
         PLAN, train(1), valid(1, hypothesis="one and so"), valid(2, hypothesis="two and so"), name="a"
     )
-    hostile = run(
+    run_with_markup = run(
         PLAN,
         train(1),
         *(valid(step, hypothesis=f"{step} {HOSTILE}", signature=HOSTILE) for step in (1, 2)),
@@ -285,25 +287,25 @@ def test_what_a_run_or_a_model_says_is_text_and_nothing_else(run):
     def elements(tree):
         return [(part.tag, sorted(part.keys())) for part in tree.iter()]
 
-    assert elements(drawn(hostile)) == elements(drawn(harmless))
-    shown = render_curves_html(TrainingCurves(read_histories([hostile]), "step"))
-    assert "<script" not in shown
-    assert "\x00" not in shown
-    assert shown.count("<b ") == 0
+    assert elements(draw_svg(run_with_markup)) == elements(draw_svg(harmless))
+    document = render_curves_html(TrainingCurves(read_histories([run_with_markup]), "step"))
+    assert "<script" not in document
+    assert "\x00" not in document
+    assert document.count("<b ") == 0
 
 
-def test_a_page_needs_nothing_from_outside(run):
-    shown = render_curves_html(
+def test_a_page_loads_no_external_resource(run):
+    document = render_curves_html(
         TrainingCurves(
             read_histories([run(PLAN, train(1), valid(1), valid(2, hypothesis="le chien"))]), "step"
         )
     )
     assert not re.search(
-        r"(?:src|href)=|url\((?!#)|@import|<script|https?://(?!www\.w3\.org/2000/svg)", shown
+        r"(?:src|href)=|url\((?!#)|@import|<script|https?://(?!www\.w3\.org/2000/svg)", document
     )
-    assert "default-src 'none'" in shown
-    assert '<td dir="auto">le <ins>chien</ins></td>' in shown
-    body = shown[shown.index("<body>") : shown.index("</html>")]
+    assert "default-src 'none'" in document
+    assert '<td dir="auto">le <ins>chien</ins></td>' in document
+    body = document[document.index("<body>") : document.index("</html>")]
     tree = ElementTree.fromstring(body)  # every tag is closed
     pictures = [part for part in tree.iter("svg") if part.get("role") == "img"]
     ids = {part.get("id") for part in tree.iter() if part.get("id")}
@@ -311,20 +313,20 @@ def test_a_page_needs_nothing_from_outside(run):
     assert all(set(part.get("aria-labelledby").split()) <= ids for part in pictures)
 
 
-def test_light_and_dark_are_both_there(run):
-    shown = render_curves_svg(TrainingCurves(read_histories([run(train(1))]), "step"))
-    assert "prefers-color-scheme: dark" in shown
-    assert 'role="img"' in shown
+def test_light_and_dark_mode_are_both_defined(run):
+    document = render_curves_svg(TrainingCurves(read_histories([run(train(1))]), "step"))
+    assert "prefers-color-scheme: dark" in document
+    assert 'role="img"' in document
 
 
-def test_the_picture_of_the_card_is_small_and_parses(run):
+def test_the_model_card_svg_is_small_and_parses(run):
     folder = run(PLAN, *(train(step, 2 + 1 / step) for step in range(1, 2000)), valid(1000))
     picture = render_model_card_svg(folder)
     assert names(ElementTree.fromstring(picture)) == ["loss", "scores"]
     assert len(picture) < 40_000
 
 
-def test_a_hundred_thousand_lines_are_drawn_in_two_seconds(run):
+def test_100_000_rows_are_drawn_in_two_seconds(run):
     folder = run(PLAN, *(train(step, 2 + math.sin(step)) for step in range(1, 100_001)), valid(50_000))
     since = time.process_time()
     picture = render_curves_svg(TrainingCurves(read_histories([folder]), "step"))
@@ -345,7 +347,7 @@ def test_a_hundred_thousand_lines_are_drawn_in_two_seconds(run):
         '{"lengths": {"source": []}}',
     ],
 )
-def test_lengths_that_are_none_are_left_out(run, content):
+def test_malformed_length_histograms_are_ignored(run, content):
     folder = run(train(1))
     (folder / "data.json").write_text(content)
-    assert "lengths" not in names(drawn(folder))
+    assert "lengths" not in names(draw_svg(folder))

@@ -18,24 +18,24 @@ def matrix(columns, rows=("<s> → a", "a → 東京")):
 @pytest.mark.parametrize(
     ("weight", "block"), [(1.0, "█"), (0.7, "█"), (0.69, "▓"), (0.39, "▒"), (0.1, "░"), (0.049, " ")]
 )
-def test_the_darker_the_more_weight(weight, block):
+def test_higher_weights_have_darker_blocks(weight, block):
     assert shade_block(weight) == block
 
 
-def test_a_block_stands_under_the_word_it_belongs_to():
+def test_blocks_are_aligned_with_their_tokens():
     head, first, second = (line.plain for line in _matrix_lines(matrix(("the", "cat", "京")), 80))
     assert head.index("the") == first.index("█")
     assert head.index("京") == second.index("▓") + 2  # two letters that are wide as four before it
 
 
-def test_where_the_words_take_too_much_room_they_are_numbered():
+def test_columns_are_numbered_where_tokens_do_not_fit():
     named, head, first, _ = (line.plain for line in _matrix_lines(matrix(("word",) * 20), 90))
     assert named.startswith("1 word  2 word")
     assert head.split() == list(map(str, range(1, 21)))
     assert head.index("1") == first.index("█")
 
 
-def test_what_would_move_the_cursor_is_not_shown():
+def test_control_characters_are_not_printed():
     out = io.StringIO()
     for line in _matrix_lines(matrix(("a\x1b[2J", "\n")), 80):
         Console(file=out, width=80).print(line)

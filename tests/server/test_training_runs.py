@@ -119,5 +119,5 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path):
 def test_what_is_no_run_cannot_be_compared_with(tmp_path):
     run = make_run(tmp_path / "a")
     assert [each.folder for each in load_comparison_runs([run.folder])] == [run.folder]
-    with pytest.raises(DataError, match="none is no run to compare with"):
+    with pytest.raises(DataError, match="none is not a run to compare with"):
         load_comparison_runs([run.folder, tmp_path / "none"])

@@ -1,4 +1,4 @@
-"""Chart: lines over one axis, with what to compare them with, drawn as one SVG element."""
+"""Line charts as SVG: lines, reference lines, annotations, bands, axes and a legend."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -20,28 +20,25 @@ STROKE_ORDER = ("thin", "thick", "fine")
 
 @dataclass(frozen=True)
 class ChartLine:
-    """A series."""
+    """One series of a chart."""
 
     x: PlotSeries
     y: PlotSeries
     color: int
     label: str
     stroke: Literal["thin", "thick", "fine"] = "thick"
-    """thin: faint, for what is noisy. fine: over the others, for what was meant to be."""
+    """thin: faint, for noisy raw values. fine: dashed and on top, for planned values."""
     dash: int = 0
     show_markers: bool = False
     marker: int | None = None
-    """Of its marks; None: as its tone has it."""
+    """Marker shape; None: that of its colour."""
     points_outside_scale: int = 0
-    """So many points at its start do not stretch the axis, and may lie outside it."""
+    """Number of points at the start that do not scale the axis and may lie outside it."""
 
 
 @dataclass(frozen=True)
 class ReferenceLine:
-    """A height to compare with, dotted; its label is where there is most room for it.
-
-    At the left that is below: lines come down there from above.
-    """
+    """A dotted horizontal line with a label above it, or below it at the left, where curves descend."""
 
     y: float
     label: str
@@ -51,7 +48,7 @@ class ReferenceLine:
 
 @dataclass(frozen=True)
 class ChartAnnotation:
-    """A point worth a word; without a height, a line from top to bottom."""
+    """A labelled point; without y, a labelled vertical line."""
 
     x: float
     y: float | None
@@ -61,7 +58,7 @@ class ChartAnnotation:
 
 @dataclass(frozen=True)
 class LineChart:
-    """One picture: `name` tells it from the others on its page."""
+    """A line chart; `name` is unique on its page."""
 
     name: str
     title: str
@@ -73,21 +70,21 @@ class LineChart:
     include_zero: bool = False
     caption: str = ""
     compares_runs: bool = False
-    """Whether colours tell runs apart; then the legend, which tells kinds of lines apart, has none."""
+    """Whether colours distinguish runs; the legend of line kinds is then without colours."""
 
 
 def draw_line_chart(
     chart: LineChart, width: float, height: float, left: float = 0.0, top: float = 0.0
 ) -> str:
-    """The chart as an <svg> of that size; `left` and `top` are where it lies in a larger picture."""
+    """Return the chart as an <svg> element at a position in a larger picture."""
     name = f"rg-{chart.name}"
     x, y = _scales(chart, width, height)
-    inside = svg_element("rect", x=LEFT, y=TOP, width=width - LEFT - RIGHT, height=height - TOP - BOTTOM)
+    plot_area = svg_element("rect", x=LEFT, y=TOP, width=width - LEFT - RIGHT, height=height - TOP - BOTTOM)
     return svg_element(
         "svg",
         svg_element("title", escape_text(chart.title), id=f"{name}-title"),
         svg_element("desc", escape_text(describe_line_chart(chart)), id=f"{name}-desc"),
-        svg_element("clipPath", inside, id=f"{name}-clip"),
+        svg_element("clipPath", plot_area, id=f"{name}-clip"),
         svg_element("rect", class_="paper", width=width, height=height, rx=4),
         svg_text(chart.title, 14.0, 22.0, "title"),
         *_draw_legend(chart, width),
@@ -114,26 +111,26 @@ def draw_line_chart(
 
 
 def describe_line_chart(chart: LineChart) -> str:
-    """The picture in words, for those who cannot see it."""
-    said = [f"{chart.caption}." if chart.caption else ""]
+    """Return the chart as text, for screen readers."""
+    sentences = [f"{chart.caption}." if chart.caption else ""]
     for line in chart.lines:
-        known = [value for value in line.y.tolist() if math.isfinite(value)]
-        if known and line.stroke == "thick":
-            said.append(f"{line.label}: from {known[0]:.4g} to {known[-1]:.4g}, ")
-            said[-1] += f"lowest {min(known):.4g}, highest {max(known):.4g}."
-    said += [f"{level.label}." for level in chart.reference_lines] + [
+        values = [value for value in line.y.tolist() if math.isfinite(value)]
+        if values and line.stroke == "thick":
+            sentences.append(f"{line.label}: from {values[0]:.4g} to {values[-1]:.4g}, ")
+            sentences[-1] += f"lowest {min(values):.4g}, highest {max(values):.4g}."
+    sentences += [f"{level.label}." for level in chart.reference_lines] + [
         f"{spot.label}." for spot in chart.annotations
     ]
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
 def _scales(chart: LineChart, width: float, height: float) -> tuple[LinearScale, LinearScale]:
-    across = [float(line.x.max()) for line in chart.lines if len(line.x)]
-    up = list(chain.from_iterable(line.y[line.points_outside_scale :].tolist() for line in chart.lines))
+    x_maxima = [float(line.x.max()) for line in chart.lines if len(line.x)]
+    y_values = list(chain.from_iterable(line.y[line.points_outside_scale :].tolist() for line in chart.lines))
     low, high = padded_range(
-        [*up, *(level.y for level in chart.reference_lines)], include_zero=chart.include_zero
+        [*y_values, *(level.y for level in chart.reference_lines)], include_zero=chart.include_zero
     )
-    right = max((value for value in across if value > 0), default=1.0)
+    right = max((value for value in x_maxima if value > 0), default=1.0)
     return LinearScale(0.0, right, LEFT, width - RIGHT), LinearScale(low, high, height - BOTTOM, TOP)
 
 
@@ -150,17 +147,17 @@ def _draw_axes(
         yield svg_text(label, x(value), height - BOTTOM + 17, "small", text_anchor="middle")
     yield svg_text(chart.x_label, width - RIGHT, height - 7, "small", text_anchor="end")
     if chart.caption:
-        room = width - RIGHT - 14 - estimate_text_width(chart.x_label, 11.0) - 12
-        yield svg_text(clip_text(chart.caption, room, 11.0), 14.0, height - 7, "small")
+        width_left = width - RIGHT - 14 - estimate_text_width(chart.x_label, 11.0) - 12
+        yield svg_text(clip_text(chart.caption, width_left, 11.0), 14.0, height - 7, "small")
 
 
 def _draw_lines(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
     for line in sorted(chart.lines, key=lambda line: STROKE_ORDER.index(line.stroke)):
-        across, up = downsample_extrema(line.x, line.y)
+        x_values, y_values = downsample_extrema(line.x, line.y)
         yield svg_element(
             "path",
             class_=f"{line.stroke} {_stroke_class(line.color)}",
-            d=path_data(x.map_array(across), y.map_array(up)),
+            d=path_data(x.map_array(x_values), y.map_array(y_values)),
             stroke_dasharray=DASH_PATTERNS[line.dash % COLORS_IN_THEME] or None,
         )
 
@@ -168,72 +165,76 @@ def _draw_lines(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[st
 def _draw_markers(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
     for line in chart.lines:
         if line.show_markers and len(line.x) <= MAX_MARKERS:
-            for across, up in zip(line.x.tolist(), line.y.tolist(), strict=True):
-                if math.isfinite(across) and math.isfinite(up):
+            for x_value, y_value in zip(line.x.tolist(), line.y.tolist(), strict=True):
+                if math.isfinite(x_value) and math.isfinite(y_value):
                     shape = MARKER_PATHS[
                         (line.color if line.marker is None else line.marker) % COLORS_IN_THEME
                     ]
                     yield svg_element(
                         "path",
-                        svg_element("title", escape_text(f"{line.label}: {up:.4g} at {across:,.6g}")),
+                        svg_element("title", escape_text(f"{line.label}: {y_value:.4g} at {x_value:,.6g}")),
                         class_=f"mark f{line.color % COLORS_IN_THEME}",
                         d=shape,
-                        transform=f"translate({x(across):.1f} {y(up):.1f})",
+                        transform=f"translate({x(x_value):.1f} {y(y_value):.1f})",
                     )
 
 
 def _draw_bands(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
     for start, end in chart.bands:
         if math.isfinite(start) and math.isfinite(end):
-            wide = max(1.0, x(end) - x(start))
+            width = max(1.0, x(end) - x(start))
             yield svg_element(
                 "rect",
                 class_="band",
                 x=x(start),
                 y=y.pixel_end,
-                width=wide,
+                width=width,
                 height=y.pixel_start - y.pixel_end,
             )
 
 
 def _draw_reference_lines(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
-    for level in chart.reference_lines:
+    for line in chart.reference_lines:
         yield svg_element(
             "line",
-            class_=f"level s{level.color % COLORS_IN_THEME}",
+            class_=f"level s{line.color % COLORS_IN_THEME}",
             x1=x.pixel_start,
             x2=x.pixel_end,
-            y1=y(level.y),
-            y2=y(level.y),
+            y1=y(line.y),
+            y2=y(line.y),
         )
 
 
 def _draw_reference_labels(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
-    """Of the levels; over the lines, with paper around them."""
-    for level in chart.reference_lines:
-        left, height = level.label_side == "left", y(level.y)
-        below = height < y.pixel_start - 18 if left else height <= y.pixel_end + 18
-        place, anchor = (x.pixel_start + 6, "start") if left else (x.pixel_end - 4, "end")
-        up = height + 14 if below else height - 5
-        yield svg_text(level.label, place, up, "small ink over", text_anchor=anchor)
+    """Draw the labels on top of the lines, with an outline in the background colour."""
+    for line in chart.reference_lines:
+        is_left, height = line.label_side == "left", y(line.y)
+        is_below = height < y.pixel_start - 18 if is_left else height <= y.pixel_end + 18
+        label_x, anchor = (x.pixel_start + 6, "start") if is_left else (x.pixel_end - 4, "end")
+        baseline = height + 14 if is_below else height - 5
+        yield svg_text(line.label, label_x, baseline, "small ink over", text_anchor=anchor)
 
 
 def _draw_annotations(chart: LineChart, x: LinearScale, y: LinearScale) -> Iterator[str]:
-    for spot in chart.annotations:
-        across = x(spot.x)
-        anchor = "end" if across > (x.pixel_start + x.pixel_end) / 2 else "start"
-        beside = across - 8 if anchor == "end" else across + 8
-        if spot.y is None:
+    for annotation in chart.annotations:
+        x_pixel = x(annotation.x)
+        anchor = "end" if x_pixel > (x.pixel_start + x.pixel_end) / 2 else "start"
+        label_x = x_pixel - 8 if anchor == "end" else x_pixel + 8
+        if annotation.y is None:
             yield svg_element(
-                "line", class_="level key", x1=across, x2=across, y1=y.pixel_start, y2=y.pixel_end
+                "line", class_="level key", x1=x_pixel, x2=x_pixel, y1=y.pixel_start, y2=y.pixel_end
             )
-            yield svg_text(spot.label, beside, y.pixel_end + 12, "small ink over", text_anchor=anchor)
+            yield svg_text(annotation.label, label_x, y.pixel_end + 12, "small ink over", text_anchor=anchor)
         else:
             yield svg_element(
-                "circle", class_=f"ring {_stroke_class(spot.color)}", cx=across, cy=y(spot.y), r=7
+                "circle",
+                class_=f"ring {_stroke_class(annotation.color)}",
+                cx=x_pixel,
+                cy=y(annotation.y),
+                r=7,
             )
-            up = y(spot.y) - 12 if y(spot.y) > y.pixel_end + 24 else y(spot.y) + 20
-            yield svg_text(spot.label, beside, up, "small ink over", text_anchor=anchor)
+            label_y = y(annotation.y) - 12 if y(annotation.y) > y.pixel_end + 24 else y(annotation.y) + 20
+            yield svg_text(annotation.label, label_x, label_y, "small ink over", text_anchor=anchor)
 
 
 def _stroke_class(tone: int) -> str:
@@ -241,34 +242,34 @@ def _stroke_class(tone: int) -> str:
 
 
 def _draw_legend(chart: LineChart, width: float) -> Iterator[str]:
-    """Each kind of line once, as far as they fit; a single one is what the title says."""
+    """Draw each kind of line once, as far as they fit; a single kind needs no legend."""
     kinds: dict[str, list[ChartLine]] = {}
     for line in chart.lines:
         if np.isfinite(line.y).any():
             kinds.setdefault(line.label, []).append(line)
     x = 14.0
     for lines in kinds.values() if len(kinds) > 1 else ():
-        needed = 28 + estimate_text_width(lines[0].label, 11.0) + 14
-        if x + needed > width:
+        item_width = 28 + estimate_text_width(lines[0].label, 11.0) + 14
+        if x + item_width > width:
             return
-        shown = replace(lines[0], color=-1, dash=_common_dash(lines)) if chart.compares_runs else lines[0]
-        yield from draw_legend_sample(shown, x, 38.0, 22.0)
-        yield svg_text(shown.label, x + 28, 42.0, "small")
-        x += needed
+        sample = replace(lines[0], color=-1, dash=_common_dash(lines)) if chart.compares_runs else lines[0]
+        yield from draw_legend_sample(sample, x, 38.0, 22.0)
+        yield svg_text(sample.label, x + 28, 42.0, "small")
+        x += item_width
 
 
 def _common_dash(lines: Sequence[ChartLine]) -> int:
-    """The dash of them all, or none if it tells runs apart."""
+    """Return the dash that all lines share; none where dashes distinguish runs."""
     return lines[0].dash if len({line.dash for line in lines}) == 1 else 0
 
 
 def draw_legend_sample(line: ChartLine, x: float, y: float, width: float) -> Iterator[str]:
-    """A piece of a line, for a legend."""
+    """Draw a short sample of a line for a legend."""
     class_ = f"{line.stroke} {_stroke_class(line.color)}"
     dash = DASH_PATTERNS[line.dash % COLORS_IN_THEME] or None
     yield svg_element("line", class_=class_, x1=x, x2=x + width, y1=y, y2=y, stroke_dasharray=dash)
     if line.show_markers:
         class_ = "keymark" if line.color < 0 else f"mark f{line.color % COLORS_IN_THEME}"
-        place = f"translate({x + width / 2:.1f} {y:g})"
+        transform = f"translate({x + width / 2:.1f} {y:g})"
         shape = max(line.color, 0) if line.marker is None else line.marker
-        yield svg_element("path", class_=class_, d=MARKER_PATHS[shape % COLORS_IN_THEME], transform=place)
+        yield svg_element("path", class_=class_, d=MARKER_PATHS[shape % COLORS_IN_THEME], transform=transform)

@@ -1,4 +1,4 @@
-"""A confusion matrix as a picture: rows are what texts are, columns what they were taken for."""
+"""Confusion matrix as SVG: rows are true labels, columns predicted labels."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,9 +10,9 @@ from regard.plots.theme import svg_document
 
 CELL_SIZE = 46.0
 MAX_LABEL_WIDTH = 150.0
-"""Room for a label."""
+"""Widest label, in pixels."""
 WHITE_TEXT_SHARE = 0.6
-"""Of its row, from which on a cell's number is written in white."""
+"""Share of the row from which a cell's count is written in white."""
 CONFUSION_CSS = """
 .rg .right { fill: #007a58 } .rg .wrong { fill: #c0392b } .rg .on { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
@@ -22,16 +22,16 @@ CONFUSION_CSS = """
 
 
 def draw_confusion_matrix(labels: Sequence[str], matrix: Int64[np.ndarray, "classes classes"]) -> str:
-    """The SVG, in light and in dark: each cell as dark as its share of the row, with its count in it."""
+    """Return an SVG for light and dark mode; the shade of a cell is its share of the row."""
     left = 30.0 + min(MAX_LABEL_WIDTH, max(estimate_text_width(label) for label in labels))
     top = 84.0 + min(MAX_LABEL_WIDTH, max(estimate_text_width(label) for label in labels)) * 0.72
     side = len(labels) * CELL_SIZE
-    right = int(matrix.trace())
-    title = f"{right:,} of {int(matrix.sum()):,} texts are given their label"
+    correct = int(matrix.trace())
+    title = f"{correct:,} of {int(matrix.sum()):,} texts are classified correctly"
     parts = [
         svg_text(title, 14.0, 24.0, "title"),
-        svg_text("is taken for", left, 46.0, "small"),
-        svg_text("is", 14.0, top - 10, "small"),
+        svg_text("predicted label", left, 46.0, "small"),
+        svg_text("true label", 14.0, top - 10, "small"),
         *_draw_confusion_labels(labels, left, top),
         *_draw_confusion_cells(matrix, left, top),
     ]
@@ -41,10 +41,10 @@ def draw_confusion_matrix(labels: Sequence[str], matrix: Int64[np.ndarray, "clas
 
 def _draw_confusion_labels(labels: Sequence[str], left: float, top: float) -> Iterator[str]:
     for number, label in enumerate(labels):
-        said = clip_text(label, MAX_LABEL_WIDTH)
-        yield svg_text(said, left - 8, top + (number + 0.5) * CELL_SIZE + 4, "ink", text_anchor="end")
+        clipped = clip_text(label, MAX_LABEL_WIDTH)
+        yield svg_text(clipped, left - 8, top + (number + 0.5) * CELL_SIZE + 4, "ink", text_anchor="end")
         x, y = left + (number + 0.5) * CELL_SIZE + 4, top - 8
-        yield svg_text(said, x, y, "ink", transform=f"rotate(-45 {x:.1f} {y:.1f})")
+        yield svg_text(clipped, x, y, "ink", transform=f"rotate(-45 {x:.1f} {y:.1f})")
 
 
 def _draw_confusion_cells(
@@ -54,9 +54,9 @@ def _draw_confusion_cells(
     for row, column in np.argwhere(matrix > 0).tolist():
         share = float(matrix[row, column] / totals[row])
         x, y = left + column * CELL_SIZE, top + row * CELL_SIZE
-        kind = "right" if row == column else "wrong"
+        class_name = "right" if row == column else "wrong"
         size = {"width": CELL_SIZE - 1, "height": CELL_SIZE - 1}
-        yield svg_element("rect", x=x, y=y, **size, class_=kind, fill_opacity=f"{max(share, 0.04):.3f}")
-        ink = "on" if share >= WHITE_TEXT_SHARE else "ink"
-        middle = (x + CELL_SIZE / 2, y + CELL_SIZE / 2 + 4)
-        yield svg_text(f"{int(matrix[row, column]):,}", *middle, ink, text_anchor="middle")
+        yield svg_element("rect", x=x, y=y, **size, class_=class_name, fill_opacity=f"{max(share, 0.04):.3f}")
+        text_class = "on" if share >= WHITE_TEXT_SHARE else "ink"
+        center = (x + CELL_SIZE / 2, y + CELL_SIZE / 2 + 4)
+        yield svg_text(f"{int(matrix[row, column]):,}", *center, text_class, text_anchor="middle")

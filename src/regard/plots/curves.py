@@ -1,4 +1,4 @@
-"""The curves of one training or of several: which charts there are, and what makes each useful."""
+"""Training curves: the line charts of one run or of several."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,15 +23,15 @@ from regard.plots.history import (
 CurveKind = Literal["train", "valid", "other", "mean"]
 AXIS_LABELS = {"step": "step", "tokens": "target tokens seen", "hours": "hours"}
 AVERAGE_MARKER = 3
-"""The shape of its mark, whatever colour its run has."""
+"""Index of its marker shape, the same for every run."""
 DEFAULT_SCORES = {"bleu": "BLEU", "chrf": "chrF"}
-"""What is drawn of a run whose task names no other two."""
+"""The two scores drawn for a run that names no others."""
 INITIAL_FRACTION = 30
-"""The part of a training, one in so many, over which the loss falls too steeply to scale the rest by."""
+"""The first 1/30 of a training does not scale the loss axis: the loss falls too steeply there."""
 
 
 class TrainingCurves:
-    """The charts of some runs over one axis; those without data are left out."""
+    """The charts of one or several runs over a common x axis."""
 
     def __init__(self, runs: Sequence[TrainingHistory], axis: CurveAxis) -> None:
         self.runs = runs
@@ -44,7 +44,8 @@ class TrainingCurves:
         self._x_label = "minutes" if self._minutes else AXIS_LABELS[axis]
 
     def charts(self) -> list[LineChart]:
-        every = [
+        """Return all charts that have data."""
+        charts = [
             self.loss_chart(),
             self.scores_chart(),
             self.learning_rate_chart(),
@@ -52,40 +53,41 @@ class TrainingCurves:
             self.gradient_norm_chart(),
             self.padding_chart(),
         ]
-        every += [self.memory_chart(), self.length_histogram_chart(), self.score_by_length_chart()]
-        return [chart for chart in every if any(_has_data(line.y, chart) for line in chart.lines)]
+        charts += [self.memory_chart(), self.length_histogram_chart(), self.score_by_length_chart()]
+        return [chart for chart in charts if any(_has_data(line.y, chart) for line in chart.lines)]
 
     def loss_chart(self) -> LineChart:
-        """The floor that label smoothing sets is dotted, so that nobody waits for 0."""
-        lines, levels, spots = [], [], []
-        for place, run in enumerate(self.runs):
-            lines += self._raw_and_smoothed(place, run, "loss", "training", settling=INITIAL_FRACTION)
-            lines.append(self._line(place, run, "loss", "validation", "valid"))
+        """Draw the loss, with the lowest training loss that label smoothing allows as a dotted line."""
+        lines, reference_lines, annotations = [], [], []
+        for index, run in enumerate(self.runs):
+            lines += self._raw_and_smoothed(index, run, "loss", "training", initial_fraction=INITIAL_FRACTION)
+            lines.append(self._line(index, run, "loss", "validation", "valid"))
             floor = float(run.run_event.get("loss_floor") or 0)
-            if floor and floor not in [level.y for level in levels]:
-                levels.append(ReferenceLine(floor, f"training cannot go below {floor:.2f}", place, "left"))
-            if run.best_validation is not None:
-                x, y = (
-                    float(self._x_values(run, run.valid)[run.best_validation]),
-                    float(run.valid["loss"][run.best_validation]),
+            if floor and floor not in [level.y for level in reference_lines]:
+                reference_lines.append(
+                    ReferenceLine(floor, f"training cannot go below {floor:.2f}", index, "left")
                 )
-                label = "" if self._compares_runs else f"best {y:.3f}"  # or they would lie over one another
-                spots.append(ChartAnnotation(x, y, label, self._color(place, "valid")))
+            if run.best_validation is not None:
+                x = float(self._x_values(run, run.valid)[run.best_validation])
+                y = float(run.valid["loss"][run.best_validation])
+                label = "" if self._compares_runs else f"best {y:.3f}"  # labels of several runs would overlap
+                annotations.append(ChartAnnotation(x, y, label, self._color(index, "valid")))
         lines += self._checkpoint_averages("loss")
-        smoothed = any(run.run_event.get("label_smoothing") for run in self.runs)
-        caption = "validation is without label smoothing" if smoothed else ""
+        is_smoothed = any(run.run_event.get("label_smoothing") for run in self.runs)
+        caption = "validation is without label smoothing" if is_smoothed else ""
         title = str(self.runs[0].run_event.get("loss_title", "Loss, nats per target token"))
-        return self._chart("loss", title, lines, levels, spots, caption=caption)
+        return self._chart("loss", title, lines, reference_lines, annotations, caption=caption)
 
     def scores_chart(self) -> LineChart:
         lines, signatures = [], set()
-        named = self.runs[0].run_event.get("scores") or DEFAULT_SCORES
-        (first, first_said), (second, second_said) = named.items()
-        for place, run in enumerate(self.runs):
-            lines.append(self._line(place, run, first, first_said, "valid"))
+        score_names = self.runs[0].run_event.get("scores") or DEFAULT_SCORES
+        (first, first_label), (second, second_label) = score_names.items()
+        for index, run in enumerate(self.runs):
+            lines.append(self._line(index, run, first, first_label, "valid"))
             lines.append(
                 replace(
-                    self._line(place, run, second, second_said, "other"), show_markers=not self._compares_runs
+                    self._line(index, run, second, second_label, "other"),
+                    show_markers=not self._compares_runs,
                 )
             )
             signatures |= {
@@ -93,119 +95,127 @@ class TrainingCurves:
             }
         caption = " / ".join(sorted(signatures))
         lines += self._checkpoint_averages(first)
-        title = f"{first_said} and {second_said} of the validation part"
+        title = f"{first_label} and {second_label} on the validation data"
         return self._chart("scores", title, lines, caption=caption)
 
     def learning_rate_chart(self) -> LineChart:
-        lines, spots = [], []
-        for place, run in enumerate(self.runs):
-            lines.append(self._line(place, run, "lr", "actual"))
+        lines, annotations = [], []
+        for index, run in enumerate(self.runs):
+            lines.append(self._line(index, run, "lr", "actual"))
             if self._axis == "step":
                 planned = _planned_rate(run.run_event.get("planned"))
-                tone = place if self._compares_runs else -1
-                lines.append(ChartLine(planned[:, 0], planned[:, 1], tone, "planned", "fine"))
+                color = index if self._compares_runs else -1
+                lines.append(ChartLine(planned[:, 0], planned[:, 1], color, "planned", "fine"))
                 warmup, end = run.run_event.get("warmup"), max(line.x.max(initial=0.0) for line in lines)
                 if warmup and warmup <= end and not self._compares_runs:
-                    spots.append(ChartAnnotation(float(warmup), None, "warm-up ends"))
-        return self._chart("rate", "Learning rate", lines, spots=spots, from_zero=True)
+                    annotations.append(ChartAnnotation(float(warmup), None, "warm-up ends"))
+        return self._chart("rate", "Learning rate", lines, annotations=annotations, include_zero=True)
 
     def speed_chart(self) -> LineChart:
         lines = [
             line
-            for place, run in enumerate(self.runs)
-            for line in self._raw_and_smoothed(place, run, "tokens_per_s", "tokens/s")
+            for index, run in enumerate(self.runs)
+            for line in self._raw_and_smoothed(index, run, "tokens_per_s", "tokens/s")
         ]
         bands = [] if self._compares_runs else list(self._validation_intervals(self.runs[0]))
         caption = "grey: validations" if bands else ""
-        title = "Source and target tokens a second, without padding"
-        return self._chart("speed", title, lines, bands=bands, from_zero=True, caption=caption)
+        title = "Source and target tokens per second, without padding"
+        return self._chart("speed", title, lines, bands=bands, include_zero=True, caption=caption)
 
     def padding_chart(self) -> LineChart:
         lines = [
             line
-            for place, run in enumerate(self.runs)
-            for line in self._raw_and_smoothed(place, run, "pad_fraction", "padding", factor=100.0)
+            for index, run in enumerate(self.runs)
+            for line in self._raw_and_smoothed(index, run, "pad_fraction", "padding", factor=100.0)
         ]
-        return self._chart("padding", "Padding, % of what is computed", lines, from_zero=True)
+        return self._chart("padding", "Padding, % of computed tokens", lines, include_zero=True)
 
     def gradient_norm_chart(self) -> LineChart:
-        lines, levels = [], []
-        for place, run in enumerate(self.runs):
-            lines += self._raw_and_smoothed(place, run, "grad_norm", "norm", settling=INITIAL_FRACTION)
+        lines, reference_lines = [], []
+        for index, run in enumerate(self.runs):
+            lines += self._raw_and_smoothed(
+                index, run, "grad_norm", "norm", initial_fraction=INITIAL_FRACTION
+            )
             clip = float(run.run_event.get("clip") or 0)
-            if clip and clip not in [level.y for level in levels]:
-                levels.append(ReferenceLine(clip, f"clipped at {clip:g}", place))
-        return self._chart("norm", "Length of the gradient", lines, levels, from_zero=True)
+            if clip and clip not in [level.y for level in reference_lines]:
+                reference_lines.append(ReferenceLine(clip, f"clipped at {clip:g}", index))
+        return self._chart("norm", "Gradient norm", lines, reference_lines, include_zero=True)
 
     def memory_chart(self) -> LineChart:
         lines = [
-            self._line(place, run, "memory_mb", "memory", factor=1 / 1024)
-            for place, run in enumerate(self.runs)
+            self._line(index, run, "memory_mb", "memory", factor=1 / 1024)
+            for index, run in enumerate(self.runs)
         ]
-        return self._chart("memory", "Most memory in use, GiB", lines, from_zero=True)
+        return self._chart("memory", "Peak memory, GiB", lines, include_zero=True)
 
     def length_histogram_chart(self) -> LineChart:
-        """How long the sentences are that were learnt from: as outlines, to lie over one another."""
+        """Draw the sentence lengths of the training data as histogram outlines."""
         lines = []
-        for place, run in enumerate(self.runs):
+        for index, run in enumerate(self.runs):
             sides = run.data.get("lengths")
             source, target = (
                 histogram_outline(sides.get(side) if isinstance(sides, dict) else None)
                 for side in ("source", "target")
             )
-            lines.append(ChartLine(*source, self._color(place, "train"), "source"))
-            lines.append(ChartLine(*target, self._color(place, "valid"), "target", dash=1))
+            lines.append(ChartLine(*source, self._color(index, "train"), "source"))
+            lines.append(ChartLine(*target, self._color(index, "valid"), "target", dash=1))
         caption = "" if self._compares_runs else describe_training_data(self.runs[0].data)
-        chart = self._chart("lengths", "Sentences by length", lines, from_zero=True, caption=caption)
-        return replace(chart, x_label="pieces")
+        chart = self._chart("lengths", "Sentences by length", lines, include_zero=True, caption=caption)
+        return replace(chart, x_label="tokens")
 
     def score_by_length_chart(self) -> LineChart:
-        """Whether long sentences are translated worse: of the validation that was the best."""
+        """Draw BLEU by source length at the best validation."""
         lines, captions = [], []
-        for place, run in enumerate(self.runs):
+        for index, run in enumerate(self.runs):
             row = {} if run.best_validation is None else run.valid.rows[run.best_validation]
             lines.append(
                 ChartLine(
-                    *histogram_outline(row.get("bleu_by_length"), "bleu"), self._color(place, "valid"), "BLEU"
+                    *histogram_outline(row.get("bleu_by_length"), "bleu"), self._color(index, "valid"), "BLEU"
                 )
             )
             captions.append(f"validation at step {row['step']:,}" if row else "")
         caption = "" if self._compares_runs else captions[0]
-        chart = self._chart(
-            "by-length", "BLEU by the length of the source", lines, from_zero=True, caption=caption
-        )
-        return replace(chart, x_label="pieces in the source")
+        chart = self._chart("by-length", "BLEU by source length", lines, include_zero=True, caption=caption)
+        return replace(chart, x_label="source tokens")
 
     def _checkpoint_averages(self, column: str) -> Iterator[ChartLine]:
-        """The mean of the last checkpoints is a mark of its own: at no step was the model like it."""
-        for place, run in enumerate(self.runs):
+        """Yield the average of the last checkpoints as a marker: it is not the model of any step."""
+        for index, run in enumerate(self.runs):
             if not len(run.checkpoint_averages):
                 continue
-            x, y = self._x_values(run, run.checkpoint_averages)[-1:], run.checkpoint_averages[column][-1:]
-            label = (
-                "mean"
-                if self._compares_runs
-                else f"mean of {run.checkpoint_averages.rows[-1].get('checkpoints')} checkpoints"
-            )
-            yield ChartLine(x, y, self._color(place, "mean"), label, show_markers=True, marker=AVERAGE_MARKER)
+            averages = run.checkpoint_averages
+            x, y = self._x_values(run, averages)[-1:], averages[column][-1:]
+            count = averages.rows[-1].get("checkpoints")
+            label = "average" if self._compares_runs else f"average of {count} checkpoints"
+            yield ChartLine(x, y, self._color(index, "mean"), label, show_markers=True, marker=AVERAGE_MARKER)
 
     def _chart(
         self,
         name: str,
         title: str,
         lines: Sequence[ChartLine],
-        levels: Sequence[ReferenceLine] = (),
-        spots: Sequence[ChartAnnotation] = (),
+        reference_lines: Sequence[ReferenceLine] = (),
+        annotations: Sequence[ChartAnnotation] = (),
         bands: Sequence[tuple[float, float]] = (),
-        from_zero: bool = False,
+        include_zero: bool = False,
         caption: str = "",
     ) -> LineChart:
-        several = self._compares_runs
-        return LineChart(name, title, self._x_label, lines, levels, spots, bands, from_zero, caption, several)
+        return LineChart(
+            name,
+            title,
+            self._x_label,
+            lines,
+            reference_lines,
+            annotations,
+            bands,
+            include_zero,
+            caption,
+            self._compares_runs,
+        )
 
     def _line(
         self,
-        place: int,
+        index: int,
         run: TrainingHistory,
         column: str,
         label: str,
@@ -213,44 +223,47 @@ class TrainingCurves:
         factor: float = 1.0,
     ) -> ChartLine:
         events = run.train if kind == "train" else run.valid
-        dash = place if self._compares_runs else 0
+        dash = index if self._compares_runs else 0
         x, y = self._x_values(run, events), events[column] * factor
-        return ChartLine(x, y, self._color(place, kind), label, dash=dash, show_markers=kind != "train")
+        return ChartLine(x, y, self._color(index, kind), label, dash=dash, show_markers=kind != "train")
 
     def _raw_and_smoothed(
         self,
-        place: int,
+        index: int,
         run: TrainingHistory,
         column: str,
         label: str,
         factor: float = 1.0,
-        settling: int | None = None,
+        initial_fraction: int | None = None,
     ) -> Iterator[ChartLine]:
-        """Raw and thin (of one run only: several would hide each other), smooth and thick.
+        """Yield the raw values as a thin line (of a single run only) and the moving average as a thick one.
 
-        With `settling`, neither noise nor the start scales the axis.
+        With `initial_fraction`, neither the raw values nor the first 1 / initial_fraction scale the axis.
         """
-        line = self._line(place, run, column, label, factor=factor)
+        line = self._line(index, run, column, label, factor=factor)
         points = len(line.y)
         if not self._compares_runs:
             yield replace(
-                line, label=f"{label}, raw", stroke="thin", points_outside_scale=points if settling else 0
+                line,
+                label=f"{label}, raw",
+                stroke="thin",
+                points_outside_scale=points if initial_fraction else 0,
             )
         yield replace(
             line,
             y=centered_moving_average(line.y),
-            points_outside_scale=points // settling if settling else 0,
+            points_outside_scale=points // initial_fraction if initial_fraction else 0,
         )
 
-    def _color(self, place: int, kind: CurveKind) -> int:
-        """A colour for each run; where there is one run only, for each kind of line."""
-        return place if self._compares_runs else ("train", "valid", "other", "mean").index(kind)
+    def _color(self, index: int, kind: CurveKind) -> int:
+        """Return a colour per run, or per kind of line for a single run."""
+        return index if self._compares_runs else ("train", "valid", "other", "mean").index(kind)
 
     def _x_values(self, run: TrainingHistory, events: EventTable) -> PlotSeries:
         return run.x_values(self._axis, events) * (60 if self._minutes else 1)
 
     def _validation_intervals(self, run: TrainingHistory) -> Iterator[tuple[float, float]]:
-        """From the last step before each validation to its end."""
+        """Yield the interval from the last step before each validation to the end of it."""
         steps, x = run.train["step"], self._x_values(run, run.train)
         for step, end in zip(
             run.valid["step"].tolist(), self._x_values(run, run.valid).tolist(), strict=True
@@ -261,17 +274,17 @@ class TrainingCurves:
 
 
 def model_card_charts(folder: Path) -> list[LineChart]:
-    """The two charts that say most of one run, for its model card."""
+    """Return the charts of the model card: loss and scores."""
     curves = TrainingCurves(read_histories([folder]), "step")
     return [chart for chart in curves.charts() if chart.name in ("loss", "scores")]
 
 
 def _has_data(y: PlotSeries, chart: LineChart) -> bool:
-    """Whether there is anything to see: packed batches have no padding at all."""
+    """Return whether there are values to draw; packed batches have no padding."""
     return bool(np.isfinite(y).any()) and (chart.name != "padding" or bool(np.nanmax(y) > 0))
 
 
 def _planned_rate(planned: object) -> Float64[np.ndarray, "points 2"]:
-    """The planned rate as two columns; none if it is not that."""
+    """Return the planned learning rate as columns of step and rate; empty if it is malformed."""
     pairs = to_float_array(planned)
     return pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else np.zeros((0, 2))

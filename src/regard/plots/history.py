@@ -1,10 +1,10 @@
-"""What a run learnt from, as its data.json has it: outlines of histograms, and the rest in words.
+"""Training histories: metrics.jsonl and data.json of a run as columns for plotting.
 
-It is read leniently: a file of another version may say less.
+Both files are read leniently: the training may still be running, and another version may write less.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,24 +14,121 @@ from jaxtyping import Float64
 
 from regard.errors import DataError
 from regard.plots.downsample import PlotSeries
+from regard.train.logs.metrics_file import METRICS_FILE, MetricsRow, find_metrics_folder, read_metrics
+from regard.train.run_folder import DATA_REPORT_FILE
 
+CurveAxis = Literal["step", "tokens", "hours"]
+EventColumn = Float64[np.ndarray, " events"]
 EMPTY_SERIES = np.zeros(0)
 
 
+@dataclass(frozen=True)
+class EventTable:
+    """Metrics rows of one kind, read by column."""
+
+    rows: Sequence[MetricsRow]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> EventColumn:
+        """Return a column as numbers; NaN where a row has none."""
+        values = [row.get(name) for row in self.rows]
+        return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
+
+
+@dataclass(frozen=True)
+class TrainingHistory:
+    """One training run: its settings, steps and validations."""
+
+    name: str
+    run_event: Mapping[str, Any]
+    """The row of kind `run`: model, device, schedule."""
+    train: EventTable
+    valid: EventTable
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The content of data.json: sentence lengths and excluded pairs."""
+    checkpoint_averages: EventTable = EventTable(())
+    """Scores of the averaged checkpoints, if the training averaged any."""
+
+    def x_values(self, axis: CurveAxis, events: EventTable) -> EventColumn:
+        """Return the position of events on an axis; a validation has seen the tokens of all steps before."""
+        if axis == "hours":
+            return events["time_s"] / 3600
+        if axis == "step":
+            return events["step"]
+        tokens = np.cumsum(np.nan_to_num(self.train["target_tokens"]))
+        steps_before = np.searchsorted(self.train["step"], events["step"], side="right")
+        return np.concatenate([[0.0], tokens])[steps_before]
+
+    @property
+    def best_validation(self) -> int | None:
+        """The index of the last validation marked as best, else of the lowest validation loss."""
+        if marked := [index for index, row in enumerate(self.valid.rows) if row.get("best") is True]:
+            return marked[-1]
+        losses = self.valid["loss"]
+        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else None
+
+
+def read_histories(paths: Sequence[Path]) -> list[TrainingHistory]:
+    """Read the runs that the paths lead to, with distinct names."""
+    folders = [_find_run_folder(path) for path in paths]
+    names = distinct_run_names(folders)
+    return [_read_history(folder, name) for folder, name in zip(folders, names, strict=True)]
+
+
+def distinct_run_names(folders: Sequence[Path]) -> list[str]:
+    """Return the folders' names, or the whole path where two folders have the same name."""
+    names = [folder.resolve().name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(folder) for folder, name in zip(folders, names, strict=True)
+    ]
+
+
+def _find_run_folder(path: Path) -> Path:
+    folder = find_metrics_folder(path)
+    if folder is None:
+        problem = f"has no {METRICS_FILE}" if path.exists() else "does not exist"
+        raise DataError(f"{path} {problem}; give a folder that `regard train --out` wrote")
+    return folder
+
+
+def _read_history(folder: Path, name: str) -> TrainingHistory:
+    rows: dict[str, list[MetricsRow]] = {"run": [], "train": [], "valid": [], "mean": []}
+    for row in read_metrics(folder / METRICS_FILE):
+        if row.get("kind") == "run" or isinstance(row.get("step"), int):
+            rows.get(str(row.get("kind")), []).append(row)
+    if not rows["train"] and not rows["valid"]:
+        raise DataError(f"{folder / METRICS_FILE} has no step and no validation yet; plot it later")
+    run_event = rows["run"][-1] if rows["run"] else {}
+    train, valid, averages = (EventTable(rows[kind]) for kind in ("train", "valid", "mean"))
+    return TrainingHistory(name, run_event, train, valid, read_data_report(folder), averages)
+
+
+def read_data_report(folder: Path) -> Mapping[str, Any]:
+    """Return data.json of a run; empty where it is missing or damaged."""
+    try:
+        data = json.loads((folder / DATA_REPORT_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
 def histogram_outline(histogram: object, height_key: str = "counts") -> tuple[PlotSeries, PlotSeries]:
-    """The top of a histogram, from edge to edge; `bins` has the edges, or where each bar begins."""
+    """Return the outline of a histogram; `bins` has the edges, or only the left edge of each bar."""
     if not isinstance(histogram, Mapping):
         return EMPTY_SERIES, EMPTY_SERIES
-    edges, tops = to_float_array(histogram.get("bins")), to_float_array(histogram.get(height_key))
-    if edges.ndim != 1 or tops.ndim != 1 or not len(tops) or len(edges) - len(tops) not in (0, 1):
+    edges, heights = to_float_array(histogram.get("bins")), to_float_array(histogram.get(height_key))
+    if edges.ndim != 1 or heights.ndim != 1 or not len(heights) or len(edges) - len(heights) not in (0, 1):
         return EMPTY_SERIES, EMPTY_SERIES
-    if len(edges) == len(tops):
+    if len(edges) == len(heights):
         width = edges[-1] - edges[-2] if len(edges) > 1 else 1.0
         edges = np.append(edges, edges[-1] + width)
-    return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(tops, 2), [0.0]])
+    return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
 
 
 def to_float_array(values: object) -> Float64[np.ndarray, "..."]:
+    """Return the values as an array; an empty one where they are no numbers."""
     try:
         return np.array([] if values is None else values, np.float64)
     except (TypeError, ValueError):
@@ -39,117 +136,15 @@ def to_float_array(values: object) -> Float64[np.ndarray, "..."]:
 
 
 def describe_training_data(data: Mapping[str, Any]) -> str:
-    """How many pairs, which were left out and why, the ratio of lengths, the pieces that occur."""
-    said, train = [], data.get("train")
+    """Return one line: number of pairs, excluded pairs by reason, length ratio, vocabulary use."""
+    parts, train = [], data.get("train")
     if isinstance(train, Mapping) and isinstance(train.get("pairs"), int):
-        left = train.get("left_out") or {}
-        reasons = ", ".join(f"{count:,} {why}" for why, count in left.items())
-        said.append(f"{train['pairs']:,} pairs; left out: {reasons or 'none'}")
+        excluded = train.get("left_out") or {}
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in excluded.items())
+        parts.append(f"{train['pairs']:,} pairs; left out: {reasons or 'none'}")
     if isinstance(ratio := data.get("ratio"), int | float):
-        said.append(f"ratio {ratio:.2f}")
-    if isinstance(pieces := data.get("pieces"), Mapping) and {"all", "occur", "bytes"} <= pieces.keys():
-        said.append(
-            f"{pieces['occur'] / max(1, pieces['all']):.0%} of pieces used, {pieces['bytes']:.2%} bytes"
-        )
-    return "; ".join(said)
-
-
-METRICS_FILE, DATA_SUMMARY_FILE = "metrics.jsonl", "data.json"
-CurveAxis = Literal["step", "tokens", "hours"]
-EventColumn = Float64[np.ndarray, " events"]
-
-
-@dataclass(frozen=True)
-class EventTable:
-    """Events of one kind, column by column."""
-
-    rows: Sequence[Mapping[str, Any]]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, name: str) -> EventColumn:
-        """The numbers under that name; NaN where there is none."""
-        values = [row.get(name) for row in self.rows]
-        return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
-
-
-@dataclass(frozen=True)
-class TrainingHistory:
-    """One training: its plan, its steps and its validations."""
-
-    name: str
-    run_event: Mapping[str, Any]
-    train: EventTable
-    valid: EventTable
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """What data.json says: of lengths, and of what was left out."""
-    checkpoint_averages: EventTable = EventTable(())
-    """Of the last checkpoints: how good they were, where a training took any."""
-
-    def x_values(self, axis: CurveAxis, events: EventTable) -> EventColumn:
-        """Where the events lie on that axis. A validation saw as many tokens as the steps before it."""
-        if axis == "hours":
-            return events["time_s"] / 3600
-        if axis == "step":
-            return events["step"]
-        tokens = np.cumsum(np.nan_to_num(self.train["target_tokens"]))
-        places = np.searchsorted(self.train["step"], events["step"], side="right")
-        return np.concatenate([[0.0], tokens])[places]
-
-    @property
-    def best_validation(self) -> int | None:
-        """Which validation the training called its best, or else the one with the lowest loss."""
-        if named := [place for place, row in enumerate(self.valid.rows) if row.get("best") is True]:
-            return named[-1]
-        losses = self.valid["loss"]
-        return int(np.nanargmin(losses)) if np.isfinite(losses).any() else None
-
-
-def read_histories(paths: Sequence[Path]) -> list[TrainingHistory]:
-    """The runs, each under its folder's name, or under its whole path where two folders have one name."""
-    folders = [_run_folder(path) for path in paths]
-    names = [folder.resolve().name for folder in folders]
-    return [
-        _read_history(folder, name if names.count(name) == 1 else str(path))
-        for folder, name, path in zip(folders, names, paths, strict=True)
-    ]
-
-
-def _run_folder(path: Path) -> Path:
-    """The run meant by `path`: itself, or the one whose model or metrics it is."""
-    for folder in (path, path.parent):
-        if (folder / METRICS_FILE).is_file():
-            return folder
-    problem = "has no metrics.jsonl" if path.exists() else "does not exist"
-    raise DataError(f"{path} {problem}; give a folder that `regard train --out` wrote")
-
-
-def _read_history(folder: Path, name: str) -> TrainingHistory:
-    events: dict[str, list[Mapping[str, Any]]] = {"run": [], "train": [], "valid": [], "mean": []}
-    for event in _read_events(folder / METRICS_FILE):
-        events.get(str(event.get("kind")), []).append(event)
-    if not events["train"] and not events["valid"]:
-        raise DataError(f"{folder / METRICS_FILE} has no step and no validation yet; plot it later")
-    facts = events["run"][-1] if events["run"] else {}
-    train, valid, means = (EventTable(events[kind]) for kind in ("train", "valid", "mean"))
-    return TrainingHistory(name, facts, train, valid, _read_data_summary(folder / DATA_SUMMARY_FILE), means)
-
-
-def _read_events(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines that are whole: the last may be half written."""
-    for line in path.read_bytes().split(b"\n"):
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict) and (event.get("kind") == "run" or isinstance(event.get("step"), int)):
-            yield event
-
-
-def _read_data_summary(path: Path) -> Mapping[str, Any]:
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
+        parts.append(f"ratio {ratio:.2f}")
+    if isinstance(tokens := data.get("pieces"), Mapping) and {"all", "occur", "bytes"} <= tokens.keys():
+        share = tokens["occur"] / max(1, tokens["all"])
+        parts.append(f"{share:.0%} of the vocabulary used, {tokens['bytes']:.2%} bytes")
+    return "; ".join(parts)

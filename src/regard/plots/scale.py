@@ -1,4 +1,4 @@
-"""Scale: from numbers to places in a picture, with ticks that people can read."""
+"""Linear scales from values to pixels, with ticks at round numbers."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy import ndarray
 
 @dataclass(frozen=True)
 class LinearScale:
-    """Puts `low` at the pixel `start` and `high` at `end`."""
+    """Maps `low` to `pixel_start` and `high` to `pixel_end`."""
 
     low: float
     high: float
@@ -28,7 +28,7 @@ class LinearScale:
         ).tolist()
 
     def ticks(self, count: int) -> list[tuple[float, str]]:
-        """About as many as wanted, at round numbers, each with what to write beside it."""
+        """Return about `count` ticks at round numbers, with their labels."""
         step = _round_tick_step((self.high - self.low) / max(1, count))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
@@ -39,17 +39,17 @@ class LinearScale:
 
 
 def padded_range(values: list[float], include_zero: bool = False) -> tuple[float, float]:
-    """From a little below the values to a little above; from 0 if so wished; never of no extent."""
-    known = [value for value in values if math.isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
+    """Return a range slightly larger than the values, never empty; it starts at 0 with `include_zero`."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
     if include_zero:
         low = min(low, 0.0)
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
-    return (low if include_zero and low == 0 else low - room), high + room
+    margin = 0.05 * (high - low) or 0.05 * abs(high) or 0.5
+    return (low if include_zero and low == 0 else low - margin), high + margin
 
 
 def format_tick(value: float, step: float, largest: float) -> str:
-    """12k, 1.5M, 0.25, 7e-4: as many digits as tell it from the next tick, in the unit of the largest."""
+    """Return 12k, 1.5M, 0.25 or 7e-4: in the unit of the largest tick, with the digits of the step."""
     if abs(value) < step / 1e6:
         return "0"
     for unit, letter, least in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
@@ -63,8 +63,8 @@ def format_tick(value: float, step: float, largest: float) -> str:
 
 def _format_decimal(value: float, step: float) -> str:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    said = f"{value:.{decimals + 1}f}"
-    return said.rstrip("0").rstrip(".")
+    text = f"{value:.{decimals + 1}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def _round_tick_step(rough: float) -> float:

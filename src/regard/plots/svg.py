@@ -1,4 +1,4 @@
-"""A small writer of SVG: elements as text, everything in them escaped."""
+"""SVG elements as escaped text."""
 
 import math
 from collections.abc import Iterable
@@ -7,17 +7,19 @@ from html import escape
 from regard.text.unicode import sanitize_for_display
 
 FIRST_WIDE_CHARACTER = 0x2E80
-"""From here on, most letters are as wide as they are high."""
+"""From this code point on, most characters are as wide as high."""
 
 
 def svg_element(name: str, *children: str, **attributes: object) -> str:
-    """One element. `class_` is the attribute class, `text_anchor` is text-anchor."""
-    said = "".join(
+    """Return one element. `class_` is written class, `text_anchor` text-anchor."""
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_attribute_value(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{said}>{''.join(children)}</{name}>" if children else f"<{name}{said}/>"
+    return (
+        f"<{name}{attribute_text}>{''.join(children)}</{name}>" if children else f"<{name}{attribute_text}/>"
+    )
 
 
 def svg_text(content: str, x: float, y: float, class_: str, **attributes: object) -> str:
@@ -25,31 +27,31 @@ def svg_text(content: str, x: float, y: float, class_: str, **attributes: object
 
 
 def escape_text(content: str) -> str:
-    """Text between tags: whatever it holds, it stays text."""
+    """Return text content with markup escaped and control characters made visible."""
     return escape(sanitize_for_display(content))
 
 
 def path_data(x: Iterable[float], y: Iterable[float]) -> str:
-    """A line through the points, lifted where y is no number; a point on its own becomes a dot."""
+    """Return path data through the points, interrupted at NaN; an isolated point becomes a dot."""
     parts: list[str] = []
-    down = 0
-    for across, up in zip(x, y, strict=True):
-        if not (math.isfinite(across) and math.isfinite(up)):
-            parts += ["h0"] if down == 1 else []
-            down = 0
+    run_length = 0
+    for x_value, y_value in zip(x, y, strict=True):
+        if not (math.isfinite(x_value) and math.isfinite(y_value)):
+            parts += ["h0"] if run_length == 1 else []
+            run_length = 0
             continue
-        parts.append(f"{'L' if down else 'M'}{_attribute_value(across)} {_attribute_value(up)}")
-        down += 1
-    return "".join(parts + (["h0"] if down == 1 else []))
+        parts.append(f"{'L' if run_length else 'M'}{_attribute_value(x_value)} {_attribute_value(y_value)}")
+        run_length += 1
+    return "".join(parts + (["h0"] if run_length == 1 else []))
 
 
 def estimate_text_width(content: str, font_size: float = 12.0) -> float:
-    """About how wide a text is, without a font to ask."""
+    """Estimate the width of a text, without font metrics."""
     return sum(font_size if ord(letter) >= FIRST_WIDE_CHARACTER else 0.56 * font_size for letter in content)
 
 
 def clip_text(content: str, width: float, font_size: float = 12.0) -> str:
-    """As much of a text as fits."""
+    """Return the text, truncated to the width with an ellipsis."""
     content = sanitize_for_display(content)
     if estimate_text_width(content, font_size) <= width:
         return content

@@ -1,4 +1,4 @@
-"""How pictures look: Okabe and Ito's colours, a dash and a mark for each, in light and in dark."""
+"""Theme of all figures: Okabe-Ito colours with dashes and markers, light and dark mode, documents."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,9 @@ from regard.plots.svg import escape_text, svg_element
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 COLORS_IN_THEME = 7
 DASH_PATTERNS = ("", "7 3", "2 3", "9 3 2 3", "12 4", "5 2 1 2", "1 4")
-"""With the colours, so that nothing is told by colour alone."""
+"""One per colour, so that nothing is distinguished by colour alone."""
 MARKER_PATHS = (
-    "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z",  # a circle, a square, and so on
+    "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z",  # circle, square, triangle, ...
     "M-3.2 -3.2h6.4v6.4h-6.4Z",
     "M0 -4.2L4 3H-4Z",
     "M0 -4.6L4.6 0L0 4.6L-4.6 0Z",
@@ -24,11 +24,37 @@ _LIGHT = (_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE, _SKY, "#1a1a1a")
 _DARK = (_SKY, _ORANGE, _GREEN, _PURPLE, _VERMILION, _BLUE, "#e6e6e6")
 
 
+_HTML_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title><style>{style}
+:root {{ color-scheme: light dark }}
+body {{ font: 15px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; background: #f6f6f6;
+  color: #1a1a1a; max-width: 1100px; margin: 1rem auto; padding: 0 1rem; overflow-wrap: anywhere }}
+h1 {{ font-size: 1.3rem }} h2 {{ font-size: 1.1rem }}
+main {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 12px }}
+figure {{ margin: 0 }} svg {{ width: 100%; height: auto; display: block }}
+.legend {{ max-width: 520px; margin-bottom: 12px }}
+table {{ border-collapse: collapse; width: 100%; margin-bottom: 1.5rem }}
+th, td {{ text-align: start; vertical-align: top; padding: .25rem .6rem .25rem 0;
+  border-top: 1px solid #d5d5d5 }}
+th {{ font-weight: 400; width: 6rem }} ins {{ font-weight: 700; text-decoration: underline }}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: #0d0f12; color: #ececec }} th, td {{ border-color: #33383d }}
+}}
+</style></head>
+<body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
 def svg_document(
     elements: Sequence[str], title: str, width: float, height: float, extra_css: str = ""
 ) -> str:
-    """A whole SVG file; `rules` are for what only this picture has."""
-    drawn = svg_element(
+    """Return a complete SVG file; `extra_css` is for elements of this figure only."""
+    document = svg_element(
         "svg",
         svg_element("title", escape_text(title)),
         svg_element("style", theme_css() + extra_css),
@@ -41,11 +67,16 @@ def svg_document(
         height=height,
         viewBox=f"0 0 {width:g} {height:g}",
     )
-    return drawn + "\n"
+    return document + "\n"
+
+
+def html_document(title: str, body: str, extra_css: str = "") -> str:
+    """Return a complete HTML page without scripts or external resources."""
+    return _HTML_PAGE.format(title=escape_text(title), style=theme_css() + extra_css, body=body)
 
 
 def theme_css() -> str:
-    """The rules for light, and what is different in the dark."""
+    """Return the CSS of all figures, for light and dark mode."""
     return f"""
 .rg {{ font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif }}
 .rg .title {{ font-size: 14px; font-weight: 600 }}
@@ -67,7 +98,7 @@ def theme_css() -> str:
 
 
 def _color_css(paper: str, ink: str, faint: str, grid: str, band: str, tones: tuple[str, ...]) -> str:
-    """A faint text is still read at 4.5 to 1."""
+    """Return the CSS of one colour scheme; faint text keeps a contrast of 4.5 to 1."""
     rules = [
         f".rg .paper {{ fill: {paper} }} .rg .over {{ stroke: {paper} }}",
         f".rg text {{ fill: {faint} }} .rg .title, .rg .ink {{ fill: {ink} }}",
