@@ -69,7 +69,10 @@ def test_a_pipe_with_a_name_is_answered_with_what_has_come_too(tmp_path):
 
 def test_a_packed_pipe_is_refused(tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress(b"a\n"))
-    with (tmp_path / "text.gz").open("rb") as file, pytest.raises(DataError, match="stdin is packed; unpack"):
+    with (
+        (tmp_path / "text.gz").open("rb") as file,
+        pytest.raises(DataError, match="stdin is compressed; unpack"),
+    ):
         list(batch_stream_lines(file.fileno(), LineBatchLimits(9, 99), wait_until_full=True))
 
 

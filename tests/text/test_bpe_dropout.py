@@ -16,7 +16,7 @@ TEXTS = [
     "Un jeune homme en maillot bleu se tient sur une échelle.",
     "A little girl climbing into a wooden playhouse.",
 ] * 10
-HOSTILE = [
+ODD = [
     "",
     " ",
     "  two  spaces ",
@@ -30,43 +30,43 @@ HOSTILE = [
 TOKENIZER = learn_tokenizer(TEXTS, 600)
 
 
-def test_without_dropout_the_ids_are_the_tokenizers_own():
-    texts = [*TEXTS, *HOSTILE]
+def test_without_dropout_the_ids_are_those_of_the_tokenizer():
+    texts = [*TEXTS, *ODD]
     assert BPEDropoutSampler(TOKENIZER, 0.0, seed=1).tokenize(texts, variant=3) == TOKENIZER.tokenize(texts)
 
 
-def test_with_nothing_but_dropout_every_piece_is_a_character_or_a_byte():
+def test_with_dropout_1_every_token_is_a_character_or_a_byte():
     rows = BPEDropoutSampler(TOKENIZER, 1.0, seed=1).tokenize(["Männer 🎉"], variant=0)
-    pieces = [TOKENIZER.id_to_token(id) for id in rows[0]]
-    assert pieces == [" ", *"Männer", " ", "<0xF0>", "<0x9F>", "<0x8E>", "<0x89>"]
+    tokens = [TOKENIZER.id_to_token(id) for id in rows[0]]
+    assert tokens == [" ", *"Männer", " ", "<0xF0>", "<0x9F>", "<0x8E>", "<0x89>"]
 
 
-def same_text(texts, dropout):
+def is_same_text(texts, dropout):
     rows = BPEDropoutSampler(TOKENIZER, dropout, seed=1).tokenize(texts, variant=0)
     return TOKENIZER.detokenize(rows) == [unicodedata.normalize("NFC", text) for text in texts]
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), max_size=3))
-def test_however_it_is_cut_any_text_comes_back(texts):
-    assert same_text(texts, dropout=0.5)
+def test_any_text_comes_back_from_every_tokenization(texts):
+    assert is_same_text(texts, dropout=0.5)
 
 
 @pytest.mark.parametrize("dropout", [0.1, 0.9, 1.0])
-def test_however_it_is_cut_odd_text_comes_back(dropout):
-    assert same_text([*HOSTILE, *TEXTS[:4]], dropout)
+def test_odd_text_comes_back_from_every_tokenization(dropout):
+    assert is_same_text([*ODD, *TEXTS[:4]], dropout)
 
 
-def test_a_merge_is_dropped_as_often_as_asked():
-    """Two letters and one merge between them: the word stays apart with probability p."""
+def test_a_merge_is_dropped_with_the_given_probability():
+    """Two letters and one merge between them: the word stays split with probability p."""
     tokenizer = learn_tokenizer(["a b"] * 9, 300)  # the only merges are " a" and " b"
     rows = BPEDropoutSampler(tokenizer, 0.3, seed=1).tokenize(["a"] * 200, variant=0)
     assert {len(row) for row in rows} == {1, 2}
-    apart = sum(
+    dropped = sum(
         len(BPEDropoutSampler(tokenizer, 0.3, seed).tokenize(["a"], variant)[0]) == 2
         for seed in range(10)
         for variant in range(40)
     )
-    assert 0.24 < apart / 400 < 0.36  # two and a half standard deviations
+    assert 0.24 < dropped / 400 < 0.36  # two and a half standard deviations
 
 
 def test_occurrences_of_a_word_differ_and_so_do_variants_and_seeds():
@@ -79,31 +79,32 @@ def test_occurrences_of_a_word_differ_and_so_do_variants_and_seeds():
     assert sample(1, 0) != sample(2, 0)
 
 
-def test_a_corpus_done_in_parts_is_the_corpus():
+def test_a_corpus_may_be_tokenized_in_chunks():
     sampler = BPEDropoutSampler(TOKENIZER, 0.2, seed=1)
     whole = sampler.tokenize(TEXTS, variant=2)
     assert sampler.tokenize(TEXTS[:7], 2) + sampler.tokenize(TEXTS[7:], 2, first_index=7) == whole
 
 
-def test_another_process_draws_the_same(tmp_path):
+def test_another_process_draws_the_same_tokens(tmp_path):
     TOKENIZER.save(tmp_path / "tokenizer.json")
     program = (
         "import sys; from pathlib import Path\n"
-        "from regard.text.bpe_dropout import BPEDropoutSampler; from regard.text.tokenizer import load_tokenizer\n"
+        "from regard.text.bpe_dropout import BPEDropoutSampler\n"
+        "from regard.text.tokenizer import load_tokenizer\n"
         "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"
         "print(BPEDropoutSampler(tokenizer, 0.2, 1).tokenize(sys.argv[2:], 4))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "tokenizer.json"), *TEXTS[:3]],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert found.stdout.strip() == str(BPEDropoutSampler(TOKENIZER, 0.2, 1).tokenize(TEXTS[:3], 4))
+    assert process.stdout.strip() == str(BPEDropoutSampler(TOKENIZER, 0.2, 1).tokenize(TEXTS[:3], 4))
 
 
-def test_what_is_drawn_stays_the_same_from_version_to_version():
-    """A run that goes on after an upgrade must see the ids it saw before."""
+def test_drawn_tokens_stay_the_same_from_version_to_version():
+    """A run that is resumed after an upgrade must see the same ids."""
     tokenizer = learn_tokenizer(["banana ananas"] * 9, 300)
     rows = BPEDropoutSampler(tokenizer, 0.5, seed=1).tokenize(["banana ananas"] * 3, variant=0)
     assert ["|".join(tokenizer.id_to_token(id) for id in row) for row in rows] == [
@@ -114,5 +115,5 @@ def test_what_is_drawn_stays_the_same_from_version_to_version():
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", ""]])
-def test_nothing_gives_nothing(texts):
+def test_empty_texts_have_no_ids(texts):
     assert BPEDropoutSampler(TOKENIZER, 0.1, seed=1).tokenize(texts, 0) == [[] for _ in texts]

@@ -1,1 +1,1 @@
-"""Text to token ids and back: lines, compression, tokenizer, BPE, sentences, glossary; no torch."""
+"""Text to token ids: lines, compression, Unicode, tokenizers, sentences and glossary. No torch."""

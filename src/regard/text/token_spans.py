@@ -1,4 +1,4 @@
-"""Which word each piece belongs to, and where it stands; a word is what stands between white space."""
+"""Words and character spans of tokens; a word is text between white space."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
@@ -7,57 +7,62 @@ from regard.text.tokenizer import BYTE_TOKENS, SPECIAL_TOKENS, Tokenizer
 
 
 def map_tokens_to_words(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int | None]:
-    """For each piece the number of its word in `detokenize(ids).split()`; None for one that is only space.
+    """Return for each token the index of its word in `detokenize(ids).split()`; None for a token of spaces.
 
-    A word may be several pieces, and a character several bytes, each a piece of its own; but no
-    piece has letters of two words, since the space before a word begins its first piece.
+    A word may have several tokens, and a character several byte tokens; but no token has letters of
+    two words, since the space before a word begins its first token.
     """
-    spelt = [_token_bytes(tokenizer, id) for id in ids]
-    word_at: list[int | None] = []  # by byte
-    word, inside = -1, False
-    for character, size in _characters(ids, spelt):
-        word += not character.isspace() and not inside
-        inside = not character.isspace()
-        word_at += [word if inside else None] * size
-    starts = accumulate(map(len, spelt), initial=0)
+    spellings = [_token_bytes(tokenizer, id) for id in ids]
+    words: list[int | None] = []  # of each byte
+    word, in_word = -1, False
+    for character, size in _characters(ids, spellings):
+        word += not character.isspace() and not in_word
+        in_word = not character.isspace()
+        words += [word if in_word else None] * size
+    starts = accumulate(map(len, spellings), initial=0)
     return [
-        next((at for at in word_at[start:end] if at is not None), None) for start, end in pairwise(starts)
+        next((word for word in words[start:end] if word is not None), None) for start, end in pairwise(starts)
     ]
 
 
 def map_tokens_to_spans(tokenizer: Tokenizer, ids: Sequence[int]) -> list[tuple[int, int]]:
-    """For each piece its first character in `detokenize(ids)`, and the first after it.
+    """Return for each token its first character in `detokenize(ids)` and the first after it.
 
-    The space before a word is not counted as part of its piece. Pieces that spell one character
-    together all have that character; one that spells nothing has none.
+    The space before a word is not counted as part of its token. Byte tokens that spell one character
+    all have its span; a special token has an empty span.
     """
-    spelt = [_token_bytes(tokenizer, id) for id in ids]
-    characters = list(_characters(ids, spelt))
-    at = [place for place, (_, size) in enumerate(characters) for _ in range(size)]  # by byte
-    lost = bool(characters) and characters[0][0] == " "  # the space before the first word is not in the text
-    found = []
-    for start, end in pairwise(accumulate(map(len, spelt), initial=0)):
-        first, last = (at[start], at[end - 1] + 1) if end > start else (_character_at(at, start),) * 2
+    spellings = [_token_bytes(tokenizer, id) for id in ids]
+    characters = list(_characters(ids, spellings))
+    character_of_byte = [place for place, (_, size) in enumerate(characters) for _ in range(size)]
+    leading = bool(characters) and characters[0][0] == " "  # detokenize drops the space of the first word
+    spans = []
+    for start, end in pairwise(accumulate(map(len, spellings), initial=0)):
+        if end > start:
+            first, last = character_of_byte[start], character_of_byte[end - 1] + 1
+        else:
+            first = last = _character_at(character_of_byte, start)
         first += last - first > 1 and characters[first][0] == " "
-        found.append((max(first - lost, 0), max(last - lost, 0)))
-    return found
+        spans.append((max(first - leading, 0), max(last - leading, 0)))
+    return spans
 
 
-def _character_at(at: Sequence[int], byte: int) -> int:
-    return at[byte] if byte < len(at) else (at[-1] + 1 if at else 0)
+def _character_at(character_of_byte: Sequence[int], byte: int) -> int:
+    if byte < len(character_of_byte):
+        return character_of_byte[byte]
+    return character_of_byte[-1] + 1 if character_of_byte else 0
 
 
-def _characters(ids: Sequence[int], spelt: Sequence[bytes]) -> Iterator[tuple[str, int]]:
-    """What is written, and how many bytes each character has.
+def _characters(ids: Sequence[int], spellings: Sequence[bytes]) -> Iterator[tuple[str, int]]:
+    """Yield the characters of the text and the number of bytes of each.
 
-    A run of bytes that spells no text becomes a sign of its own for every byte, a space among them too.
+    A run of byte tokens that is not UTF-8 yields a replacement character for every byte.
     """
-    for spelling, run in groupby(zip(ids, spelt, strict=True), lambda each: _is_byte_token(each[0])):
+    for is_bytes, run in groupby(zip(ids, spellings, strict=True), lambda each: _is_byte_token(each[0])):
         content = b"".join(part for _, part in run)
         try:
             yield from ((character, len(character.encode())) for character in content.decode("utf-8"))
         except UnicodeDecodeError:
-            assert spelling
+            assert is_bytes
             yield from (("\ufffd", 1) for _ in content)
 
 

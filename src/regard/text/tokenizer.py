@@ -1,4 +1,4 @@
-"""Joint byte-pair encoding on the `tokenizers` library: any text to ids and back, nothing lost."""
+"""Byte-pair encoding and whole-word tokenizers: text to token ids and back, with byte fallback."""
 
 import hashlib
 import json
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
-from tokenizers import models as kinds
 
 from regard.errors import CheckpointError, ConfigError
 
@@ -16,19 +15,24 @@ PAD, BOS, EOS = 0, 1, 2
 SPECIAL_TOKENS = ["<pad>", "<s>", "</s>"]
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 BASE_VOCAB_SIZE = len(SPECIAL_TOKENS) + len(BYTE_TOKENS)
-"""The vocabulary that knows bytes only."""
+"""Special tokens and bytes; the id of the first learned token."""
 
 PRETOKEN_PATTERN = r" ?[\p{L}\p{M}]+| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s"
-"""A word, a digit or a run of signs, each with the one space before it; then other white space.
+"""A word, a digit or a run of punctuation, each with the one space before it; or other white space.
 
-Spaces stay spaces inside the pieces, so no character is set aside to stand for them and every
-text comes back as it was. Pieces never cross these borders, so the marks above can never be
-spelled by a text that contains them.
+Spaces stay spaces inside tokens, so no character is reserved for them and every text comes back
+unchanged. Tokens never cross these boundaries, so no text can spell a special token.
 """
+WORD_PATTERN = r" ?['’]?[\p{L}\p{M}\p{N}](?:\S*[\p{L}\p{M}\p{N}])?| ?[^\s\p{L}\p{M}\p{N}]+|\s"
+"""A word between white space, or the punctuation around it; each with the space before it."""
+UNKNOWN_ID = BASE_VOCAB_SIZE
+UNKNOWN_TOKEN = " <unk>"
+MIN_WORD_COUNT = 2
+"""Occurrences that a word needs for a token."""
 
 
 class Tokenizer:
-    """Text to piece ids and back; the same text (NFC, lower-cased if asked) comes back, whatever is in it."""
+    """Converts text to token ids and back; any text comes back, in NFC and lower-cased if the model is."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -39,49 +43,57 @@ class Tokenizer:
 
     @property
     def lowercase(self) -> bool:
-        """Whether capitals are lost."""
+        """Whether the tokenizer lower-cases its input."""
         return self._backend.normalizer.normalize_str("A") != " A"
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, without begin or end marks."""
+        """Return the ids of each text, without <s> and </s>."""
         return [encoding.ids for encoding in self._backend.encode_batch_fast(list(texts))]
 
     def detokenize(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """The text of each row of ids; marks are left out."""
-        kept = [[id for id in row if id >= len(SPECIAL_TOKENS)] for row in rows]
-        return self._backend.decode_batch(kept, skip_special_tokens=False)
+        """Return the text of each row of ids; special tokens are skipped."""
+        texts = [[id for id in row if id >= len(SPECIAL_TOKENS)] for row in rows]
+        return self._backend.decode_batch(texts, skip_special_tokens=False)
 
     def id_to_token(self, id: int) -> str:
-        """The piece as a person reads it: a space where it begins a word, <0xE2> for a byte."""
-        piece = self._backend.id_to_token(id)
-        if piece is None:
-            raise IndexError(f"there is no piece {id}; ids run from 0 to {self.vocab_size - 1}")
-        return piece
+        """Return the token as readable text: with a space where it begins a word, or <0xE2> for a byte."""
+        token = self._backend.id_to_token(id)
+        if token is None:
+            raise IndexError(f"there is no token {id}; ids run from 0 to {self.vocab_size - 1}")
+        return token
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of all that decides how text becomes ids."""
+        """The SHA-256 of everything that decides how text becomes ids."""
         return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
 
     def to_json(self) -> str:
-        """The whole tokenizer, in the library's format."""
+        """Return the whole tokenizer in the format of the `tokenizers` library."""
         return self._backend.to_str(pretty=True)
 
     def save(self, path: Path) -> None:
         path.write_text(self.to_json(), encoding="utf-8")
 
 
-def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
-    """At most vocab_size pieces: three marks, 256 bytes, and what the texts repeat most.
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Read a tokenizer that `Tokenizer.save` wrote."""
+    try:
+        backend = Backend.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises nothing narrower
+        raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
+    return Tokenizer(backend)
 
-    A character too rare for a piece of its own is written as its bytes, so nothing is unknown. The
-    texts are gone through twice. With `lowercase` there are no capitals, neither in what is learnt nor
-    in what comes back.
+
+def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
+    """Learn byte-pair encoding with at most `vocab_size` tokens: three special ones, 256 bytes, and merges.
+
+    A character too rare for a token is written as its bytes, so nothing is unknown. The texts are
+    iterated over twice.
     """
     if vocab_size <= BASE_VOCAB_SIZE:
         raise ConfigError(
-            f"model.vocab_size = {vocab_size} cannot work; bytes and marks alone take {BASE_VOCAB_SIZE}, "
-            "and 4000 to 37000 is usual"
+            f"model.vocab_size = {vocab_size} is too small; special tokens and bytes alone take "
+            f"{BASE_VOCAB_SIZE}, and 4000 to 37000 is usual"
         )
     room = vocab_size - BASE_VOCAB_SIZE
     learner = build_backend(models.BPE(), text_normalizers(lowercase))
@@ -97,37 +109,33 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
     return Tokenizer(build_backend(_add_special_and_byte_tokens(learner), text_normalizers(lowercase)))
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer that `save` wrote."""
-    try:
-        found = Backend.from_str(path.read_text(encoding="utf-8"))
-    except Exception as error:  # the library raises nothing narrower
-        raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
-    return Tokenizer(found)
+def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
+    """Learn whole words as tokens, and one unknown token for all rarer words.
 
-
-def _most_frequent_characters(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:
-    """The most frequent characters; the library, left to choose, breaks ties differently each time."""
-    counts, normal = Counter(" "), normalizers.Sequence(text_normalizers(lowercase))
-    for text in texts:
-        counts.update(normal.normalize_str(text))
-    return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
-
-
-def _add_special_and_byte_tokens(learnt: Backend) -> models.BPE:
-    """The learnt model with ids for marks and bytes before its own.
-
-    They are plain entries of the vocabulary and not `special tokens`, which the library would
-    find in the text itself: a sentence about "</s>" must not end there.
+    A rare word as byte pairs is a row of tokens that mean other things elsewhere. A translator needs them
+    to spell the word; a classifier of few texts learns more from "unknown word". The byte tokens are never
+    used, but keep ids of special tokens the same as in every other tokenizer here.
     """
-    model = json.loads(learnt.to_str())["model"]
-    pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
-    vocab = {piece: id for id, piece in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, *pieces])}
-    return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
+    room = vocab_size - BASE_VOCAB_SIZE - 1
+    if room < 1:
+        raise ConfigError(
+            f"model.vocab_size = {vocab_size} is too small; {BASE_VOCAB_SIZE + 1} are taken before the first "
+            "word, and 4000 to 20000 is usual"
+        )
+    learner = build_backend(models.WordLevel(), _collapse_whitespace(lowercase), WORD_PATTERN)
+    learner.train_from_iterator(
+        iter(texts),
+        trainers.WordLevelTrainer(vocab_size=room, min_frequency=MIN_WORD_COUNT, show_progress=False),
+    )
+    learned = json.loads(learner.to_str())["model"]["vocab"]
+    words = sorted(learned, key=learned.__getitem__)
+    vocab = {token: id for id, token in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, UNKNOWN_TOKEN, *words])}
+    model = models.WordLevel(vocab=vocab, unk_token=UNKNOWN_TOKEN)
+    return Tokenizer(build_backend(model, _collapse_whitespace(lowercase), WORD_PATTERN))
 
 
 def text_normalizers(lowercase: bool) -> list[normalizers.Normalizer]:
-    """NFC comes last, because a small letter may be composed where its capital is not."""
+    """Return lower-casing, if wanted, and NFC, which comes last: some letters compose only in lower case."""
     return [normalizers.Lowercase(), normalizers.NFC()] if lowercase else [normalizers.NFC()]
 
 
@@ -136,46 +144,34 @@ def build_backend(
     text_normalizers: list[normalizers.Normalizer],
     pretoken_pattern: str = PRETOKEN_PATTERN,
 ) -> Backend:
-    """The space before a word belongs to the word, so the first word is given one too."""
-    made = Backend(model)
-    made.normalizer = normalizers.Sequence([*text_normalizers, normalizers.Prepend(" ")])
-    made.pre_tokenizer = pre_tokenizers.Split(Regex(pretoken_pattern), behavior="isolated")
-    made.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-    return made
+    """Build a tokenizer of the library in which a word includes the space before it; the first gets one."""
+    backend = Backend(model)
+    backend.normalizer = normalizers.Sequence([*text_normalizers, normalizers.Prepend(" ")])
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex(pretoken_pattern), behavior="isolated")
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return backend
 
 
-WORD_PATTERN = r" ?['’]?[\p{L}\p{M}\p{N}](?:\S*[\p{L}\p{M}\p{N}])?| ?[^\s\p{L}\p{M}\p{N}]+|\s"
-"""What stands between white space, and the signs around it by themselves; each with the space before it."""
-UNKNOWN_ID = BASE_VOCAB_SIZE
-"""The piece of every word that has none of its own."""
-UNKNOWN_TOKEN = " <unk>"
-MIN_WORD_COUNT = 2
-"""Times that a word must occur."""
+def _most_frequent_characters(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:
+    """Return the alphabet; the library would break ties differently each time."""
+    counts, normalizer = Counter(" "), normalizers.Sequence(text_normalizers(lowercase))
+    for text in texts:
+        counts.update(normalizer.normalize_str(text))
+    return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
-def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
-    """At most vocab_size pieces: the marks, the bytes' places, one for the unknown, and the commonest words.
+def _add_special_and_byte_tokens(learned: Backend) -> models.BPE:
+    """Return the learned model with special tokens and bytes before its own tokens.
 
-    The bytes are never used; their places make ids mean the same as in any other tokenizer here.
+    They are plain vocabulary entries and not the library's "special tokens", which it would find in
+    the text itself: a sentence about "</s>" must not end there.
     """
-    room = vocab_size - BASE_VOCAB_SIZE - 1
-    if room < 1:
-        raise ConfigError(
-            f"model.vocab_size = {vocab_size} cannot work; {BASE_VOCAB_SIZE + 1} are taken before the first word, "
-            "and 4000 to 20000 is usual"
-        )
-    learner = build_backend(kinds.WordLevel(), _collapse_whitespace(lowercase), WORD_PATTERN)
-    learner.train_from_iterator(
-        iter(texts),
-        trainers.WordLevelTrainer(vocab_size=room, min_frequency=MIN_WORD_COUNT, show_progress=False),
-    )
-    found = json.loads(learner.to_str())["model"]["vocab"]
-    words = sorted(found, key=found.__getitem__)
-    vocab = {piece: id for id, piece in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, UNKNOWN_TOKEN, *words])}
-    model = kinds.WordLevel(vocab=vocab, unk_token=UNKNOWN_TOKEN)
-    return Tokenizer(build_backend(model, _collapse_whitespace(lowercase), WORD_PATTERN))
+    model = json.loads(learned.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    vocab = {token: id for id, token in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, *tokens])}
+    return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
 
 
 def _collapse_whitespace(lowercase: bool) -> list[normalizers.Normalizer]:
-    """However much white space stands between two words, it is one space."""
+    """Return the normalizers of whole-word tokenizers: any white space between words is one space."""
     return [*text_normalizers(lowercase), normalizers.Replace(Regex(r"\s+"), " ")]

@@ -1,8 +1,8 @@
-"""A vocabulary that grows: new pieces for a new corpus, and no old one touched.
+"""Vocabulary extension: new BPE tokens for a new corpus while the old ones keep their ids.
 
-New merges come after the old ones, and no new piece is spelled like an old one. So a text is first
-cut exactly as it was, and then neighbours may grow together: every new piece stands where a run of
-old ones stood, and where no new piece occurs the ids are the old ids.
+New merges come after the old ones, and no new token is spelled like an old one. So a text is first
+tokenized exactly as before, and then adjacent tokens may be merged: a new token stands where a run of
+old ones stood, and where no new token occurs the ids are the old ids.
 """
 
 import heapq
@@ -18,64 +18,70 @@ from regard.text.bpe import BytePairEncoder, pretokenize
 from regard.text.tokenizer import BASE_VOCAB_SIZE, Tokenizer
 
 MIN_TOKEN_COUNT = 2
-"""What the corpus has less often than this gets no piece of its own."""
+"""Occurrences in the corpus that a new token needs."""
 
-COUNTING_CHUNK = 2**16  # texts counted together
+COUNTING_CHUNK = 2**16
+"""Texts whose words are counted at a time."""
 
 
 def extend_tokenizer(tokenizer: Tokenizer, texts: Iterable[str], new_tokens: int) -> Tokenizer:
-    """At most `pieces` new ones: characters that were bytes before, then what the texts repeat most."""
+    """Add at most `new_tokens`: characters that were bytes before, then the most frequent merges."""
     counts = _count_words(tokenizer, texts)
-    letters = _new_characters(BytePairEncoder(tokenizer), counts, max(1, new_tokens // 2))
-    wider = _append_tokens(tokenizer, letters, [])
-    merges = _learn_merges(BytePairEncoder(wider), counts, new_tokens - len(letters))
-    return _append_tokens(wider, [left + right for left, right in merges], merges)
+    characters = _new_characters(BytePairEncoder(tokenizer), counts, max(1, new_tokens // 2))
+    extended = _append_tokens(tokenizer, characters, [])
+    merges = _learn_merges(BytePairEncoder(extended), counts, new_tokens - len(characters))
+    return _append_tokens(extended, [left + right for left, right in merges], merges)
 
 
 def decompose_new_tokens(old: Tokenizer, new: Tokenizer) -> list[list[int]]:
-    """For each piece that only the extended tokenizer has, by its id, the old pieces that it stands for."""
-    merges = BytePairEncoder(old)
-    return [merges.segment(new.id_to_token(id)) for id in range(old.vocab_size, new.vocab_size)]
+    """Return for each token that only the extended tokenizer has the old tokens that it replaces."""
+    encoder = BytePairEncoder(old)
+    return [encoder.segment(new.id_to_token(id)) for id in range(old.vocab_size, new.vocab_size)]
 
 
 def _count_words(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
-    """How often each word occurs, a chunk of texts at a time."""
     counts, texts = Counter[str](), iter(texts)
     while chunk := list(islice(texts, COUNTING_CHUNK)):
-        words = pretokenize(tokenizer, chunk)
-        counts.update(dict(zip(words.words, np.bincount(words.word_ids).tolist(), strict=True)))
+        pretokenized = pretokenize(tokenizer, chunk)
+        occurrences = np.bincount(pretokenized.word_ids).tolist()
+        counts.update(dict(zip(pretokenized.words, occurrences, strict=True)))
     return counts
 
 
-def _new_characters(before: BytePairEncoder, counts: Mapping[str, int], limit: int) -> list[str]:
-    """Characters that had to be spelled in bytes, the most frequent first."""
-    seen = Counter[str]()
-    for word, count in counts.items():
-        for letter in word:
-            seen[letter] += count
+def _new_characters(encoder: BytePairEncoder, word_counts: Mapping[str, int], limit: int) -> list[str]:
+    """Return the characters that had to be spelled in bytes, the most frequent first."""
+    counts = Counter[str]()
+    for word, count in word_counts.items():
+        for character in word:
+            counts[character] += count
     new = [
-        letter for letter, count in seen.items() if count >= MIN_TOKEN_COUNT and letter not in before.vocab
+        character
+        for character, count in counts.items()
+        if count >= MIN_TOKEN_COUNT and character not in encoder.vocab
     ]
-    return sorted(new, key=lambda letter: (-seen[letter], letter))[:limit]
+    return sorted(new, key=lambda character: (-counts[character], character))[:limit]
 
 
-def _learn_merges(merges: BytePairEncoder, counts: Mapping[str, int], pieces: int) -> list[tuple[str, str]]:
-    """Byte-pair encoding as it is learnt from letters, but begun where the old merges end."""
-    spelling, known = {id: piece for piece, id in merges.vocab.items()}, set(merges.vocab)
-    tally, learnt = _PairCounts([(merges.segment(word), count) for word, count in counts.items()]), []
-    while len(learnt) < pieces and (pair := tally.most_frequent()) is not None:
-        left, right = spelling[pair[0]], spelling[pair[1]]
+def _learn_merges(
+    encoder: BytePairEncoder, word_counts: Mapping[str, int], limit: int
+) -> list[tuple[str, str]]:
+    """Learn byte-pair encoding as from characters, but starting after the old merges."""
+    tokens, known = {id: token for token, id in encoder.vocab.items()}, set(encoder.vocab)
+    pair_counts = _PairCounts([(encoder.segment(word), count) for word, count in word_counts.items()])
+    merges: list[tuple[str, str]] = []
+    while len(merges) < limit and (pair := pair_counts.pop_most_frequent()) is not None:
+        left, right = tokens[pair[0]], tokens[pair[1]]
         if min(pair) < BASE_VOCAB_SIZE or left + right in known:
-            continue  # bytes stay bytes, and an old spelling keeps its old pieces
-        learnt.append((left, right))
+            continue  # bytes stay bytes, and an old spelling keeps its old tokens
+        merges.append((left, right))
         known.add(left + right)
-        spelling[new := len(spelling)] = left + right
-        tally.merge(pair, new)
-    return learnt
+        tokens[new := len(tokens)] = left + right
+        pair_counts.merge(pair, new)
+    return merges
 
 
 class _PairCounts:
-    """How often two pieces stand side by side in the words of a corpus, kept up as pieces are merged."""
+    """Counts of adjacent tokens in the words of a corpus, updated as tokens are merged."""
 
     def __init__(self, words: list[tuple[list[int], int]]) -> None:
         self._words = words
@@ -86,8 +92,8 @@ class _PairCounts:
         self._heap = [(-count, pair) for pair, count in self._counts.items()]
         heapq.heapify(self._heap)
 
-    def most_frequent(self) -> tuple[int, int] | None:
-        """The pair seen most often that was not asked for before; the lowest ids where several are."""
+    def pop_most_frequent(self) -> tuple[int, int] | None:
+        """Return the most frequent pair that was not returned before; of equals the one with lowest ids."""
         while self._heap:
             negative, pair = heapq.heappop(self._heap)
             if -negative < MIN_TOKEN_COUNT:
@@ -97,7 +103,7 @@ class _PairCounts:
         return None
 
     def merge(self, pair: tuple[int, int], new: int) -> None:
-        """Puts the new piece wherever the two stand side by side."""
+        """Replace every occurrence of the pair by the new token."""
         changed: set[tuple[int, int]] = set()
         for number in self._words_with_pair.pop(pair):
             changed |= self._count(number, -1)
@@ -117,21 +123,21 @@ class _PairCounts:
 
 
 def _replace_pair(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
-    found: list[int] = []
+    merged: list[int] = []
     for id in ids:
-        if found and (found[-1], id) == pair:
-            found[-1] = new
+        if merged and (merged[-1], id) == pair:
+            merged[-1] = new
         else:
-            found.append(id)
-    return found
+            merged.append(id)
+    return merged
 
 
 def _append_tokens(
-    tokenizer: Tokenizer, pieces: Sequence[str], merges: Sequence[tuple[str, str]]
+    tokenizer: Tokenizer, tokens: Sequence[str], merges: Sequence[tuple[str, str]]
 ) -> Tokenizer:
-    """The tokenizer with more pieces after its last one, and more merges after its last one."""
-    whole = json.loads(tokenizer.to_json())
+    """Return the tokenizer with tokens and merges after its last ones."""
+    document = json.loads(tokenizer.to_json())
     first = tokenizer.vocab_size
-    whole["model"]["vocab"] |= {piece: first + place for place, piece in enumerate(pieces)}
-    whole["model"]["merges"] += [list(pair) for pair in merges]
-    return Tokenizer(Backend.from_str(json.dumps(whole)))
+    document["model"]["vocab"] |= {token: first + place for place, token in enumerate(tokens)}
+    document["model"]["merges"] += [list(pair) for pair in merges]
+    return Tokenizer(Backend.from_str(json.dumps(document)))
