@@ -1,4 +1,4 @@
-"""Documents of each format with everything in them that readers of such files trip over."""
+"""Sample documents of each format, with the constructs that parsers of the format get wrong."""
 
 TXT = "Hello, world!\r\n\r\n  two  spaces \n\tتحية 你好 🙂\u2028same line\n\x0c\nno newline"
 

@@ -22,7 +22,7 @@ def read(name, content, **reading):
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_document_translated_to_itself_comes_back_byte_by_byte(name, mark, newline, end):
+def test_identity_translation_reproduces_every_byte(name, mark, newline, end):
     content = mark + ALL[name].replace("\r\n", "\n").replace("\n", newline).encode() + end.encode()
     document = read(name, content)
     assert len(document.segments) > 3
@@ -30,7 +30,7 @@ def test_a_document_translated_to_itself_comes_back_byte_by_byte(name, mark, new
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_a_document_that_has_every_translation_comes_back_byte_by_byte(name):
+def test_a_fully_translated_document_is_reproduced(name):
     """Whatever the reader adds is only ever a translation: the second time there is nothing to add."""
     first = read(name, ALL[name])
     content = first.render(first.segments)
@@ -46,7 +46,7 @@ def test_a_document_that_has_every_translation_comes_back_byte_by_byte(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_texts_have_no_markup_and_no_white_space_around_them(name):
+def test_segments_have_no_markup_and_no_surrounding_white_space(name):
     texts = read(name, ALL[name], column="text" if name == "x.tsv" else None).segments
     assert all(text and text == text.strip() for text in texts)
     markup = ("<b>", "<i>", "</", "&amp;", "&lt;", "**", "](", "{\\an8}", "msgid", "<seg>", "-->")
@@ -54,7 +54,7 @@ def test_texts_have_no_markup_and_no_white_space_around_them(name):
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.srt", "x.html"])
-def test_upper_case_changes_nothing_but_case(name):
+def test_upper_casing_segments_changes_only_the_case(name):
     document = read(name, ALL[name])
     changed = document.render([text.upper() for text in document.segments]).decode()
     assert changed != ALL[name]
@@ -62,9 +62,9 @@ def test_upper_case_changes_nothing_but_case(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_document_of_nothing_comes_back(name):
+def test_an_empty_document_is_reproduced_or_rejected(name):
     if name.startswith(("x.x", "x.tmx", "y")):
-        with pytest.raises(DataError, match="line 1 is not sound XML: no element found"):
+        with pytest.raises(DataError, match="line 1 is not well-formed XML: no element found"):
             read(name, b"")
     else:
         assert read(name, b"").render([]) == b""
@@ -72,7 +72,7 @@ def test_a_document_of_nothing_comes_back(name):
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("surplus", [-1, 1])
-def test_there_must_be_as_many_translations_as_texts(name, surplus):
+def test_the_number_of_translations_must_match_the_segments(name, surplus):
     document = read(name, ALL[name])
     count = len(document.segments)
     with pytest.raises(DataError, match=f"{name} has {count} texts and {count + surplus} translations"):
@@ -104,7 +104,7 @@ SIGNS = [
 @given(
     st.lists(st.sampled_from([*SIGNS, "漢字", "-->", "!"]), max_size=12), st.sampled_from(sorted(IN_PLACE))
 )
-def test_any_translation_leaves_the_number_of_texts_as_it_was(words, name):
+def test_any_translation_keeps_the_number_of_segments(words, name):
     """Nothing that a model writes turns into markup, or breaks what is around it."""
     document = read(name, ALL[name])
     after = read(name, document.render([" ".join(["So", *words])] * len(document.segments)))
@@ -112,7 +112,7 @@ def test_any_translation_leaves_the_number_of_texts_as_it_was(words, name):
 
 
 @given(st.text(max_size=60), st.sampled_from([".txt", ".html", ".md", ".srt"]))
-def test_any_text_is_read_and_comes_back_or_is_refused(text, ending):
+def test_any_text_is_reproduced_or_rejected(text, ending):
     try:
         document = read(f"x{ending}", text)
     except DataError:
@@ -121,11 +121,11 @@ def test_any_text_is_read_and_comes_back_or_is_refused(text, ending):
         assert document.render(document.segments) == text.encode()
 
 
-def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
+def test_the_suffix_or_an_explicit_name_selects_the_format(tmp_path):
     path = tmp_path / "page"
     path.write_bytes(b"<p>One</p>")
     assert open_document(path, name="page.HTML").segments == ("One",)
-    with pytest.raises(DataError, match="page is no document that is known; its name must end in .txt, .tsv"):
+    with pytest.raises(DataError, match="page has no known document format; its name must end in .txt, .tsv"):
         open_document(path)
     with pytest.raises(DataError, match="nothing.md does not exist"):
         open_document(tmp_path / "nothing.md")
@@ -133,7 +133,7 @@ def test_the_ending_says_the_format_and_a_name_may_say_it_instead(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".md", ".markdown", ".mdown", ".mkd", ".MARKDOWN"])
-def test_markdown_has_several_endings(ending):
+def test_markdown_has_several_suffixes(ending):
     assert read(f"x{ending}", MARKDOWN).segments == read("x.md", MARKDOWN).segments
 
 
@@ -142,23 +142,23 @@ def test_markdown_has_several_endings(ending):
     [
         ("x.txt", b"a\nb\xff\n", "x.txt line 2 is not UTF-8; convert it to UTF-8"),
         ("x.html", b'<meta charset="rot13"><p>a', "x.html is in charset 'rot13'"),
-        ("x.tmx", b"<tmx>\n<body></tmx>", "x.tmx line 2 is not sound XML: mismatched tag"),
+        ("x.tmx", b"<tmx>\n<body></tmx>", "x.tmx line 2 is not well-formed XML: mismatched tag"),
         ("x.tmx", b"<html/>", "x.tmx is XML, but not TMX"),
         ("x.xlf", b"<html/>", "x.xlf is XML, but not XLIFF"),
-        ("x.srt", b"1\n00:00:01,000 -> 00:00:02,000\nHi\n", "x.srt line 2 is no time"),
+        ("x.srt", b"1\n00:00:01,000 -> 00:00:02,000\nHi\n", "x.srt line 2 is not a cue time"),
         ("x.srt", b"\nHello\n", "x.srt line 2 has text before the first time"),
-        ("x.po", b'msgid "a"\nmsgstr "b\n', "x.po line 2 is not text in quotes"),
+        ("x.po", b'msgid "a"\nmsgstr "b\n', "x.po line 2 is not a quoted string"),
         ("x.po", b'msgid "a"\nhello\n', "x.po line 2 is neither a comment"),
-        ("x.po", b'\nmsgid "a"\nmsgid "b"\nmsgstr ""\n', "x.po line 2 begins a message that has no msgstr"),
-        ("x.po", b'msgstr "b"\n', "x.po line 1 begins a message that has no msgid"),
-        ("x.jsonl", b'{"text": "a"}\n{"text"\n', "x.jsonl line 2 is not sound JSON"),
+        ("x.po", b'\nmsgid "a"\nmsgid "b"\nmsgstr ""\n', "x.po line 2 starts a message without msgstr"),
+        ("x.po", b'msgstr "b"\n', "x.po line 1 starts a message without msgid"),
+        ("x.jsonl", b'{"text": "a"}\n{"text"\n', "x.jsonl line 2 is not valid JSON"),
         ("x.jsonl", b'["a"]\n', "x.jsonl line 1 is not a JSON object"),
         ("x.jsonl", b'{"title": "a"}\n', 'x.jsonl line 1 has no text in "text" or "source"'),
-        ("x.jsonl", b'{"text": "\\ud800"}\n', "x.jsonl line 1 is not sound JSON"),
-        ("x.jsonl", b"[" * 100_000, "x.jsonl line 1 is not sound JSON"),
+        ("x.jsonl", b'{"text": "\\ud800"}\n', "x.jsonl line 1 is not valid JSON"),
+        ("x.jsonl", b"[" * 100_000, "x.jsonl line 1 is not valid JSON"),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_one_line_with_its_place(name, content, message):
+def test_invalid_input_is_rejected_with_its_line_number(name, content, message):
     with pytest.raises(DataError) as error:
         read(name, content)
     assert str(error.value).startswith(message)

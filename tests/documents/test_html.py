@@ -14,7 +14,7 @@ def put(content, *translations):
     return read(content).render(translations).decode()
 
 
-def test_a_block_is_a_text_and_then_come_the_attributes():
+def test_segments_are_text_blocks_followed_by_text_attributes():
     assert read(HTML).segments == (
         "Café & bar",
         "Hello, big wide world!",
@@ -27,14 +27,14 @@ def test_a_block_is_a_text_and_then_come_the_attributes():
     )
 
 
-def test_tags_stay_around_their_words():
+def test_inline_tags_stay_around_their_words():
     page = "<p>A <b>red</b> car &amp; <a href='x' title=\"go\">a house</a>.</p>"
     assert put(page, "Une auto rouge & une maison.", "aller") == (
         "<p>Une <b>auto</b> rouge &amp; <a href='x' title=\"aller\">une maison</a>.</p>"
     )
 
 
-def test_text_is_spelled_as_the_page_spells_it():
+def test_text_is_escaped_as_in_the_page():
     assert put("<p>caf&eacute;", "été < à") == "<p>&eacute;t&eacute; &lt; à"
     assert put("<p title='x'>y", 'a"b', "l'\"&") == "<p title='l&#39;\"&amp;'>a\"b"
     page = '<meta charset="iso-8859-1"><p>\xe9t\xe9 one</p>'.encode("latin-1")
@@ -42,7 +42,7 @@ def test_text_is_spelled_as_the_page_spells_it():
     assert written == '<meta charset="iso-8859-1"><p>\xe9t\xe9 &#28450;</p>'.encode("latin-1")
 
 
-def test_code_in_a_sentence_is_read_and_kept():
+def test_code_in_a_sentence_is_visible_to_the_model_and_unchanged():
     page = "<p>Run <code>make test</code> first"
     assert read(page).segments == ("Run make test first",)
     assert put(page, "D'abord make test") == "<p>D'abord <code>make test</code>"
@@ -67,7 +67,7 @@ def test_code_in_a_sentence_is_read_and_kept():
         "<script>no",
     ],
 )
-def test_what_nobody_reads_is_not_translated(page):
+def test_invisible_content_is_not_translated(page):
     assert read(page).segments == ()
 
 
@@ -86,7 +86,7 @@ def test_what_nobody_reads_is_not_translated(page):
         "<img alt=''><img alt='--'><img alt='no",
     ],
 )
-def test_an_attribute_that_nobody_reads_is_not_translated(page):
+def test_attributes_without_text_are_not_translated(page):
     assert read(page).segments == ()
 
 
@@ -110,23 +110,23 @@ def test_an_attribute_that_nobody_reads_is_not_translated(page):
         ("<select><optgroup label='x'></select>", "<select><optgroup label='X Y'></select>"),
     ],
 )
-def test_an_attribute_that_people_read_is_translated(page, written):
+def test_text_attributes_are_translated(page, written):
     assert read(page).segments == ("x",)
     assert put(page, "x") == page
     assert put(page, "X Y") == (written or page.replace("'x'", "'X Y'"))
 
 
-def test_a_value_gets_quotes_only_if_it_needs_them():
+def test_an_attribute_value_gets_quotes_only_if_needed():
     assert put("<img alt=Cat>", "Chat") == "<img alt=Chat>"
     assert put("<img alt=Cat>", 'l\'"x"') == '<img alt="l\'&quot;x&quot;">'
     assert put("<img alt=Cat>", "") == '<img alt="">'
 
 
-def test_white_space_in_a_value_is_one_space():
+def test_white_space_in_an_attribute_becomes_one_space():
     assert read("<img alt='a\n  b'>").segments == ("a b",)
 
 
-def test_an_old_name_in_a_value_needs_no_semicolon():
+def test_entities_in_attributes_need_no_semicolon():
     assert read("<img alt='&copy Tom &copy=1'>").segments == ("© Tom &copy=1",)
 
 
@@ -142,14 +142,14 @@ def test_an_old_name_in_a_value_needs_no_semicolon():
         "<img src=x>",
     ],
 )
-def test_a_figure_does_not_cut_a_sentence(figure):
+def test_an_image_element_does_not_split_a_sentence(figure):
     page = f"<p>Click {figure} to go"
     assert read(page).segments == ("Click to go",)
     assert put(page, "Click to go") == page
     assert put(page, "Cliquez pour partir") == f"<p>Cliquez {figure} pour partir"
 
 
-def test_the_text_of_a_picture_in_a_sentence_is_translated():
+def test_alt_text_inside_a_sentence_is_translated():
     page = "<p>A <picture><source srcset=x><img alt='cat'></picture> here"
     assert put(page, "Un ici", "chat") == "<p>Un <picture><source srcset=x><img alt='chat'></picture> ici"
 
@@ -165,7 +165,7 @@ def test_the_text_of_a_picture_in_a_sentence_is_translated():
         ("<picture><source> <picture><img></picture> One", ("One",)),
     ],
 )
-def test_what_only_stands_beside_a_text_is_no_part_of_it(page, texts):
+def test_controls_beside_a_text_are_not_part_of_it(page, texts):
     assert read(page).segments == texts
     assert put(page, *texts) == page
 
@@ -173,7 +173,7 @@ def test_what_only_stands_beside_a_text_is_no_part_of_it(page, texts):
 @pytest.mark.parametrize(
     "bad", ["<!--", "<a ", "<a b='", "</", "&", "<![CDATA[", "<pre>", "<p title='", "<b>"]
 )
-def test_time_grows_with_the_page_and_not_faster(bad):
+def test_html_time_is_linear_in_the_page(bad):
     def seconds(count):
         page, start = bad * count, time.process_time()
         document = read(page)

@@ -39,7 +39,7 @@ def read(content):
         ("<div>One<pre>no</div>Two", ("One", "Two")),
     ],
 )
-def test_what_is_kept_ends_where_browsers_end_it(page, texts):
+def test_untranslated_elements_end_where_browsers_end_them(page, texts):
     document = read(page)
     assert document.segments == texts
     assert document.render(document.segments) == page.encode()
@@ -60,7 +60,7 @@ def test_what_is_kept_ends_where_browsers_end_it(page, texts):
         ("<svg width=1/>no", ()),
     ],
 )
-def test_a_slash_closes_in_pictures_and_nowhere_else(page, texts):
+def test_self_closing_tags_work_only_in_foreign_content(page, texts):
     assert read(page).segments == texts
 
 
@@ -78,7 +78,7 @@ def test_a_slash_closes_in_pictures_and_nowhere_else(page, texts):
         ("<P TRANSLATE=NO>no", ()),
     ],
 )
-def test_the_innermost_element_says_whether_it_is_translated(page, texts):
+def test_the_innermost_translate_attribute_wins(page, texts):
     document = read(page)
     assert document.segments == texts
     assert document.render(document.segments) == page.encode()
@@ -96,23 +96,23 @@ def test_the_innermost_element_says_whether_it_is_translated(page, texts):
         ("<!--[if IE]> no <![endif]-->One", ("One",)),
     ],
 )
-def test_what_browsers_read_is_read(page, texts):
+def test_malformed_html_is_parsed_like_in_browsers(page, texts):
     assert read(page).segments == texts
 
 
-def test_an_element_that_is_not_closed_is_not_moved():
+def test_an_unclosed_element_is_not_moved():
     page = "<p>Run <code>make<p>One"
     assert read(page).render(["Lancez", "Un"]).decode() == "<p>Lancez <code>make<p>Un"
 
 
-def test_the_tags_in_noframes_stay_tags():
+def test_tags_inside_noframes_are_tags():
     page = "<noframes><p>Hello <b>you</b></p></noframes>"
     assert read(page).render(["Salut toi"]).decode() == "<noframes><p>Salut <b>toi</b></p></noframes>"
 
 
 @pytest.mark.parametrize("start", ["<b>", "<b><div>", "<svg><foreignObject>", "<table><td>", "<p>", "<i>"])
 @pytest.mark.parametrize("end", ["</b>", "<svg><p>", "</td>", "<a>"])
-def test_the_depth_of_a_page_costs_nothing(start, end):
+def test_html_time_does_not_depend_on_depth(start, end):
     def seconds(count):
         page, before = start * count + "<div>" + "<i>" * count + end * count, time.process_time()
         read(page)

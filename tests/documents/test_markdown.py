@@ -18,7 +18,7 @@ def put(content, *translations):
     return read(content).render(translations).decode()
 
 
-def test_what_people_read_is_translated():
+def test_visible_markdown_text_is_translated():
     assert read(MARKDOWN).segments == (
         "Hello big world",
         "Some bold text and code here, a link to us, see https://a.b or https://c.d/e_f. A second line and "
@@ -35,14 +35,14 @@ def test_what_people_read_is_translated():
     )
 
 
-def test_upper_case_changes_nothing_but_case():
+def test_upper_casing_segments_changes_only_the_case():
     document = read(MARKDOWN)
     changed = document.render([text.upper() for text in document.segments]).decode()
     assert changed != MARKDOWN
     assert changed.casefold() == MARKDOWN.casefold()
 
 
-def test_what_is_no_text_stays_as_it_is():
+def test_markdown_without_text_is_unchanged():
     document = read(MARKDOWN)
     changed = document.render([text.upper() for text in document.segments]).decode()
     for kept in (
@@ -86,7 +86,7 @@ SIGNS = [
         *("| a |\n|---|\n| {} |\n", "one **two** {} three\n"),
     ],
 )
-def test_a_translation_is_shown_as_it_is_and_makes_no_markup(text, around):
+def test_a_translation_never_renders_as_markup(text, around):
     """A reader of the page sees the very characters of the translation."""
     source = f"{around.format('word')}\n[r]: http://z\n"
     document = read(source)
@@ -101,7 +101,7 @@ def test_a_translation_is_shown_as_it_is_and_makes_no_markup(text, around):
     assert [token.type for token in page.parse(document.render(new).decode())] == shape
 
 
-def test_a_paragraph_keeps_its_lines_and_their_marks():
+def test_a_paragraph_keeps_its_line_prefixes():
     assert put("> one two\r\n> three four\r\n", "un deux trois quatre") == "> un deux\r\n> trois quatre\r\n"
     assert put("- one two  \n  three four\n", "un deux trois") == "- un deux  \n  trois\n"
     assert put("- one two\n  three four\n", "un") == "- un\n"
@@ -110,7 +110,7 @@ def test_a_paragraph_keeps_its_lines_and_their_marks():
 @pytest.mark.parametrize(
     "mark", ["[!NOTE]", "[!tip]", "[!Important]", "[!WARNING]", "[!caution]", "[!info]-"]
 )
-def test_what_makes_a_quotation_a_note_stays(mark):
+def test_alert_markers_are_unchanged(mark):
     source = f"> {mark}\n> Some text here.\n"
     assert read(source).segments == ("Some text here.",)
     assert put(source, "Etwas Text [hier].") == f"> {mark}\n> Etwas Text [hier].\n"
@@ -132,22 +132,22 @@ def test_what_makes_a_quotation_a_note_stays(mark):
         ("A {set} of {1, 2}, {{ and { more\n", "A {SET} OF {1, 2}, {{ AND { MORE\n"),
     ],
 )
-def test_what_a_site_generator_reads_stays(source, expected):
+def test_template_tags_are_unchanged(source, expected):
     document = read(source)
     assert document.render([text.upper() for text in document.segments]).decode() == expected
 
 
-def test_the_name_of_a_thing_is_read_by_the_model_and_comes_back():
+def test_template_variables_are_visible_to_the_model_and_unchanged():
     assert read("Hello {{ user.name }}, go\n").segments == ("Hello {{ user.name }}, go",)
     assert put("Hello {{ user.name }}, go\n", "Los, {{ USER.NAME }}!") == "Los, {{ user.name }}!\n"
 
 
-def test_what_the_model_loses_is_put_back():
+def test_a_protected_span_missing_in_the_translation_is_inserted():
     source = "Run `ls` in [the docs](x), see https://a.b now\n"
     assert put(source, "Lancez dans la doc") == "Lancez `ls` [dans](x) la https://a.b doc\n"
 
 
-def test_a_heading_shows_the_hashes_at_its_end():
+def test_trailing_hashes_of_a_heading_are_escaped():
     assert put("# Word\n", "Note C # ##") == "# Note C # \\##\n"
     assert put("# Word\n", "C#") == "# C#\n"
 
@@ -174,12 +174,12 @@ NAMES = "\n[manual]: http://m\n[guide]: http://g\n[`ls`]: http://l\n"
         ("> See [the\n> manual][guide] now\n", "Das Handbuch nun", "> Das [Handbuch][guide]\n> nun\n"),
     ],
 )
-def test_a_link_that_goes_by_its_text_still_leads_there(source, translation, expected):
+def test_a_link_with_an_implicit_label_keeps_its_target(source, translation, expected):
     assert put(source + NAMES, translation) == expected + NAMES
     assert put(source + NAMES, *read(source + NAMES).segments) == source + NAMES
 
 
-def test_a_picture_that_goes_by_its_text_is_still_shown():
+def test_an_image_with_an_implicit_label_keeps_its_source():
     names = "\n[my logo]: logo.png\n"
     source = f"See ![my logo], ![my logo][] and ![a cat][my logo].\n{names}"
     new = ["Sieh, und", "mein Logo", "mein Logo", "eine Katze"]
@@ -203,7 +203,7 @@ def test_a_picture_that_goes_by_its_text_is_still_shown():
         ("One *two* ~~three~~ four", "…", "*…*"),
     ],
 )
-def test_no_star_is_left_where_it_is_no_marker(source, translation, expected):
+def test_no_literal_star_remains_of_an_emphasis_marker(source, translation, expected):
     assert put(f"{source}\n", translation) == f"{expected}\n"
 
 
@@ -236,7 +236,7 @@ SAID = [
 
 
 @given(EMPHASIZED, st.lists(st.sampled_from(SAID), min_size=1, max_size=10), st.sampled_from([" ", ""]))
-def test_a_page_shows_the_translation_and_none_of_the_markers(source, words, space):
+def test_rendered_markdown_shows_the_translation_without_markers(source, words, space):
     """Whatever the scripts, and however words and punctuation stand together."""
     page = PAGE.render(put(f"z {source} z\n", space.join(words)))
     shown = unescape(re.sub(r"<[^>]*>", "", page))

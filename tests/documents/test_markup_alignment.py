@@ -44,7 +44,7 @@ def put(source, translation):
         ("hello <b>world</b>", "你好世界", "你好<b>世界</b>"),
     ],
 )
-def test_tags_go_with_their_words(source, translation, expected):
+def test_tags_follow_their_words(source, translation, expected):
     assert put(source, TAG.sub("", translation)) == expected
 
 
@@ -59,7 +59,7 @@ def test_tags_go_with_their_words(source, translation, expected):
         ("the <b>#x#</b> cat", "le chat", "le <b>#x# chat</b>"),
     ],
 )
-def test_what_must_stay_is_found_or_put_back(source, translation, expected):
+def test_protected_spans_are_found_or_inserted(source, translation, expected):
     assert put(source, translation) == expected
 
 
@@ -68,7 +68,7 @@ OTHERS = st.lists(st.sampled_from([*"abz%s é.()", "A", "a b", " ab "]), max_siz
 
 
 @given(KEPT, st.sampled_from([" z ", "z", " z", "z "]), OTHERS)
-def test_what_must_stay_is_the_first_that_is_free_among_whole_words(kept, between, translation):
+def test_a_protected_span_matches_the_first_unused_whole_word(kept, between, translation):
     """As a slow twin finds it: from the start each time."""
     source = build_segment(
         [each for text in kept for each in (InlineFragment(InlineKind.PROTECTED, "#", text), PLAIN[between])]
@@ -90,14 +90,14 @@ PLAIN = {text: InlineFragment(InlineKind.TEXT, text, text) for text in (" z ", "
 
 
 @pytest.mark.parametrize("name", ["name", "name{}", "https://example.org/{}"])
-def test_a_paragraph_may_hold_thousands_of_things_that_stay(name):
+def test_thousands_of_protected_spans_take_linear_time(name):
     source = " ".join(f"use #{name.format(k)}#" for k in range(6000))
     start = time.process_time()
     assert put(source, source.replace("#", "").replace("use", "nimm")) == source.replace("use", "nimm")
     assert time.process_time() - start < 2
 
 
-def test_lines_are_broken_in_about_the_same_place():
+def test_line_breaks_keep_their_relative_position():
     source = "one two three four\nfive six seven eight"
     assert (
         put(source, "un deux trois quatre cinq six sept huit") == "un deux trois quatre\ncinq six sept huit"
@@ -120,19 +120,19 @@ TAGGED = st.recursive(
 
 
 @given(TAGGED, st.lists(WORD, max_size=12).map(" ".join))
-def test_no_tag_is_lost_or_moves_past_another_and_no_text_changes(source, translation):
+def test_tags_keep_their_order_and_the_text_is_unchanged(source, translation):
     written = put(source, translation)
     assert TAG.findall(written) == TAG.findall(source)
     assert TAG.sub("", written) == translation
 
 
 @given(TAGGED, st.lists(WORD, min_size=12, max_size=20).map(" ".join))
-def test_no_tag_ends_up_around_nothing(source, translation):
+def test_no_tag_pair_becomes_empty(source, translation):
     assert re.search(r"<(\w)></\1>", put(source, translation)) is None
 
 
 @given(TAGGED)
-def test_the_same_words_keep_their_tags_exactly(source):
+def test_an_unchanged_text_keeps_its_markup_exactly(source):
     words = TAG.sub("", source)
     if len(set(words.split())) == len(words.split()):
         assert put(source, words) == source
@@ -156,7 +156,7 @@ def test_the_same_words_keep_their_tags_exactly(source):
         ("Look <b>here</b>", "<b>…</b>"),
     ],
 )
-def test_tags_around_a_word_are_around_a_word_and_not_a_comma(source, expected):
+def test_a_tag_pair_encloses_a_word_rather_than_punctuation(source, expected):
     assert put(source, TAG.sub("", expected)) == expected
 
 
@@ -164,7 +164,7 @@ POINTED = st.lists(st.sampled_from(["one", "two,", "(3)", "„Jane“", "!", "é
 
 
 @given(TAGGED, POINTED.map(" ".join))
-def test_tags_are_around_a_word_while_there_is_one_left(source, translation):
+def test_a_tag_pair_encloses_a_word_while_one_is_left(source, translation):
     """One pair after the other; those that find no word any more stand at the end."""
     written = put(source, translation)
     for pair in re.finditer(r"<(\w)>([^<>]*)</\1>", written):

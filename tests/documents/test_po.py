@@ -32,7 +32,7 @@ def test_messages_without_a_translation_are_translated():
     )
 
 
-def test_nothing_but_the_translations_changes():
+def test_only_the_translations_change():
     document = read(PO)
     old, new = (
         PO.split("\n"),
@@ -48,7 +48,7 @@ def test_nothing_but_the_translations_changes():
     ]
 
 
-def test_fuzzy_and_done_messages_are_translated_again_only_when_asked():
+def test_overwrite_translates_fuzzy_and_finished_messages():
     assert {"old", "done"} & set(read(PO).segments) == set()
     assert {"old", "done"} < set(read(PO, overwrite=True).segments)
 
@@ -66,7 +66,7 @@ def test_fuzzy_and_done_messages_are_translated_again_only_when_asked():
         ('"a\\\\b"', "c\\d", '"c\\\\d"'),
     ],
 )
-def test_placeholders_and_escapes_come_back(source, translation, expected):
+def test_placeholders_and_escapes_are_restored(source, translation, expected):
     assert message(source, translation) == expected
 
 
@@ -85,7 +85,7 @@ def test_placeholders_and_escapes_come_back(source, translation, expected):
         *("%{count}", "${name}", "{{ name }}", "{{name}}", "{n,number}", "%-05.2f", "%1$ld", "%(n)+3d"),
     ],
 )
-def test_every_kind_of_placeholder_is_put_back_if_it_is_lost_and_taken_out_if_it_is_new(placeholder):
+def test_lost_placeholders_are_inserted_and_new_ones_dropped(placeholder):
     assert message(f'"Some {placeholder} files"', "Des fichiers") == f'"Des {placeholder} fichiers"'
     assert message('"Some files"', f"Des {placeholder} fichiers") == '"Des fichiers"'
 
@@ -95,7 +95,7 @@ def test_messages_inside_a_message_are_text():
     assert message(f'"{plural}"', plural.upper()) == f'"{plural.upper()}"'
 
 
-def test_an_address_comes_back_whole():
+def test_a_url_is_unchanged():
     address = "https://example.org/?a=%20b%2Fc"
     for said in ("Voir ICI pour", f"Voir {address} pour"):
         assert f" {address} " in message(f'"See {address} for %s."', said)
@@ -103,7 +103,7 @@ def test_an_address_comes_back_whole():
     assert message('"Hello %s@example.org now"', "Salut %s@example.org") == '"Salut %s@example.org"'
 
 
-def test_placeholders_are_found_in_time_that_grows_with_the_text():
+def test_placeholder_search_takes_linear_time():
     start = time.process_time()
     for sign in ("{a:%b", "{a{b}", "%{", "0"):
         read(f'msgid "Some %{sign * 20_000}"\nmsgstr ""\n')
@@ -124,7 +124,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_header_that_says_ascii_says_otherwise_once_that_is_untrue(header):
+def test_an_ascii_header_becomes_utf_8_for_other_letters(header):
     before = '# Zoë\nmsgid "one"\nmsgstr ""\n\nmsgid ""\nmsgstr '
     after = '\n\nmsgid "two"\nmsgstr ""\n'
     document = read(before + header + after)
@@ -136,7 +136,7 @@ def test_a_header_that_says_ascii_says_otherwise_once_that_is_untrue(header):
     assert again.render(again.segments) == written
 
 
-def test_a_header_that_says_utf_8_stays_and_none_is_added():
+def test_a_utf_8_header_stays_and_none_is_added():
     for header in ('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf8\\n"\n\n', ""):
         content = header + 'msgid "one"\nmsgstr "é"\n'
         assert read(content, overwrite=True).render(["é"]).decode() == content
@@ -144,7 +144,7 @@ def test_a_header_that_says_utf_8_stays_and_none_is_added():
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext's tools are not installed")
 @pytest.mark.parametrize("header", HEADERS)
-def test_gettext_reads_what_is_written(header, tmp_path):
+def test_msgfmt_accepts_the_output(header, tmp_path):
     written = read(f'msgid ""\nmsgstr {header}\n\nmsgid "one"\nmsgstr ""\n').render(["été"])
     (tmp_path / "x.po").write_bytes(written)
     command = ["msgfmt", "-c", "-o", str(tmp_path / "x.mo"), str(tmp_path / "x.po")]
@@ -153,7 +153,7 @@ def test_gettext_reads_what_is_written(header, tmp_path):
     assert "charset" not in done.stderr.lower()
 
 
-def test_a_long_translation_is_broken_as_its_source_is():
+def test_a_long_translation_is_wrapped_like_its_source():
     words = "mot " * 40
     assert "\n" not in message('"one line"', words)
     rows = message('""\n"first\\n"\n"second\\n"', words).split("\n")
@@ -162,7 +162,7 @@ def test_a_long_translation_is_broken_as_its_source_is():
     assert "".join(row.strip('"') for row in rows).replace("\\n", " ").split() == words.split()
 
 
-def test_another_charset_is_refused_with_the_command_that_converts_it():
+def test_another_charset_is_rejected_with_a_conversion_command():
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=ISO-8859-1\\n"\n'
     with pytest.raises(
         DataError, match="x.po is in charset ISO-8859-1; convert it: msgconv --to-code=UTF-8 x.po"
@@ -170,7 +170,7 @@ def test_another_charset_is_refused_with_the_command_that_converts_it():
         read(header)
 
 
-def test_the_translate_toolkit_reads_the_same():
+def test_the_translate_toolkit_parses_the_output():
     toolkit = pytest.importorskip("translate.storage.po")
     document = read(PO)
     written = document.render([text.upper() for text in document.segments])

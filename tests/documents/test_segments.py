@@ -25,11 +25,11 @@ def kept(*pieces):
         ("Www. is short, a@b is none, and 3:4 is a score: https://", []),
     ],
 )
-def test_addresses_are_kept_without_the_mark_that_ends_the_sentence(words, addresses):
+def test_urls_and_emails_exclude_final_punctuation(words, addresses):
     assert kept(text(words)) == addresses
 
 
-def test_an_address_may_be_spelled_with_entities():
+def test_a_url_may_contain_entities():
     pieces = [
         text("See https://a.org/?b=1"),
         InlineFragment(InlineKind.TEXT, "&amp;", "&"),
@@ -38,7 +38,7 @@ def test_an_address_may_be_spelled_with_entities():
     assert kept(*pieces) == ["https://a.org/?b=1&amp;c=2"]
 
 
-def test_no_character_is_lost_and_markup_ends_an_address():
+def test_no_character_is_lost_and_markup_ends_a_url():
     pieces = [
         text("a https://b.org/"),
         InlineFragment(InlineKind.OPEN, "<b>"),

@@ -1,4 +1,4 @@
-"""Ten megabytes of each format; `-m slow --junit-xml=FILE -o junit_family=xunit1` keeps how long it takes."""
+"""Ten megabytes of each format; `-m slow --junit-xml=FILE -o junit_family=xunit1` records the time."""
 
 import json
 import time
@@ -44,7 +44,7 @@ def test_ten_megabytes_take_seconds(name, record_property):
     head, body, tail = FILES[name]
     content = (head + body * (10_000_000 // len(body)) + tail).encode()
     start = time.process_time()
-    document = read_document(content, name, DocumentOptions(language="fr"))
+    document = read_document(content, name, DocumentOptions(target_language="fr"))
     read = time.process_time()
     document.render([text.upper() for text in document.segments])
     written = time.process_time()

@@ -5,7 +5,7 @@ from regard.errors import DataError
 from sample_documents import SRT
 
 
-def test_a_cue_is_a_text_and_so_is_each_speaker():
+def test_each_cue_or_speaker_is_a_segment():
     assert read_document(SRT.encode(), "x.srt", DocumentOptions()).segments == (
         "Where are you going, my dear friend?",
         "Home!",
@@ -15,7 +15,7 @@ def test_a_cue_is_a_text_and_so_is_each_speaker():
     )
 
 
-def test_a_translation_has_as_many_lines_and_the_same_tags():
+def test_a_cue_keeps_its_line_count_and_tags():
     document = read_document(SRT.encode(), "x.srt", DocumentOptions())
     written = document.render(
         ["Où vas-tu donc, mon cher ami ?", "Chez moi !", "2 < 3, j' <3 ça", "La", "Hello"]
@@ -27,7 +27,7 @@ def test_a_translation_has_as_many_lines_and_the_same_tags():
     assert [cue.split("\r\n")[:2] for cue in cues] == [cue.split("\r\n")[:2] for cue in SRT.split("\r\n\r\n")]
 
 
-def test_a_number_that_somebody_says_is_text():
+def test_a_spoken_number_is_text():
     content = b"1\n00:00:01,000 --> 00:00:02,000\n42\n\n2\n00:00:03.000 --> 00:00:04.000\n7 apples\n"
     assert read_document(content, "x.srt", DocumentOptions()).segments == ("42", "7 apples")
 
@@ -51,12 +51,14 @@ def test_an_arrow_between_times_of_day_is_text():
         ("1\n00:00:01,000 --> 00:00:02,000\nHi\n2\n00:00:03,000 -> 00:00:04,000\nHo\n", 5),
     ],
 )
-def test_a_time_that_is_none_is_refused_where_a_time_was_meant(content, line):
-    with pytest.raises(DataError, match=f"x.srt line {line} is no time; write 00:00:01,000 --> 00:00:02,000"):
+def test_a_malformed_cue_time_is_rejected(content, line):
+    with pytest.raises(
+        DataError, match=f"x.srt line {line} is not a cue time; write 00:00:01,000 --> 00:00:02,000"
+    ):
         read_document(content.encode(), "x.srt", DocumentOptions())
 
 
-def test_an_address_comes_back_whole():
+def test_a_url_is_unchanged():
     cue = "1\n00:00:01,000 --> 00:00:02,000\n"
     document = read_document(
         f"{cue}Subtitles by www.example.org\nand tom@example.org\n".encode(), "x.srt", DocumentOptions()

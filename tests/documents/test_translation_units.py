@@ -22,7 +22,7 @@ def upper(name, content, **reading):
     return document.render([text.upper() for text in document.segments]).decode()
 
 
-def test_the_sources_without_a_target_are_translated():
+def test_units_without_a_target_are_translated():
     assert read("x.xlf", XLIFF).segments == (
         *("It's a big house!", "Two", "Three", "Some bold & text", "See Foo Bar now"),
     )
@@ -44,7 +44,7 @@ def test_targets_have_the_tags_of_their_sources():
     assert '\n   <target>CLICK <pc id="1">HERE <ph id="2"/></pc> TWICE</target>\n' in upper("x.xlf", XLIFF2)
 
 
-def test_a_variant_is_added_as_the_source_is_written():
+def test_a_tmx_variant_is_formatted_like_the_source():
     written = upper("x.tmx", TMX)
     assert (
         '\n      <tuv xml:lang="fr">\n        <seg>PRESS <bpt i="1">&lt;b></bpt>THE <hi>RED</hi> BUTTON'
@@ -54,7 +54,7 @@ def test_a_variant_is_added_as_the_source_is_written():
 
 
 @pytest.mark.parametrize(("name", "content"), CASES)
-def test_what_is_written_is_sound_and_all_that_was_there_still_is(name, content):
+def test_the_output_is_well_formed_and_keeps_all_elements(name, content):
     content = content.removeprefix("\ufeff")
     document = read(name, content)
     written = document.render(["a < b & c ]]> d"] * len(document.segments))
@@ -72,13 +72,15 @@ def test_what_is_written_is_sound_and_all_that_was_there_still_is(name, content)
     assert sum("a < b & c ]]> d".replace(" ", "") in text.replace(" ", "") for text in texts) > 0
 
 
-def test_the_language_of_translations_is_found_or_asked_for():
+def test_the_tmx_target_language_is_inferred_or_required():
     alone = '<tmx><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>Hi</seg></tuv></tu></body></tmx>'
-    with pytest.raises(DataError, match="x.tmx has no language beside the source's; say which language"):
+    with pytest.raises(
+        DataError, match="x.tmx has no language besides the source's; choose one with --target-language"
+    ):
         read("x.tmx", alone)
-    assert '<tuv xml:lang="pt-BR"><seg>HI</seg></tuv>' in upper("x.tmx", alone, language="pt-BR")
-    with pytest.raises(DataError, match="is not the name of a language"):
-        read("x.tmx", alone, language='"><x')
+    assert '<tuv xml:lang="pt-BR"><seg>HI</seg></tuv>' in upper("x.tmx", alone, target_language="pt-BR")
+    with pytest.raises(DataError, match="is not a language code"):
+        read("x.tmx", alone, target_language='"><x')
     several = TMX.replace("<tu><tuv", '<tu><tuv xml:lang="de"><seg>x</seg></tuv><tuv')
     with pytest.raises(DataError, match="x.tmx has the languages de, fr beside the source's"):
         read("x.tmx", several)
@@ -93,23 +95,23 @@ def memory(srclang, *units):
     return f'<tmx><header srclang="{srclang}"/><body>{body}</body></tmx>'
 
 
-def test_the_source_may_be_of_another_country_where_none_is_of_its_own():
+def test_a_regional_variant_of_the_source_language_is_accepted():
     new = '<tuv xml:lang="en-US"><seg>Hi</seg></tuv><tuv xml:lang="fr"><seg>HI</seg></tuv>'
-    assert new in upper("x.tmx", memory("en-GB", "en-US", "de en-US"), language="fr")
-    assert new in upper("x.tmx", memory("en_GB", "en-US"), language="fr")
+    assert new in upper("x.tmx", memory("en-GB", "en-US", "de en-US"), target_language="fr")
+    assert new in upper("x.tmx", memory("en_GB", "en-US"), target_language="fr")
     assert read("x.tmx", memory("en-GB", "en-US fr", "en-US")).segments == ("Hi",)
     both = memory("pt-BR", "pt-BR", "pt-PT")
-    assert upper("x.tmx", both, language="pt-PT").count("HI") == 1
+    assert upper("x.tmx", both, target_language="pt-PT").count("HI") == 1
 
 
-def test_a_memory_without_the_language_of_its_source_is_refused_with_those_it_has():
-    expected = r"x.tmx has no text in en-GB, which it says .* \(srclang\); it has de, fr$"
+def test_a_tmx_without_its_source_language_is_rejected():
+    expected = r"x.tmx has no text in its declared source language \(srclang\), en-GB; it has de, fr$"
     for language in ("fr", None):
         with pytest.raises(DataError, match=expected):
-            read("x.tmx", memory("en-GB", "de", "fr de"), language=language)
+            read("x.tmx", memory("en-GB", "de", "fr de"), target_language=language)
     with pytest.raises(DataError, match="it has texts that name no language"):
-        read("x.tmx", memory("en", "de").replace(' xml:lang="de"', ""), language="fr")
-    assert read("x.tmx", memory("en"), language="fr").segments == ()
+        read("x.tmx", memory("en", "de").replace(' xml:lang="de"', ""), target_language="fr")
+    assert read("x.tmx", memory("en"), target_language="fr").segments == ()
 
 
 def unit(source, rest=""):
@@ -119,13 +121,13 @@ def unit(source, rest=""):
 @pytest.mark.parametrize(
     "target", ['<mrk mtype="seg" mid="1"/>', "<!-- to do -->", "<g><x/></g>", "<![CDATA[ ]]>", "&#160;"]
 )
-def test_a_target_of_nothing_but_markup_is_not_done(target):
+def test_a_target_with_only_markup_counts_as_empty(target):
     assert "<target>HI</target>" in upper("x.xlf", unit("Hi", f"<target>{target}</target>"))
     done = unit("Hi", f"<target>{target}!</target>") if target[1] != "!" else unit("Hi", "<target>-</target>")
     assert read("x.xlf", done).segments == ()
 
 
-def test_a_target_with_marks_of_sentences_keeps_them():
+def test_sentence_marks_of_a_target_are_kept():
     first, second = '<mrk mtype="seg" mid="1">', '<mrk mtype="seg" mid="2">'
     cut = f"<seg-source>{first}One.</mrk> {second}Two.</mrk></seg-source>"
     written = upper("x.xlf", unit("One. Two.", f"{cut}<target>{first}</mrk>{second}</mrk></target>"))
@@ -147,7 +149,7 @@ def text_of(written):
         "<!-- <![CDATA[ -->Salt &amp; pepper <!-- <![CDATA[ -->bread &amp; <![CDATA[butter]]> x &lt; y",
     ],
 )
-def test_text_is_spelled_as_it_must_be_inside_cdata_and_outside(source):
+def test_text_is_escaped_correctly_inside_and_outside_cdata(source):
     document = read("x.xlf", unit(source))
     assert document.segments == ("Salt & pepper bread & butter x < y",)
     for said in ("SALT & PEPPER BREAD & BUTTER X < Y", "a & b & c & d & e & f & g & h", "&"):
@@ -161,7 +163,7 @@ def test_text_is_spelled_as_it_must_be_inside_cdata_and_outside(source):
 @pytest.mark.parametrize(
     "source", ["<![CDATA[See {}]]> in Paris or Rome", "In Paris or Rome <![CDATA[see]]> {}"]
 )
-def test_an_address_is_spelled_as_it_must_be_where_it_leaves_cdata_or_comes_into_it(source):
+def test_a_url_is_re_escaped_when_it_crosses_a_cdata_boundary(source):
     address = "https://a.org/?b=1&c=2"
     spelled = address if source.startswith("<") else address.replace("&", "&amp;")
     document = read("x.xlf", unit(source.format(spelled)))
@@ -169,17 +171,17 @@ def test_an_address_is_spelled_as_it_must_be_where_it_leaves_cdata_or_comes_into
         assert address in text_of(document.render([said]))
 
 
-def test_addresses_come_back_whole():
+def test_urls_in_xml_are_unchanged():
     source = "See https://example.org/?a=1&amp;b=2 and write to tom@example.org"
     said = "Voyez https://exemple.org et écrivez à Thomas"
     for name, content in (("x.xlf", unit(source)), ("x.tmx", memory("en", "en").replace("Hi", source))):
-        written = read(name, content, language="fr").render([said]).decode()
+        written = read(name, content, target_language="fr").render([said]).decode()
         assert written.count("https://example.org/?a=1&amp;b=2") == 2
         assert written.count("tom@example.org") == 2
 
 
 @pytest.mark.parametrize("charset", ["UTF-16", "ISO-8859-1"])
-def test_other_charsets_come_back_as_they_were(charset):
+def test_the_xml_charset_is_kept(charset):
     text = XLIFF2.replace("Click", "Été")
     content = f'<?xml version="1.0" encoding="{charset}"?>\n{text}'.encode(charset)
     document = read("x.xlf", content)
@@ -202,20 +204,20 @@ BOMB = '<!DOCTYPE xliff [<!ENTITY a "aaaaaaaaaa">' + "".join(
         '<!DOCTYPE xliff [<!ENTITY % j SYSTEM "http://127.0.0.1:1/x"> %j;]>',
     ],
 )
-def test_entities_of_a_files_own_are_refused_before_they_grow_or_open_a_file(doctype):
+def test_entity_declarations_are_rejected(doctype):
     content = XLIFF2.replace("Click", "&j;")
     with pytest.raises(DataError, match="x.xlf line 1 declares an entity"):
         read("x.xlf", doctype + content)
 
 
-def test_an_external_description_is_not_fetched():
+def test_an_external_dtd_is_not_fetched():
     doctype = '<!DOCTYPE xliff SYSTEM "http://127.0.0.1:1/xliff.dtd">'
     document = read("x.xlf", doctype + XLIFF2.replace("Click", "Click &company;"))
     assert document.segments == ("Click here twice",)
     assert b"PRESS &company; " in document.render(["PRESS HERE TWICE"])
 
 
-def test_deep_nesting_and_strange_order_are_read_to_the_end():
+def test_deep_nesting_and_unusual_order_are_parsed():
     deep = XLIFF2.replace("Click", "<pc>" * 5_000 + "Click" + "</pc>" * 5_000)
     document = read("x.xlf", deep)
     assert document.render(["A"]).count(b"<pc") == 2 * 5_001
@@ -224,7 +226,7 @@ def test_deep_nesting_and_strange_order_are_read_to_the_end():
 
 
 @pytest.mark.parametrize(("name", "content"), CASES[:2])
-def test_the_translate_toolkit_reads_the_same(name, content):
+def test_the_translate_toolkit_parses_the_output(name, content):
     factory = pytest.importorskip("translate.storage.factory")
 
     def units(content):

@@ -1,4 +1,4 @@
-"""The characters of a document, and the way back to its own bytes."""
+"""Character encodings of documents: detection, decoding, and encoding back to the same bytes."""
 
 import codecs
 import re
@@ -17,20 +17,23 @@ SUPPORTED_CHARSETS = re.compile(
     r"|shift[-_]?jis|euc-?(jp|kr)|gb(2312|k|18030)|big5",
     re.IGNORECASE,
 )
-"""Python knows others, some of which are no way to write text."""
+"""Python has more codecs, some of which are not text encodings."""
 LATIN1_OR_ASCII = re.compile(r"(us-)?ascii|iso-?8859-?1|latin-?1", re.IGNORECASE)
 UNLIKELY_CHARACTERS = re.compile("[\x80-\x9f\ufffd]")
 UNDEFINED_IN_WINDOWS_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+XML_CHARSET = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)["']""")
+HTML_CHARSET = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*(?P<page>[A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+"""The charset declaration of a document; the group `page` marks a name with the meaning browsers give it."""
 
 
 @dataclass(frozen=True)
 class DocumentEncoding:
-    """How characters become the bytes of a document."""
+    """The character encoding of a document."""
 
     charset: str = "utf-8"
     byte_order_mark: bytes = b""
     errors: Literal["strict", "xmlcharrefreplace"] = "strict"
-    """What becomes of a character that the charset lacks: markup can spell it in ASCII."""
+    """The error handler for characters that the charset lacks: markup can write them as references."""
 
     def to_bytes(self, text: str, name: str) -> bytes:
         try:
@@ -44,35 +47,36 @@ class DocumentEncoding:
 def decode_document(
     content: bytes, name: str, declared: re.Pattern[bytes] | None = None
 ) -> tuple[str, DocumentEncoding]:
-    """The text of a document and how it was written: UTF-8 unless a mark or the document says otherwise.
+    """Return the text and the encoding of a document: UTF-8 unless a byte order mark or `declared` differs.
 
-    `declared` finds the charset in the first bytes of markup; its first group is the charset's name. Where
-    that group is named `page`, the name means what it means to browsers.
+    `declared` matches the charset declaration in the first bytes of markup; its first group is the name.
     """
-    unwritable = "strict" if declared is None else "xmlcharrefreplace"
+    errors = "strict" if declared is None else "xmlcharrefreplace"
     mark = next((mark for mark in BYTE_ORDER_MARKS if content.startswith(mark)), b"")
-    said = declared and declared.search(content[:2048])
-    charset = BYTE_ORDER_MARKS.get(mark) or (said[1].decode("latin-1") if said else "utf-8")
+    declaration = declared and declared.search(content[:2048])
+    charset = BYTE_ORDER_MARKS.get(mark) or (declaration[1].decode("latin-1") if declaration else "utf-8")
     if not SUPPORTED_CHARSETS.fullmatch(charset):
         raise DataError(f"{name} is in charset {charset!r}; convert it to UTF-8")
-    if said and not mark and "page" in said.re.groupindex:
+    if declaration and not mark and "page" in declaration.re.groupindex:
         charset = _browser_charset(charset, content)
-    encoding = DocumentEncoding(charset.lower(), mark, unwritable)
+    encoding = DocumentEncoding(charset.lower(), mark, errors)
     try:
         text = content[len(mark) :].decode(charset)
     except (UnicodeDecodeError, LookupError) as error:
         raise DataError(f"{name}{_error_line(error)} is not {charset.upper()}; convert it to UTF-8") from None
     if encoding.to_bytes(text, name) != content:
-        raise DataError(f"{name} writes {charset.upper()} in its own way; convert it to UTF-8")
+        raise DataError(
+            f"{name} is {charset.upper()} in a spelling that cannot be reproduced; convert it to UTF-8"
+        )
     return text, encoding
 
 
 def _browser_charset(charset: str, content: bytes) -> str:
-    """The charset in which a page is written that says this one.
+    """Return the charset that browsers use for a page with this declaration.
 
-    Browsers read Latin-1 and ASCII as Windows-1252, because that is what editors wrote under these names:
-    quotation marks and dashes where Latin-1 has control characters. A page without any stays what it says,
-    and so does one with a byte that Windows-1252 lacks.
+    Browsers read Latin-1 and ASCII as Windows-1252, because editors wrote that under these names: quotation
+    marks and dashes in place of Latin-1 control characters. A page without such bytes, or with a byte that
+    Windows-1252 lacks, keeps the declared charset.
     """
     if not LATIN1_OR_ASCII.fullmatch(charset) or UNDEFINED_IN_WINDOWS_1252.search(content):
         return charset

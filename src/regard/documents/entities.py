@@ -1,4 +1,4 @@
-"""Characters that markup spells with names or numbers, and spelling them so again."""
+"""HTML and XML entities: unescaping them, and escaping text as the document does."""
 
 import html
 import re
@@ -9,19 +9,19 @@ from regard.documents.segments import InlineFragment, InlineKind
 
 ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 UNTERMINATED_NAMES = "|".join(name for name in html5 if not name.endswith(";"))
-"""Names that pages may write without a semicolon; none of them begins another."""
+"""HTML names that are valid without a semicolon; none is a prefix of another."""
 TERMINATED_ENTITY = r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*;"
 HTML_TEXT_ENTITY = re.compile(f"{TERMINATED_ENTITY}|(?:{UNTERMINATED_NAMES}))")
 HTML_ATTRIBUTE_ENTITY = re.compile(f"{TERMINATED_ENTITY}|(?:{UNTERMINATED_NAMES})(?![=A-Za-z0-9]))")
-"""In an attribute it may be part of an address: `?a=1&copy=2`."""
+"""In an attribute such a name may be part of a URL: `?a=1&copy=2`."""
 MAX_NUMERIC_LENGTH = 32
 XML_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 
 
 def split_entities(raw: str, xml: bool) -> Iterator[InlineFragment]:
-    """A stretch of text as the document spells it: what is plain, and each entity by itself.
+    """Split text at its entities: each entity becomes a fragment.
 
-    An entity that nobody knows is no text: it is kept as a tag is.
+    An unknown entity is not text; it becomes an inline code, like a tag.
     """
     done = 0
     for match in (ENTITY if xml else HTML_TEXT_ENTITY).finditer(raw):
@@ -39,35 +39,35 @@ def split_entities(raw: str, xml: bool) -> Iterator[InlineFragment]:
 
 
 def resolve_entity(entity: str, xml: bool) -> str | None:
-    """What an entity stands for; None if nobody knows."""
+    """Return the character of an entity; None if it is unknown."""
     if xml and entity[1] != "#":
         return XML_ENTITIES.get(entity)
-    if len(entity) > MAX_NUMERIC_LENGTH and entity[1] == "#":  # no character has so high a number
+    if len(entity) > MAX_NUMERIC_LENGTH and entity[1] == "#":  # beyond the range of Unicode
         return None
-    found = html.unescape(entity)
-    return None if found in ("", entity) else found
+    character = html.unescape(entity)
+    return None if character in ("", entity) else character
 
 
 def unescape_entities(raw: str, xml: bool, entity: re.Pattern[str] = ENTITY) -> str:
-    """The text of a value in which entities may occur."""
+    """Replace the known entities of a text."""
     return entity.sub(lambda match: resolve_entity(match[0], xml) or match[0], raw)
 
 
 class EntityEscaper:
-    """Spells text as this document does: a letter that it wrote as an entity is written so again."""
+    """Escapes text as a document does: a character that it writes as an entity becomes that entity."""
 
     def __init__(self, document: str, xml: bool) -> None:
-        found = {"<": "&lt;", "&": "&amp;"}
+        escapes = {"<": "&lt;", "&": "&amp;"}
         for entity in dict.fromkeys((ENTITY if xml else HTML_ATTRIBUTE_ENTITY).findall(document)):
             letter = resolve_entity(entity, xml)
             if letter is not None and len(letter) == 1 and not letter.isspace():
-                found.setdefault(letter, entity if entity.endswith(";") else f"{entity};")
-        self._table = str.maketrans(found)
+                escapes.setdefault(letter, entity if entity.endswith(";") else f"{entity};")
+        self._table = str.maketrans(escapes)
 
     def __call__(self, text: str) -> str:
-        """Text between tags."""
+        """Escape text between tags."""
         return text.translate(self._table).replace("]]>", "]]&gt;")
 
     def escape_attribute(self, text: str, quote: str) -> str:
-        """The value of an attribute in such quotes."""
+        """Escape an attribute value in these quotes."""
         return self(text).replace(quote, "&quot;" if quote == '"' else "&#39;")

@@ -1,50 +1,60 @@
-"""A document: its texts to translate, and the document with the translations in their place."""
+"""Document formats: the table of suffixes, and a `Document` of text segments to translate and put back.
+
+The readers are imported when a document of their format is opened, so that a command on plain lines
+loads no parser.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.documents import html, line_formats, markdown, po, srt, translation_units, xml_tree
-from regard.documents.encoding import DocumentEncoding, decode_document
+from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
 from regard.documents.template import DocumentTemplate
 from regard.errors import DataError
 from regard.text.compression import wrap_read_errors
 
 DOCUMENT_FORMATS = {
     ".txt": "plain text",
-    ".tsv": "a table, tabs between its columns",
-    ".jsonl": "a JSON object on each line",
-    ".srt": "subtitles",
-    ".po": "gettext's messages",
-    ".pot": "gettext's messages",
-    ".tmx": "a translation memory",
+    ".tsv": "tab-separated table",
+    ".jsonl": "one JSON object per line",
+    ".srt": "SubRip subtitles",
+    ".po": "gettext messages",
+    ".pot": "gettext message template",
+    ".tmx": "translation memory",
     ".xliff": "XLIFF 1.2 or 2",
     ".xlf": "XLIFF 1.2 or 2",
-    ".html": "a page",
-    ".htm": "a page",
+    ".html": "HTML",
+    ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
 }
-"""What each ending of a name means."""
+"""The format of each file name suffix."""
+
+SUFFIXES_BY_OPTION = {
+    "column": (".tsv", ".jsonl"),
+    "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
+    "target_language": (".tmx",),
+}
+"""The formats to which each field of `DocumentOptions` applies."""
 
 CHARSET_DECLARATIONS = {
-    **dict.fromkeys((".tmx", ".xliff", ".xlf"), xml_tree.XML_CHARSET),
-    **dict.fromkeys((".html", ".htm"), html.HTML_CHARSET),
+    **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
+    **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
-"""Where a document of such a name says its charset."""
+"""The pattern of the charset declaration inside a document, by suffix."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document that is read: every byte of it that is not translated comes back as it was."""
+    """A parsed document: every byte outside the translated segments is written back unchanged."""
 
     name: str
     segments: Sequence[str]
-    """The texts to translate, in order, without markup and without white space around them."""
+    """The texts to translate, in order, without markup and surrounding white space."""
     template: DocumentTemplate
     encoding: DocumentEncoding
 
     def render(self, translations: Sequence[str]) -> bytes:
-        """The document with a translation in the place of each segment."""
+        """Return the document with a translation in place of each segment."""
         if len(translations) != len(self.segments):
             raise DataError(
                 f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
@@ -55,53 +65,73 @@ class Document:
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """How a document is read, where its format leaves a choice."""
+    """Settings for formats that leave a choice."""
 
     column: str | None = None
-    """Where the text is: of a .tsv the column, by number (from 1) or by name; of a .jsonl the field."""
+    """The text column of a .tsv, by number (from 1) or name; the text field of a .jsonl."""
     overwrite: bool = False
-    """Whether what has a translation already (.po, .tmx, .xliff, .jsonl, .tsv) is translated again."""
-    language: str | None = None
-    """Of the translations in a .tmx that has several languages, or only the source's."""
+    """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv) are replaced."""
+    target_language: str | None = None
+    """The language of the translations, for a .tmx with several languages or only the source's."""
 
 
 def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
-    """The document in a file; `name` says its format where the file's own name does not."""
+    """Read the document in a file; `name` gives the format if the name of the file does not."""
     with wrap_read_errors(path):
         content = path.read_bytes()
     return read_document(content, name or str(path), options or DocumentOptions())
 
 
 def read_document(content: bytes, name: str, options: DocumentOptions) -> Document:
-    """The document that these bytes are; the ending of the name says its format."""
-    ending = Path(name).suffix.lower()
-    if ending not in DOCUMENT_FORMATS:
+    """Parse the bytes of a document; the suffix of `name` gives the format."""
+    suffix = Path(name).suffix.lower()
+    if suffix not in DOCUMENT_FORMATS:
         raise DataError(
-            f"{name} is no document that is known; its name must end in {', '.join(DOCUMENT_FORMATS)}"
+            f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
-    text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(ending))
-    found = _parse_template(ending, text, name, options)
-    return Document(name, found.segments, found, encoding)
+    text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
+    template = _parse_template(suffix, text, name, options)
+    return Document(name, template.segments, template, encoding)
 
 
-def _parse_template(ending: str, text: str, name: str, reading: DocumentOptions) -> DocumentTemplate:
-    match ending:
-        case ".txt":
-            found = line_formats.read_txt(text)
-        case ".tsv":
-            found = line_formats.read_tsv(text, name, reading.column, reading.overwrite)
-        case ".jsonl":
-            found = line_formats.read_jsonl(text, name, reading.column, reading.overwrite)
+def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
+    match suffix:
+        case ".txt" | ".tsv" | ".jsonl":
+            template = _parse_lines(suffix, text, name, options)
         case ".srt":
-            found = srt.read_srt(text, name)
+            from regard.documents.srt import read_srt
+
+            template = read_srt(text, name)
         case ".po" | ".pot":
-            found = po.read_po(text, name, reading.overwrite)
+            from regard.documents.po import read_po
+
+            template = read_po(text, name, options.overwrite)
         case ".tmx":
-            found = translation_units.read_tmx(text, name, reading.overwrite, reading.language)
+            from regard.documents.translation_units import read_tmx
+
+            template = read_tmx(text, name, options.overwrite, options.target_language)
         case ".xliff" | ".xlf":
-            found = translation_units.read_xliff(text, name, reading.overwrite)
+            from regard.documents.translation_units import read_xliff
+
+            template = read_xliff(text, name, options.overwrite)
         case ".html" | ".htm":
-            found = html.read_html(text)
+            from regard.documents.html import read_html
+
+            template = read_html(text)
         case _:
-            found = markdown.read_markdown(text, name)
-    return found
+            from regard.documents.markdown import read_markdown
+
+            template = read_markdown(text, name)
+    return template
+
+
+def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
+    from regard.documents.line_formats import read_jsonl, read_tsv, read_txt
+
+    match suffix:
+        case ".tsv":
+            return read_tsv(text, name, options.column, options.overwrite)
+        case ".jsonl":
+            return read_jsonl(text, name, options.column, options.overwrite)
+        case _:
+            return read_txt(text)

@@ -1,4 +1,4 @@
-"""HTML: what a reader reads, in the tags it stands in."""
+"""HTML reader: the visible text and text attributes of a page, with inline tags kept in place."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,6 @@ from regard.documents.template import (
     keep_if_unchanged,
 )
 
-HTML_CHARSET = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*(?P<page>[A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 INLINE_ELEMENTS = frozenset(
     (
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font", "i"),
@@ -32,64 +31,64 @@ INLINE_ELEMENTS = frozenset(
         *("tt", "u", "wbr"),
     )
 )
-"""Elements inside a sentence; all others end it, <br> too. A label is one text, whatever is beside it."""
+"""Elements inside a segment; all others, also <br>, end it. A <label> is a text of its own."""
 PROTECTED_ELEMENTS = frozenset(("code", "kbd", "samp", "var"))
-"""Elements inside a sentence whose text is not translated, but is read by who translates."""
+"""Elements inside a segment whose text is copied, but visible to the translation model."""
 IMAGE_ELEMENTS = frozenset(("svg", "math", "picture"))
-"""Elements inside a sentence that are looked at, as <img> is."""
+"""Elements inside a segment that show an image, like <img>."""
 MOVABLE_ELEMENTS = PROTECTED_ELEMENTS | INLINE_ELEMENTS | IMAGE_ELEMENTS
 PICTURE_CHILDREN = ("source", "img")
 UNTRANSLATED_ELEMENTS = frozenset(
     ("script", "style", "pre", "textarea", "svg", "math", "template", "xmp", "iframe", "object")
 )
 TEXT_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
-"""Attributes that are text."""
+"""Attributes whose value is text."""
 UNQUOTED_VALUE = re.compile(r"[^\s\"'=<>`]+")
-"""A value that needs no quotes."""
+"""An attribute value that needs no quotes."""
 BUTTON_TYPES = ("submit", "button", "reset")
 STANDALONE_INPUT_TYPES = ("checkbox", "radio", "image", *BUTTON_TYPES)
-"""Inputs that are no gap in a sentence, but stand between texts."""
+"""Types of <input> that stand between texts rather than inside a segment."""
 META_DESCRIPTIONS = frozenset(
     (
         *("description", "og:title", "og:description", "og:image:alt"),
         *("twitter:title", "twitter:description", "twitter:image:alt"),
     )
 )
-"""What <meta> says to people: in results of a search, and wherever the page is shared."""
+"""Names of <meta> whose content is text for people: search results and link previews."""
 
 
 def read_html(text: str) -> LayeredTemplate:
-    """The text of each block, with the tags inside it; and the attributes that are text."""
+    """Return the template of all text blocks, with their inline tags, and of all text attributes."""
     return LayeredTemplate(_attribute_template(text), _block_template(text), _block_template)
 
 
 def _block_template(text: str) -> Template:
-    spelling = EntityEscaper(text, xml=False)
-    spans = (_run_span(text, run, spelling) for run in _inline_runs(text))
+    escaper = EntityEscaper(text, xml=False)
+    spans = (_run_span(text, run, escaper) for run in _inline_runs(text))
     return build_template(text, [span for span in spans if span is not None])
 
 
 def _run_span(
-    text: str, run: list[tuple[int, int, InlineFragment]], spelling: EntityEscaper
+    text: str, run: list[tuple[int, int, InlineFragment]], escaper: EntityEscaper
 ) -> SlotSpan | None:
-    sentence = build_segment(piece for _, _, piece in run)
-    if sentence is None:
+    segment = build_segment(fragment for _, _, fragment in run)
+    if segment is None:
         return None
-    start, end = run[0][0] + sentence.lead_length, run[-1][1] - sentence.tail_length
+    start, end = run[0][0] + segment.lead_length, run[-1][1] - segment.tail_length
 
     def write(translation: str) -> str:
-        parts = place_markup(sentence, translation)
-        return "".join(part.text if part.is_raw else spelling(part.text) for part in parts)
+        parts = place_markup(segment, translation)
+        return "".join(part.text if part.is_raw else escaper(part.text) for part in parts)
 
-    return SlotSpan(start, end, Slot(sentence.text, keep_if_unchanged(sentence.text, text[start:end], write)))
+    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
 
 
 def _inline_runs(text: str) -> Iterator[list[tuple[int, int, InlineFragment]]]:
-    """Stretches of text and inline tags between the tags that end a sentence, piece by piece."""
+    """Yield the runs of text and inline tags between the tags that end a segment, as fragments."""
     run: list[tuple[int, int, InlineFragment]] = []
-    for part in _merge_pictures(text, _translatable_tokens(text)):
-        if (pieces := _inline_fragments(text, part)) is not None:
-            run += [(part.start, part.end, piece) for piece in pieces]
+    for token in _merge_pictures(text, _translatable_tokens(text)):
+        if (fragments := _inline_fragments(text, token)) is not None:
+            run += [(token.start, token.end, fragment) for fragment in fragments]
         elif run:
             yield run
             run = []
@@ -97,15 +96,15 @@ def _inline_runs(text: str) -> Iterator[list[tuple[int, int, InlineFragment]]]:
         yield run
 
 
-def _inline_fragments(text: str, part: MarkupToken) -> Iterator[InlineFragment] | None:
-    """The pieces of a part that is inside a sentence; None if it ends one."""
-    raw = text[part.start : part.end]
-    if part.kind == "text":
+def _inline_fragments(text: str, token: MarkupToken) -> Iterator[InlineFragment] | None:
+    """Return the fragments of a token inside a segment; None if the token ends the segment."""
+    raw = text[token.start : token.end]
+    if token.kind == "text":
         return split_entities(raw, xml=False)
-    if part.kind == "other":
+    if token.kind == "other":
         return iter((InlineFragment(InlineKind.STANDALONE, raw),)) if raw.startswith("<!--") else None
-    if part.kind == "kept":
-        words = "" if part.name in IMAGE_ELEMENTS else re.sub(r"<[^>]*>", "", raw)
+    if token.kind == "protected":
+        words = "" if token.name in IMAGE_ELEMENTS else re.sub(r"<[^>]*>", "", raw)
         return iter(
             (
                 InlineFragment(
@@ -115,79 +114,81 @@ def _inline_fragments(text: str, part: MarkupToken) -> Iterator[InlineFragment] 
                 ),
             )
         )
-    if part.kind == "empty":
-        return iter((InlineFragment(InlineKind.STANDALONE, raw),)) if part.name in IMAGE_ELEMENTS else None
+    if token.kind == "empty":
+        return iter((InlineFragment(InlineKind.STANDALONE, raw),)) if token.name in IMAGE_ELEMENTS else None
     if (
-        part.kind == "cut"
-        or part.name not in INLINE_ELEMENTS
-        or (part.name == "input" and _attribute_values(raw).get("type") in STANDALONE_INPUT_TYPES)
+        token.kind == "boundary"
+        or token.name not in INLINE_ELEMENTS
+        or (token.name == "input" and _attribute_values(raw).get("type") in STANDALONE_INPUT_TYPES)
     ):
         return None
     kind = (
         InlineKind.CLOSE
-        if part.kind == "end"
+        if token.kind == "end"
         else InlineKind.STANDALONE
-        if part.name in VOID_ELEMENTS
+        if token.name in VOID_ELEMENTS
         else InlineKind.OPEN
     )
     return iter((InlineFragment(kind, raw),))
 
 
 class _TranslateRegion(NamedTuple):
-    """What is in an element, if that element says whether it is translated."""
+    """The content of an element that sets whether it is translated."""
 
     depth: int
-    """How many elements are around it."""
+    """The number of elements around it."""
     name: str
     protected: bool
     unconditional: bool = False
-    """Whether nothing inside it is translated, whatever the page says there."""
+    """Whether no attribute inside it can turn translation on again."""
 
 
 ROOT_REGION = _TranslateRegion(-1, "", protected=False)
 
 
 class _RegionToken(NamedTuple):
-    """A part of a page, whether it is kept, the region of which it is the first part, or the last."""
+    """A token, whether it is protected, and the region it opens or closes."""
 
     token: MarkupToken
     protected: bool
     opened: _TranslateRegion | None
     closed: _TranslateRegion | None
     has_translatable_attributes: bool
-    """Whether the attributes of the tag are translated."""
+    """Whether the text attributes of the tag are translated."""
 
 
 def _track_regions(text: str) -> Iterator[_RegionToken]:
-    """The parts of a page: what an element says holds for all in it, until one inside says otherwise."""
+    """Yield the tokens of a page with their translate region; an inner region overrides the outer one."""
     elements = OpenElementStack()
     regions: list[_TranslateRegion] = []
-    for part in scan_markup(text, html=True, open_elements=elements):
-        ended = None
+    for token in scan_markup(text, html=True, open_elements=elements):
+        closed = None
         while regions and not elements.is_open(regions[-1].depth):
-            ended = regions.pop()
+            closed = regions.pop()
         around = regions[-1] if regions else ROOT_REGION
-        if part.kind not in ("start", "empty"):
-            if ended and (
-                part.name != ended.name or len(elements) != ended.depth
-            ):  # the tag of another element
-                ended = None
-            yield _RegionToken(part, around.protected, None, ended, has_translatable_attributes=False)
+        if token.kind not in ("start", "empty"):
+            if closed and (
+                token.name != closed.name or len(elements) != closed.depth
+            ):  # the end tag of another element
+                closed = None
+            yield _RegionToken(token, around.protected, None, closed, has_translatable_attributes=False)
             continue
-        wish = None if around.unconditional else _translate_attribute(text[part.start : part.end])
-        told = not around.protected if wish is None else wish
-        begun = None
-        if elements.would_open(part.kind, part.name) and not around.unconditional:
-            always = part.name in UNTRANSLATED_ELEMENTS or part.name in PROTECTED_ELEMENTS
-            if always or told == around.protected:
-                begun = _TranslateRegion(len(elements), part.name, always or not told, always)
-                regions.append(begun)
-        kept = (begun or around).protected
-        yield _RegionToken(part, kept, begun, None, told and part.name not in ("script", "style"))
+        setting = None if around.unconditional else _translate_attribute(text[token.start : token.end])
+        translated = not around.protected if setting is None else setting
+        opened = None
+        if elements.would_open(token.kind, token.name) and not around.unconditional:
+            always = token.name in UNTRANSLATED_ELEMENTS or token.name in PROTECTED_ELEMENTS
+            if always or translated == around.protected:
+                opened = _TranslateRegion(len(elements), token.name, always or not translated, always)
+                regions.append(opened)
+        protected = (opened or around).protected
+        yield _RegionToken(
+            token, protected, opened, None, translated and token.name not in ("script", "style")
+        )
 
 
 def _translate_attribute(tag: str) -> bool | None:
-    """Whether a tag asks for translation; None if it does not say."""
+    """Return the translate setting of a tag; None if it has none."""
     if "translate" not in tag.lower():
         return None
     values = _attribute_values(tag)
@@ -197,72 +198,76 @@ def _translate_attribute(tag: str) -> bool | None:
 
 
 def _attribute_values(tag: str) -> dict[str, str]:
-    """The attributes of a tag, for comparing them with words that the standard knows."""
+    """Return the attribute values of a tag, normalized for comparison with keywords of the standard."""
     return {name: tag[start:end].strip().lower() for name, (start, end) in attribute_spans(tag).items()}
 
 
 def _translatable_tokens(text: str) -> Iterator[MarkupToken]:
-    """The parts of a page, less what nobody reads; what is kept inside a sentence is one part.
+    """Yield the visible tokens of a page; an untranslated element inside a segment is one token.
 
-    An element is inside a sentence only if its own end tag closes it: it can be moved as a whole.
+    An element counts as inside a segment only if its own end tag closes it, so that it can be moved whole.
     """
     start, root = -1, None
-    for seen in _track_regions(text):
-        part = seen.token
-        if start >= 0 and not seen.protected:
-            whole = seen.closed is not None and seen.closed is root and part.name in MOVABLE_ELEMENTS
-            end = part.end if seen.closed else part.start
-            yield MarkupToken("kept" if whole else "cut", start, end, part.name)
+    for region_token in _track_regions(text):
+        token = region_token.token
+        if start >= 0 and not region_token.protected:
+            whole = (
+                region_token.closed is not None
+                and region_token.closed is root
+                and token.name in MOVABLE_ELEMENTS
+            )
+            end = token.end if region_token.closed else token.start
+            yield MarkupToken("protected" if whole else "boundary", start, end, token.name)
             start = -1
-            if seen.closed:
+            if region_token.closed:
                 continue
-        if not seen.protected:
-            yield part
+        if not region_token.protected:
+            yield token
         elif start < 0:
-            start, root = part.start, seen.opened
+            start, root = token.start, region_token.opened
     if start >= 0:
-        yield MarkupToken("cut", start, len(text))
+        yield MarkupToken("boundary", start, len(text))
 
 
-def _merge_pictures(text: str, parts: Iterator[MarkupToken]) -> Iterator[MarkupToken]:
-    """The same parts, with each <picture> that holds nothing but pictures as one that is kept."""
-    held: list[MarkupToken] = []
-    for part in parts:
-        if held and part.kind == "end" and part.name == "picture":
-            yield MarkupToken("kept", held[0].start, part.end, "picture")
-            held = []
-        elif held and _is_picture_part(text, part):
-            held.append(part)
+def _merge_pictures(text: str, tokens: Iterator[MarkupToken]) -> Iterator[MarkupToken]:
+    """Merge each <picture> that contains only images into one protected token."""
+    pending: list[MarkupToken] = []
+    for token in tokens:
+        if pending and token.kind == "end" and token.name == "picture":
+            yield MarkupToken("protected", pending[0].start, token.end, "picture")
+            pending = []
+        elif pending and _is_picture_part(text, token):
+            pending.append(token)
         else:
-            yield from held
-            held = [part] if part.kind == "start" and part.name == "picture" else []
-            yield from () if held else (part,)
-    yield from held
+            yield from pending
+            pending = [token] if token.kind == "start" and token.name == "picture" else []
+            yield from () if pending else (token,)
+    yield from pending
 
 
-def _is_picture_part(text: str, part: MarkupToken) -> bool:
-    if part.kind == "text":
-        return text[part.start : part.end].isspace()
-    return part.kind == "start" and part.name in PICTURE_CHILDREN
+def _is_picture_part(text: str, token: MarkupToken) -> bool:
+    if token.kind == "text":
+        return text[token.start : token.end].isspace()
+    return token.kind == "start" and token.name in PICTURE_CHILDREN
 
 
 def _attribute_template(text: str) -> Template:
-    spelling = EntityEscaper(text, xml=False)
+    escaper = EntityEscaper(text, xml=False)
     spans: list[SlotSpan] = []
-    for part, *_, told in _track_regions(text):
-        tag = text[part.start : part.end] if told else ""
+    for token, *_, translated in _track_regions(text):
+        tag = text[token.start : token.end] if translated else ""
         if "=" not in tag:
             continue
-        found = attribute_spans(tag)
-        names = [*TEXT_ATTRIBUTES, *_element_text_attributes(part.name, tag)]
-        for start, end in sorted(found[name] for name in names if name in found):
-            span = _attribute_span(text, part.start + start, part.start + end, spelling)
+        values = attribute_spans(tag)
+        names = [*TEXT_ATTRIBUTES, *_element_text_attributes(token.name, tag)]
+        for start, end in sorted(values[name] for name in names if name in values):
+            span = _attribute_span(text, token.start + start, token.start + end, escaper)
             spans += [] if span is None else [span]
     return build_template(text, spans)
 
 
 def _element_text_attributes(name: str, tag: str) -> tuple[str, ...]:
-    """Attributes that are text in some elements only."""
+    """Return the attributes that are text in this element only."""
     if name in ("optgroup", "option", "track"):
         return ("label",)
     if name == "input":
@@ -273,7 +278,7 @@ def _element_text_attributes(name: str, tag: str) -> tuple[str, ...]:
     return ()
 
 
-def _attribute_span(text: str, start: int, end: int, spelling: EntityEscaper) -> SlotSpan | None:
+def _attribute_span(text: str, start: int, end: int, escaper: EntityEscaper) -> SlotSpan | None:
     quote = text[start - 1] if text[start - 1] in "\"'" else ""
     raw = text[start:end].strip()
     words = " ".join(unescape_entities(raw, xml=False, entity=HTML_ATTRIBUTE_ENTITY).split())
@@ -282,7 +287,7 @@ def _attribute_span(text: str, start: int, end: int, spelling: EntityEscaper) ->
     start += text[start:end].index(raw)
 
     def write(translation: str) -> str:
-        written = spelling.escape_attribute(translation, quote or '"')
+        written = escaper.escape_attribute(translation, quote or '"')
         return written if quote or UNQUOTED_VALUE.fullmatch(translation) else f'"{written}"'
 
     return SlotSpan(start, start + len(raw), Slot(words, keep_if_unchanged(words, raw, write)))

@@ -1,4 +1,4 @@
-"""Which elements of a page are open at a place: also those that the HTML standard lets end without a tag."""
+"""The stack of open HTML elements, with the implied end tags of the HTML standard."""
 
 from bisect import bisect_right
 from enum import Enum, auto
@@ -23,7 +23,7 @@ HTML_INTEGRATION_POINTS = (
     "ms",
     "mtext",
 )
-"""Elements of pictures and formulas in which there is HTML again."""
+"""Elements inside SVG and MathML whose content is HTML again."""
 SCOPE_BOUNDARIES = (
     "applet",
     "caption",
@@ -37,7 +37,7 @@ SCOPE_BOUNDARIES = (
     "th",
     *HTML_INTEGRATION_POINTS,
 )
-"""No end tag in these closes what is around them."""
+"""An end tag inside one of these closes nothing outside it."""
 BLOCK_ELEMENTS = (
     *("address", "article", "aside", "blockquote", "center", "details", "dialog", "dir", "div", "dl"),
     *("fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "listing", "main", "menu"),
@@ -52,13 +52,13 @@ FORMATTING_ELEMENTS = frozenset(
         "u",
     )
 )
-"""Elements that end where their end tag says, though what was opened in them does not: <b><p></b></p>."""
+"""Elements that end at their end tag although an element opened inside them does not: <b><p></b></p>."""
 SPECIAL_ELEMENTS = (
     *("applet", "body", "button", "dd", "dt", "frameset", "head", "html", "iframe", "li", "marquee"),
     *("noembed", "noframes", "noscript", "object", "p", "plaintext", "script", "select", "style", "table"),
     *("template", "textarea", "xmp", *BLOCK_ELEMENTS, *HEADINGS, *TABLE_PARTS, *HTML_INTEGRATION_POINTS),
 )
-"""What the end tag of an inline element inside them does not close."""
+"""Elements that the end tag of an inline element inside them does not close."""
 FOREIGN_BREAKOUT_TAGS = frozenset(
     (
         *("b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed"),
@@ -66,11 +66,11 @@ FOREIGN_BREAKOUT_TAGS = frozenset(
         *("small", "span", "strong", "strike", "sub", "sup", "table", "tt", "u", "ul", "var", *HEADINGS),
     )
 )
-"""Tags that end a picture or a formula."""
+"""Start tags that end SVG or MathML content."""
 
 
 class ElementScope(Enum):
-    """How far out a tag closes elements: to the last open one of such a group."""
+    """How far out a tag closes elements: up to the innermost open element of this group."""
 
     SCOPE = auto()
     BUTTON = auto()
@@ -94,13 +94,13 @@ SCOPE_ELEMENTS = {
     ElementScope.INTEGRATION_POINT: HTML_INTEGRATION_POINTS,
 }
 SCOPES_OF_ELEMENT = {
-    name: tuple(bound for bound, group in SCOPE_ELEMENTS.items() if name in group)
+    name: tuple(scope for scope, group in SCOPE_ELEMENTS.items() if name in group)
     for name in (*SPECIAL_ELEMENTS, *FOREIGN_ELEMENTS)
 }
 
 
 class ImpliedEndRule(NamedTuple):
-    """A tag closes open elements of these names, as far out as the bound."""
+    """A tag closes open elements of these names within the scope."""
 
     names: tuple[str, ...]
     scope: ElementScope
@@ -123,7 +123,7 @@ CLOSED_BY_START_TAG = {
     "button": (ImpliedEndRule(("button",), ElementScope.SCOPE),),
     "body": (ImpliedEndRule(("head",), ElementScope.NONE),),
 }
-"""What a start tag closes, where the standard lets the end tag be left out or puts it in."""
+"""The elements that a start tag closes, where the standard implies the end tag."""
 CLOSED_BY_END_TAG = {
     **{
         name: ImpliedEndRule((name,), ElementScope.SCOPE)
@@ -139,16 +139,16 @@ CLOSED_BY_END_TAG = {
     "li": ImpliedEndRule(("li",), ElementScope.LIST),
     "template": ImpliedEndRule(("template",), ElementScope.NONE),
 }
-"""What an end tag closes; that of any other element closes it if nothing special was opened since."""
+"""The elements that an end tag closes; any other end tag closes its element within the SPECIAL scope."""
 ROOT_ELEMENTS = ("html", "body")
-"""What ends with the page and not before, whatever the tags say."""
+"""Elements that stay open to the end of the page, whatever the tags say."""
 
 
 class OpenElementStack:
-    """The elements that are open at a place of a page, the outermost first.
+    """The elements that are open at a position of a page, the outermost first.
 
-    For each name, and each group of names, it is known where in that row they are: what a tag closes is
-    found at once, however deep the page.
+    Their positions are indexed by name and by scope, so that finding what a tag closes takes constant time
+    at any depth.
     """
 
     def __init__(self) -> None:
@@ -159,23 +159,24 @@ class OpenElementStack:
         return len(self._stack)
 
     def is_open(self, depth: int) -> bool:
-        """Whether the element that was opened when so many were open still is."""
+        """Whether the element that was opened at this depth is still open."""
         return depth < len(self._stack) and self._stack[depth] != ()
 
     @property
     def in_foreign_content(self) -> bool:
-        """Whether this is inside a picture or a formula, where tags follow the rules of XML."""
+        """Whether the position is inside SVG or MathML, where tags follow the rules of XML."""
         return bool(self._positions.get(ElementScope.FOREIGN)) and self._last_position(
             ElementScope.FOREIGN
         ) > self._last_position(ElementScope.INTEGRATION_POINT)
 
     def would_open(self, kind: str, name: str) -> bool:
-        """Whether a tag opens an element that other parts can be in."""
+        """Whether a tag opens an element that can have content."""
         if kind != "start" or (name in VOID_ELEMENTS and not self.in_foreign_content):
             return False
         return name not in ROOT_ELEMENTS or self._last_position(name) < 0
 
     def open_for_tag(self, kind: str, name: str) -> None:
+        """Push the element that a tag opens, if any."""
         if self.would_open(kind, name):
             groups = (
                 SCOPES_OF_ELEMENT.get(name, ())
@@ -187,15 +188,15 @@ class OpenElementStack:
             self._stack.append((name, *groups))
 
     def close_for_tag(self, kind: str, name: str) -> None:
-        """Closes whatever ends at this tag, or before it."""
+        """Close all elements that end at or before this tag."""
         if kind == "end":
             self._close_for_end_tag(name)
         elif not self.in_foreign_content:
             self._close_for_start_tag(name)
         elif name in FOREIGN_BREAKOUT_TAGS:
             point = self._last_position(ElementScope.INTEGRATION_POINT)
-            pictures = self._positions[ElementScope.FOREIGN]
-            self._truncate(pictures[bisect_right(pictures, point)])
+            foreign = self._positions[ElementScope.FOREIGN]
+            self._truncate(foreign[bisect_right(foreign, point)])
             self._close_for_start_tag(name)
 
     def _close_for_start_tag(self, name: str) -> None:
@@ -208,7 +209,7 @@ class OpenElementStack:
     def _close_for_end_tag(self, name: str) -> None:
         if name in ROOT_ELEMENTS:
             return
-        if self._stack and name in self._stack[-1]:  # as nearly always: nothing stands between the two tags
+        if self._stack and name in self._stack[-1]:  # the usual case: the innermost element
             self._truncate(len(self._stack) - 1)
         elif (
             at := self._innermost(CLOSED_BY_END_TAG.get(name, ImpliedEndRule((name,), ElementScope.SPECIAL)))
@@ -222,13 +223,13 @@ class OpenElementStack:
             self._positions[name].pop()
 
     def _innermost(self, rule: ImpliedEndRule) -> int:
-        """The innermost element that the rule is about; -1 if there is none."""
+        """Return the position of the innermost element the rule closes; -1 if there is none."""
         at = max([self._last_position(name) for name in rule.names])
         return at if at >= 0 and at >= self._last_position(rule.scope) else -1
 
     def _last_position(self, key: str | ElementScope) -> int:
-        places = self._positions.get(key)
-        return places[-1] if places else -1
+        positions = self._positions.get(key)
+        return positions[-1] if positions else -1
 
     def _truncate(self, at: int) -> None:
         while len(self._stack) > at:

@@ -1,4 +1,4 @@
-"""Documents of lines: plain text, tables, and a JSON object on each line."""
+"""Readers of line-based formats: plain text, tab-separated tables, and JSON lines."""
 
 import json
 import re
@@ -9,45 +9,44 @@ from regard.documents.template import Slot, Template, build_template, plain_text
 from regard.errors import DataError
 
 TRANSLATION_FIELD = "translation"
-"""The column or field of a translation."""
+"""The column or field that holds the translation."""
 JSON_DECODER = json.JSONDecoder()
 JSON_WHITESPACE = re.compile(r"[ \t\r\n]*")
 
 
 def read_txt(text: str) -> Template:
-    """Each line that is not blank is a text."""
+    """Return the template of a plain text: each line that is not blank is a segment."""
     spans = (plain_text_span(text, start, end) for start, end in _line_spans(text))
     return build_template(text, [span for span in spans if span is not None])
 
 
 def read_tsv(text: str, name: str, column: str | None, overwrite: bool = False) -> Template:
-    """A column is the text, and the translation becomes a new last one: what was there stays.
+    """Return the template of a table: one column is the text, the translation becomes a new last column.
 
-    `column` is its number, from 1, or its name: then the first line holds the names of the columns. Where
-    one of them is "translation", it is filled in place: cells that have one are left alone, unless
-    `overwrite` asks for them. A row with fewer cells than others gets empty ones, so that all translations
-    stand below each other.
+    `column` is the number of the text column, from 1, or its name; with a name the first line is the header.
+    A column named "translation" is filled in place: cells with a translation stay unless `overwrite` is
+    set. Shorter rows are padded with empty cells, so that all translations are in one column.
     """
     lines = [(number, start, end) for number, (start, end) in enumerate(_line_spans(text), 1) if start < end]
     first = text[lines[0][1] : lines[0][2]] if lines else ""
-    at, titled = _text_column(first, name, column)
-    titles = _column_names(first) if titled else []
-    filled = TRANSLATION_FIELD in titles and column != TRANSLATION_FIELD
+    at, has_header = _text_column(first, name, column)
+    titles = _column_names(first) if has_header else []
+    in_place = TRANSLATION_FIELD in titles and column != TRANSLATION_FIELD
     widest = max((text.count("\t", start, end) + 1 for _, start, end in lines), default=0)
-    into = titles.index(TRANSLATION_FIELD) if filled else widest
+    target = titles.index(TRANSLATION_FIELD) if in_place else widest
     parts: list[str | Slot] = []
     done = 0
     for number, start, end in lines:
         cells = text[start:end].split("\t")
         if len(cells) <= at:
             raise DataError(f"{name} line {number} has {len(cells)} columns, and none with number {at + 1}")
-        title = titled and number == lines[0][0]
+        is_header = has_header and number == lines[0][0]
         words = cells[at].strip()
-        if filled and (title or not words or (_has_cell(cells, into) and not overwrite)):
+        if in_place and (is_header or not words or (_has_cell(cells, target) and not overwrite)):
             continue
         cell: str | Slot = Slot(words, to_single_line) if words else ""
-        before, after = _surrounding_cells(cells, into)
-        parts += [text[done:start], before, TRANSLATION_FIELD if title else cell, after]
+        before, after = _surrounding_cells(cells, target)
+        parts += [text[done:start], before, TRANSLATION_FIELD if is_header else cell, after]
         done = end
     return Template([*parts, text[done:]])
 
@@ -57,13 +56,13 @@ def _has_cell(cells: list[str], at: int) -> bool:
 
 
 def _surrounding_cells(cells: list[str], at: int) -> tuple[str, str]:
-    """The row before its cell number `at` and after it; one that is too short reaches there."""
+    """Return the row before and after cell number `at`, padded if it is too short."""
     before = cells[:at] + [""] * (at - len(cells))
     return "".join(f"{cell}\t" for cell in before), "".join(f"\t{cell}" for cell in cells[at + 1 :])
 
 
 def _text_column(first: str, name: str, column: str | None) -> tuple[int, bool]:
-    """Which cell of a row is the text, and whether the first row is names."""
+    """Return the index of the text column, and whether the first row is a header."""
     if column is None:
         return 0, False
     if column.isdecimal() and int(column) > 0:
@@ -79,9 +78,10 @@ def _column_names(first: str) -> list[str]:
 
 
 def read_jsonl(text: str, name: str, field: str | None, overwrite: bool) -> Template:
-    """A field is the text ("text", or else "source"), and the translation becomes another.
+    """Return the template of JSON lines: one field is the text, "translation" is added or filled in.
 
-    One that is null or blank is no translation yet: it is filled in its place.
+    The text field is `field`, by default "text" or else "source". A translation that is null or blank is
+    filled in place.
     """
     fields = ("text", "source") if field is None else (field,)
     parts: list[str | Slot] = []
@@ -93,8 +93,8 @@ def read_jsonl(text: str, name: str, field: str | None, overwrite: bool) -> Temp
         document = _parse_object(line, name, number)
         words = next((document[key] for key in fields if key in document), None)
         if not isinstance(words, str):
-            wanted = " or ".join(map(json.dumps, fields))
-            raise DataError(f"{name} line {number} has no text in {wanted}; say which field holds it")
+            expected = " or ".join(map(json.dumps, fields))
+            raise DataError(f"{name} line {number} has no text in {expected}; name the field with --column")
         if words.strip() and (overwrite or _is_blank(document.get(TRANSLATION_FIELD))):
             parts += [text[done:start], Slot(words.strip(), _json_line_writer(line, document))]
             done = end
@@ -104,9 +104,9 @@ def read_jsonl(text: str, name: str, field: str | None, overwrite: bool) -> Temp
 def _parse_object(line: str, name: str, number: int) -> dict[str, Any]:
     try:
         document = json.loads(line)
-        json.dumps(document, ensure_ascii=False).encode()  # half a character can be written in JSON only
+        json.dumps(document, ensure_ascii=False).encode()  # a lone surrogate is valid in JSON only
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{name} line {number} is not sound JSON: {error}") from None
+        raise DataError(f"{name} line {number} is not valid JSON: {error}") from None
     if not isinstance(document, dict):
         raise DataError(f"{name} line {number} is not a JSON object; each line must be one")
     return document
@@ -117,7 +117,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _json_line_writer(line: str, document: dict[str, Any]) -> Callable[[str], str]:
-    """Writes the line as it was but for one value; a new field is its last, in the line's own style."""
+    """Return a writer that changes one value of the line; a new field comes last, in the line's style."""
     colon, comma = (": ", ", ") if re.search(r'":\s', line) else (":", ",")
     ascii_only = line.isascii() and "\\u" in line
     if TRANSLATION_FIELD in document:
@@ -136,13 +136,15 @@ def _json_line_writer(line: str, document: dict[str, Any]) -> Callable[[str], st
 
 
 def _value_span(line: str, key: str) -> tuple[int, int]:
-    """Where the value of a field of the object starts and ends: of the last field of that name, which is
-    the one that readers take. Numbers are not written anew, as not every spelling survives that."""
+    """Return the span of the value of a field; of the last one if the name is repeated, as parsers do.
+
+    The line is edited in place because parsing and writing a number can change its spelling.
+    """
     start = end = 0
     place = _skip_whitespace(line, line.index("{") + 1)
     while line[place] != "}":
         name, place = JSON_DECODER.raw_decode(line, place)
-        first = _skip_whitespace(line, _skip_whitespace(line, place) + 1)  # behind the colon
+        first = _skip_whitespace(line, _skip_whitespace(line, place) + 1)  # after the colon
         _, place = JSON_DECODER.raw_decode(line, first)
         if name == key:
             start, end = first, place
@@ -153,12 +155,12 @@ def _value_span(line: str, key: str) -> tuple[int, int]:
 
 
 def _skip_whitespace(line: str, place: int) -> int:
-    found = JSON_WHITESPACE.match(line, place)
-    return found.end() if found else place
+    whitespace = JSON_WHITESPACE.match(line, place)
+    return whitespace.end() if whitespace else place
 
 
 def _line_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each line starts and ends, without the newline and the carriage return before it."""
+    """Yield the start and end of each line, without its newline or CRLF."""
     start = 0
     while start < len(text):
         newline = text.find("\n", start)

@@ -1,6 +1,6 @@
-"""Markdown: headings, paragraphs, lists, tables and the texts of pictures; code and addresses stay.
+"""Markdown parser: headings, paragraphs, lists, tables and alt texts; code and URLs stay.
 
-markdown-it finds the blocks and says what is text inside them; here each gets its place in the file.
+markdown-it finds the blocks and their text; this module maps them to positions in the file.
 """
 
 import re
@@ -33,21 +33,21 @@ from regard.errors import DataError
 FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n(?:.*?\r?\n)??(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 NON_TEXT_MARKERS = re.compile(r"\[\^[^\]\s]+\]:?|(?<!\S)\[[ xX]\](?=\s)|\A\[![\w-]+\][+-]?(?!\S)")
-"""In a text: the mark of a footnote, the box of a task, and what makes a quotation a note or a warning."""
+"""Markers inside a text: a footnote reference, a task checkbox, and the type of an alert block."""
 MARKUP_CHARACTERS = re.compile(r"[\\`*_\[\]<&|~]")
 PLAIN_ALT_TEXT = re.compile(r"[^\\`*_\[\]<\n]+")
-"""Text of a picture that is plain but for entities."""
+"""Alt text without markup other than entities."""
 
 
 @dataclass(frozen=True)
 class _MarkdownBlock:
-    """What stands in a block, less what makes it one, and where its lines begin in the document."""
+    """The content of a block without its block markers, and the document positions of its lines."""
 
     content: str
     offsets: Sequence[tuple[int, int]]
-    """Pairs: from this character of the content on, up to the next pair, at that one of the document."""
+    """Pairs (position in the content, position in the document), each valid up to the next pair."""
     kind: str
-    """A paragraph (or a heading written as one, with a line below it), a heading after #, or a cell."""
+    """paragraph (also a heading underlined with = or -), heading (marked with #), or cell."""
 
     def document_offset(self, at: int) -> int:
         inside, outside = self.offsets[max(bisect_right(self.offsets, at, key=itemgetter(0)) - 1, 0)]
@@ -55,7 +55,7 @@ class _MarkdownBlock:
 
 
 def read_markdown(text: str, name: str) -> LayeredTemplate:
-    """The text of each block, with its inline markup; and the texts of pictures."""
+    """Return the template of all text blocks, with their inline markup, and of all alt texts."""
     return LayeredTemplate(
         _alt_text_template(text, name),
         _block_template(text, name),
@@ -64,56 +64,56 @@ def read_markdown(text: str, name: str) -> LayeredTemplate:
 
 
 def _block_template(text: str, name: str) -> Template:
-    reader = InlineMarkdownParser()
-    spans = (_block_span(text, block, reader) for block in _parse_blocks(text, name, reader))
+    parser = InlineMarkdownParser()
+    spans = (_block_span(text, block, parser) for block in _parse_blocks(text, name, parser))
     return build_template(text, [span for span in spans if span is not None])
 
 
 def _alt_text_template(text: str, name: str) -> Template:
     if "![" not in text:
         return Template([text])
-    reader = InlineMarkdownParser()
+    parser = InlineMarkdownParser()
     spans: list[SlotSpan] = []
-    for block in _parse_blocks(text, name, reader):
-        for found in reader.find_markup(block.content) if "![" in block.content else ():
-            words = found.label.strip()
+    for block in _parse_blocks(text, name, parser):
+        for span in parser.find_markup(block.content) if "![" in block.content else ():
+            words = span.label.strip()
             if (
                 PLAIN_ALT_TEXT.fullmatch(words)
                 and not TEMPLATE_TAG.search(words)
                 and any(map(str.isalnum, words))
             ):
-                spans.append(_alt_text_span(text, block, found, words))
+                spans.append(_alt_text_span(text, block, span, words))
     return build_template(text, spans)
 
 
-def _alt_text_span(text: str, block: _MarkdownBlock, found: MarkdownSpan, words: str) -> SlotSpan:
-    first = found.start + 2 + found.label.index(words)
+def _alt_text_span(text: str, block: _MarkdownBlock, image: MarkdownSpan, words: str) -> SlotSpan:
+    first = image.start + 2 + image.label.index(words)
     last = first + len(words)
-    by_text = block.content[found.start + 2 + len(found.label) : found.end] in IMPLICIT_REFERENCE_ENDS
-    start, end = block.document_offset(first), block.document_offset(found.end if by_text else last)
-    name = f"][{_reference_name(words, block)}]" if by_text else ""
-    shown = unescape_entities(words, xml=False)
+    implicit = block.content[image.start + 2 + len(image.label) : image.end] in IMPLICIT_REFERENCE_ENDS
+    start, end = block.document_offset(first), block.document_offset(image.end if implicit else last)
+    label = f"][{_reference_name(words, block)}]" if implicit else ""
+    alt_text = unescape_entities(words, xml=False)
     write = keep_if_unchanged(
-        shown, text[start:end], lambda translation: _escape_alt_text(translation) + name
+        alt_text, text[start:end], lambda translation: _escape_alt_text(translation) + label
     )
-    return SlotSpan(start, end, Slot(shown, write))
+    return SlotSpan(start, end, Slot(alt_text, write))
 
 
 def _reference_name(label: str, block: _MarkdownBlock) -> str:
-    """What a link or picture goes by, where its text is no longer that."""
+    """Return the label of a reference link or image as this block writes it."""
     return label.replace("|", "\\|") if block.kind == "cell" else label
 
 
 def _escape_alt_text(translation: str) -> str:
-    """Spelled so that it joins with nothing: in a code span even a backslash is no help."""
+    """Escape markup as character references: in a code span a backslash escapes nothing."""
     return MARKUP_CHARACTERS.sub(lambda match: f"&#{ord(match[0])};", to_single_line(translation))
 
 
-def _parse_blocks(text: str, name: str, reader: InlineMarkdownParser) -> Iterator[_MarkdownBlock]:
+def _parse_blocks(text: str, name: str, parser: InlineMarkdownParser) -> Iterator[_MarkdownBlock]:
     lines = _parser_lines(text)
     line = cell = 0
     kind, mark = "", ""
-    for token in reader.parse_blocks("\n".join(content for content, _ in lines)):
+    for token in parser.parse_blocks("\n".join(content for content, _ in lines)):
         if token.type in ("paragraph_open", "heading_open", "th_open", "td_open"):
             kind, mark = token.type.removesuffix("_open"), token.markup
             kind = "paragraph" if mark in ("=", "-") else kind
@@ -128,22 +128,24 @@ def _parse_blocks(text: str, name: str, reader: InlineMarkdownParser) -> Iterato
         else:
             block = _paragraph_block(lines[token.map[0] : token.map[1]], token.content, kind, mark)
         if block is None:
-            raise DataError(f"{name} line {line + 1} cannot be followed; write the paragraph without tabs")
+            raise DataError(
+                f"{name} line {line + 1} cannot be located in the file; write the paragraph without tabs"
+            )
         yield block
 
 
 def _parser_lines(text: str) -> list[tuple[str, int]]:
-    """The lines as the parser counts them, and where each starts; those of the front matter are blank."""
+    """Return the lines as the parser counts them, with their starts; the front matter is blanked."""
     front = FRONT_MATTER.match(text)
     matter = front.end() if front else 0
-    found: list[tuple[str, int]] = []
+    lines: list[tuple[str, int]] = []
     place = 0
     while place < len(text):
         match = LINE.match(text, place)
         assert match is not None
-        found.append(("" if place < matter else match[1], place))
+        lines.append(("" if place < matter else match[1], place))
         place = match.end()
-    return found
+    return lines
 
 
 def _paragraph_block(
@@ -170,7 +172,7 @@ def _paragraph_block(
 
 
 def _cell_block(line: tuple[str, int], content: str, after: int) -> tuple[_MarkdownBlock | None, int]:
-    """A cell of a table and where it ends in its line; a bar inside it is written with a backslash."""
+    """Return a table cell and its end in the line; a bar inside the cell is written with a backslash."""
     body, start = line
     body = body.replace("\0", "\ufffd")
     written = content.replace("|", "\\|")
@@ -184,51 +186,53 @@ def _cell_block(line: tuple[str, int], content: str, after: int) -> tuple[_Markd
     return _MarkdownBlock(content, places, "cell"), column + len(written)
 
 
-def _block_span(text: str, block: _MarkdownBlock, reader: InlineMarkdownParser) -> SlotSpan | None:
-    found = reader.find_markup(block.content)
-    pieces = list(_block_fragments(text, block, found))
-    sentence = build_segment(pieces)
-    if sentence is None:
+def _block_span(text: str, block: _MarkdownBlock, parser: InlineMarkdownParser) -> SlotSpan | None:
+    markup = parser.find_markup(block.content)
+    fragments = list(_block_fragments(text, block, markup))
+    segment = build_segment(fragments)
+    if segment is None:
         return None
     start, end = block.document_offset(0), block.document_offset(len(block.content))
-    texts = (piece for piece in pieces if piece.kind is InlineKind.TEXT)
-    letters = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
-    names = {
+    texts = (fragment for fragment in fragments if fragment.kind is InlineKind.TEXT)
+    escapes = {text: raw for _, raw, text in texts if text != raw and len(text) == 1}
+    reference_ends = {
         _explicit_reference_end(part, block): block.content[part.start : part.end]
-        for part in found
+        for part in markup
         if _is_implicit_reference(part)
     }
-    lead, tail = _outer_markup(pieces, sentence)
+    lead, tail = _outer_markup(fragments, segment)
 
     def write(translation: str) -> str:
-        parts = [*lead, *place_markup(sentence, to_single_line(translation)), *tail]
-        return render_markdown(parts, MarkdownStyle(block.kind, letters, names), reader)
+        parts = [*lead, *place_markup(segment, to_single_line(translation)), *tail]
+        return render_markdown(parts, MarkdownStyle(block.kind, escapes, reference_ends), parser)
 
-    return SlotSpan(start, end, Slot(sentence.text, keep_if_unchanged(sentence.text, text[start:end], write)))
+    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
 
 
 def _is_implicit_reference(part: MarkdownSpan) -> bool:
-    """Whether this ends a link that goes by its own text."""
+    """Whether this ends a link whose reference label is its own text."""
     return part.kind is InlineKind.CLOSE and part.label != ""
 
 
 def _explicit_reference_end(part: MarkdownSpan, block: _MarkdownBlock) -> str:
-    """How such a link ends whatever its text."""
+    """Return the end of such a link with an explicit label, valid for any text."""
     return f"][{_reference_name(part.label, block)}]"
 
 
 def _outer_markup(
-    pieces: Sequence[InlineFragment], sentence: Segment
+    fragments: Sequence[InlineFragment], segment: Segment
 ) -> tuple[list[OutputPart], list[OutputPart]]:
-    """The markup around the whole text: before it, and after it."""
+    """Return the markup before and after the whole text."""
     lead: list[OutputPart] = []
     tail: list[OutputPart] = []
-    place, last = 0, sum(len(piece.raw) for piece in pieces) - sentence.tail_length
-    for piece in pieces:
-        raw = piece.raw
-        kind = InlineKind.SPACE if piece.kind is InlineKind.TEXT else piece.kind  # of a text, its white space
-        if place < sentence.lead_length:
-            lead.append(OutputPart(raw[: sentence.lead_length - place], is_raw=True, kind=kind))
+    place, last = 0, sum(len(fragment.raw) for fragment in fragments) - segment.tail_length
+    for fragment in fragments:
+        raw = fragment.raw
+        kind = (
+            InlineKind.SPACE if fragment.kind is InlineKind.TEXT else fragment.kind
+        )  # the white space of a text fragment
+        if place < segment.lead_length:
+            lead.append(OutputPart(raw[: segment.lead_length - place], is_raw=True, kind=kind))
         if place + len(raw) > last:
             tail.append(OutputPart(raw[max(last - place, 0) :], is_raw=True, kind=kind))
         place += len(raw)
@@ -236,10 +240,10 @@ def _outer_markup(
 
 
 def _block_fragments(
-    text: str, block: _MarkdownBlock, found: Sequence[MarkdownSpan]
+    text: str, block: _MarkdownBlock, markup: Sequence[MarkdownSpan]
 ) -> Iterator[InlineFragment]:
     done = 0
-    for part in found:
+    for part in markup:
         yield from _text_fragments(text, block, done, part.start)
         raw = text[block.document_offset(part.start) : block.document_offset(part.end)]
         yield InlineFragment(
@@ -252,7 +256,7 @@ def _block_fragments(
 
 
 def _text_fragments(text: str, block: _MarkdownBlock, start: int, end: int) -> Iterator[InlineFragment]:
-    """What is plain text to Markdown, less what is not text to people."""
+    """Yield the fragments of plain text between markup, with non-text markers as inline codes."""
     if start == end:
         return
     done = start
@@ -269,5 +273,5 @@ def _text_fragments(text: str, block: _MarkdownBlock, start: int, end: int) -> I
 def _plain_fragment(text: str, block: _MarkdownBlock, start: int, end: int) -> Iterator[InlineFragment]:
     if start < end:
         raw, words = text[block.document_offset(start) : block.document_offset(end)], block.content[start:end]
-        only_nul = len(raw) == len(words)  # the parser writes another character in its place
+        only_nul = len(raw) == len(words)  # the parser replaces NUL by U+FFFD
         yield InlineFragment(InlineKind.TEXT, raw, raw if only_nul else words)

@@ -1,10 +1,10 @@
-"""What of a line of Markdown is text and what is markup, asked of markdown-it rule by rule.
+"""Inline Markdown: the spans of markup in a line, recorded from the rules of markdown-it.
 
-The parser's tokens do not say where they stand. Its rules do: each begins at one place of the text and
-leaves off at another, so they are asked to leave a note of both.
+The tokens of the parser have no positions, but its rules do: each starts at one position of the text and
+stops at another. So every rule is wrapped to record both.
 
-The tags of site generators ({{ name }}, {% if %}, {#id}) mean nothing to the parser. It is shown as many
-letters instead, so that nothing inside a tag is markup, and a tag with spaces can be where a link goes.
+Template tags of site generators ({{ name }}, {% if %}, {#id}) are unknown to the parser. They are masked by
+as many letters, so that nothing inside a tag is markup and a tag with spaces can be a link target.
 """
 
 import re
@@ -23,25 +23,25 @@ from markdown_it.token import Token
 from regard.documents.segments import InlineKind
 
 IMPLICIT_REFERENCE_ENDS = ("]", "][]")
-"""How a link ends that goes by its own text."""
+"""The end of a link whose reference label is its own text."""
 MARKUP_CHARACTER = re.compile(r"[\\`*_~\[\]<&!{\n]")
-"""Without any of these, all is text."""
+"""A line without any of these is plain text."""
 TEMPLATE_TAG = re.compile(r"\{\{\{?[^{}]*\}\}\}?|\{%[^{}]*%\}|\{(?:[#:]|\.[\w-])[^{}\n]*\}")
-"""What a site generator reads: {{ name }}, {{< shortcode >}}, {% tag %}, {#id}, {.class}, {: attributes}."""
+"""A template tag: {{ name }}, {{< shortcode >}}, {% tag %}, {#id}, {.class}, {: attributes}."""
 TEMPLATE_VARIABLE = re.compile(r"\{\{\{?(?![<%/#^!>])")
-"""Of such a tag, if it stands for words."""
+"""The start of a template tag that stands for text."""
 
 
 @dataclass(frozen=True)
 class MarkdownSpan:
-    """Characters `start` to `end` that are not plain text: markup, or text spelled otherwise."""
+    """Characters `start` to `end` that are not plain text: markup, or text with escapes."""
 
     start: int
     end: int
     kind: InlineKind
     text: str = ""
     label: str = ""
-    """Of a picture: its text, up to the first bracket. Of a link that goes by its text: that name."""
+    """Of an image: its alt text, up to the first bracket. Of a link without a label of its own: its text."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class _RuleMatch:
     rule: str
     tokens: tuple[Token, ...] = ()
     text_start: int = 0
-    """Of the end of a link: where its text begins."""
+    """Of the end of a link: the start of its text."""
 
 
 class InlineMarkdownParser:
-    """Reads CommonMark with tables and strikethrough."""
+    """Parser for CommonMark with tables and strikethrough."""
 
     def __init__(self) -> None:
         self._parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -69,7 +69,7 @@ class InlineMarkdownParser:
 
     @property
     def has_references(self) -> bool:
-        """Whether the document has links by name."""
+        """Whether the document defines link references."""
         return bool(self._environment.get("references"))
 
     def parse_blocks(self, text: str) -> list[Token]:
@@ -77,20 +77,20 @@ class InlineMarkdownParser:
         return self._parser.parse(text, self._environment)
 
     def find_markup(self, content: str) -> list[MarkdownSpan]:
-        """What is not plain text, in order."""
+        """Return the spans that are not plain text, in order."""
         if not MARKUP_CHARACTER.search(content):
             return []
         self._matches = []
-        shown = TEMPLATE_TAG.sub(lambda tag: f"{{{'x' * (len(tag[0]) - 2)}}}", content)
-        self._parser.inline.parse(shown, self._parser, self._environment, [])
+        masked = TEMPLATE_TAG.sub(lambda tag: f"{{{'x' * (len(tag[0]) - 2)}}}", content)
+        self._parser.inline.parse(masked, self._parser, self._environment, [])
         return _add_template_tags(
-            content, [found for note in self._matches for found in _match_spans(content, note)]
+            content, [span for match in self._matches for span in _match_spans(content, match)]
         )
 
     def _recording(
         self, name: str, rule: Callable[[StateInline, bool], bool]
     ) -> Callable[[StateInline, bool], bool]:
-        def noted(state: StateInline, silent: bool) -> bool:
+        def recorded(state: StateInline, silent: bool) -> bool:
             start, before, tokens = state.pos, len(self._matches), len(state.tokens)
             if not rule(state, silent):
                 return False
@@ -101,16 +101,16 @@ class InlineMarkdownParser:
                 self._matches.insert(before, _RuleMatch(start, start + 1, "link_open"))
                 self._matches.append(_RuleMatch(label, state.pos, "link_close", text_start=start + 1))
                 return True
-            del self._matches[before:]  # of the text of a picture, which is parsed by itself
+            del self._matches[before:]  # of the alt text of an image, which is parsed separately
             tokens = len(state.tokens) - (state.pos - start) if name in EMPHASIS_RULES else tokens
             self._matches.append(_RuleMatch(start, state.pos, name, tuple(state.tokens[max(tokens, 0) :])))
             return True
 
-        return noted
+        return recorded
 
 
 def _parse_reference(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """A footnote is text, even if it is one word and could be an address."""
+    """Do not parse a footnote as a link reference, even if it is one word and could be a URL."""
     start = state.bMarks[first] + state.tShift[first]
     return not state.src.startswith("[^", start) and reference(state, first, last, silent)
 
@@ -118,14 +118,16 @@ def _parse_reference(state: StateBlock, first: int, last: int, silent: bool) -> 
 EMPHASIS_RULES = ("emphasis", "strikethrough")
 
 
-def _match_spans(content: str, note: _RuleMatch) -> Iterator[MarkdownSpan]:
-    raw = content[note.start : note.end]
-    whole = note.start, note.end
-    match note.rule:
+def _match_spans(content: str, rule_match: _RuleMatch) -> Iterator[MarkdownSpan]:
+    raw = content[rule_match.start : rule_match.end]
+    whole = rule_match.start, rule_match.end
+    match rule_match.rule:
         case "link_open":
             yield MarkdownSpan(*whole, InlineKind.OPEN)
         case "link_close":
-            label = content[note.text_start : note.start] if raw in IMPLICIT_REFERENCE_ENDS else ""
+            label = (
+                content[rule_match.text_start : rule_match.start] if raw in IMPLICIT_REFERENCE_ENDS else ""
+            )
             yield MarkdownSpan(*whole, InlineKind.CLOSE, label=" ".join(label.split()))
         case "newline":
             yield MarkdownSpan(*whole, InlineKind.SPACE)
@@ -135,8 +137,8 @@ def _match_spans(content: str, note: _RuleMatch) -> Iterator[MarkdownSpan]:
             yield MarkdownSpan(*whole, InlineKind.TEXT, raw[1:])
         case "entity":
             yield MarkdownSpan(*whole, InlineKind.TEXT, unescape(raw))
-        case "backticks" if note.tokens and note.tokens[-1].type == "code_inline":
-            width = len(note.tokens[-1].markup)
+        case "backticks" if rule_match.tokens and rule_match.tokens[-1].type == "code_inline":
+            width = len(rule_match.tokens[-1].markup)
             yield MarkdownSpan(*whole, InlineKind.PROTECTED, raw[width:-width])
         case "autolink":
             yield MarkdownSpan(*whole, InlineKind.PROTECTED, raw[1:-1])
@@ -145,34 +147,38 @@ def _match_spans(content: str, note: _RuleMatch) -> Iterator[MarkdownSpan]:
         case "html_inline":
             yield MarkdownSpan(*whole, _tag_kind(raw))
         case "emphasis" | "strikethrough":
-            yield from _emphasis_markers(note)
-        case _:  # all else is text
+            yield from _emphasis_markers(rule_match)
+        case _:  # every other rule yields text
             pass
 
 
-def _add_template_tags(content: str, found: Sequence[MarkdownSpan]) -> list[MarkdownSpan]:
-    """With the tags of site generators, but for those inside other markup: in code, or where a link goes."""
-    ends = [part.end for part in found]
+def _add_template_tags(content: str, spans: Sequence[MarkdownSpan]) -> list[MarkdownSpan]:
+    """Add the template tags, except those inside other markup: in code, or in a link target."""
+    ends = [span.end for span in spans]
     tags: list[MarkdownSpan] = []
     for tag in TEMPLATE_TAG.finditer(content):
         at = bisect_left(ends, tag.start() + 1)
-        if at == len(found) or found[at].start >= tag.end():
-            kept = TEMPLATE_VARIABLE.match(tag[0]) is not None
+        if at == len(spans) or spans[at].start >= tag.end():
+            is_text = TEMPLATE_VARIABLE.match(tag[0]) is not None
             tags.append(
                 MarkdownSpan(
                     *tag.span(),
-                    InlineKind.PROTECTED if kept else InlineKind.STANDALONE,
-                    tag[0] if kept else "",
+                    InlineKind.PROTECTED if is_text else InlineKind.STANDALONE,
+                    tag[0] if is_text else "",
                 )
             )
-    return sorted([*found, *tags], key=lambda part: part.start) if tags else list(found)
+    return sorted([*spans, *tags], key=lambda span: span.start) if tags else list(spans)
 
 
-def _emphasis_markers(note: _RuleMatch) -> Iterator[MarkdownSpan]:
-    """Each * or ** or _ or __ or ~~ that is a marker: some are only stars."""
-    width = 2 if note.rule == "strikethrough" else 1
-    tokens = note.tokens if width == 1 else note.tokens[len(note.tokens) - (note.end - note.start) // 2 :]
-    place = note.end - width * len(tokens)
+def _emphasis_markers(rule_match: _RuleMatch) -> Iterator[MarkdownSpan]:
+    """Yield each *, **, _, __ or ~~ that is a marker rather than literal text."""
+    width = 2 if rule_match.rule == "strikethrough" else 1
+    tokens = (
+        rule_match.tokens
+        if width == 1
+        else rule_match.tokens[len(rule_match.tokens) - (rule_match.end - rule_match.start) // 2 :]
+    )
+    place = rule_match.end - width * len(tokens)
     for token in tokens:
         kind = {1: InlineKind.OPEN, -1: InlineKind.CLOSE}.get(token.nesting)
         if token.type == "strong_open":

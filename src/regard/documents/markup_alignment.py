@@ -1,9 +1,9 @@
-"""Where the markup of a text belongs in its translation.
+"""Markup alignment: the positions of inline codes in a translation.
 
-Nothing says which word became which, so places are taken in proportion: markup before the fourth of
-eight words comes before the second of four. Words that occur once on both sides (names, numbers) are
-fixed points in between. The order of the markup never changes, so what was nested stays nested, and
-markup around words never ends up around nothing, or around a comma, while there is a word left for it.
+No word alignment is available, so positions are interpolated: markup before the fourth of eight words goes
+before the second of four. Words that occur once on both sides (names, numbers) are anchors. The order of
+the codes never changes, so nesting is preserved, and a pair of codes around words never ends up around
+nothing or only punctuation while a word is left for it.
 """
 
 import re
@@ -21,35 +21,35 @@ PUNCTUATION = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！�
 ALIGNMENT_UNIT = re.compile(
     f"[{UNSPACED_LETTERS}][{UNSPACED_MARKS}]*|[^\\s{UNSPACED_LETTERS}{PUNCTUATION}]+|[{PUNCTUATION}]"
 )
-"""A word, a mark of punctuation, or a character of a script that puts no space between words."""
+"""A word, a punctuation mark, or a character of a script without spaces between words."""
 UNSPACED_LETTER, PUNCTUATION_MARK = re.compile(f"[{UNSPACED_LETTERS}]"), re.compile(f"[{PUNCTUATION}]")
 WORD_OR_SYMBOL = re.compile(r"\w+|[^\w\s]")
-"""A word or a sign of what must come back as it is."""
+"""A word or symbol of a protected span."""
 
 
 @dataclass(frozen=True)
 class OutputPart:
-    """A part of a translation in its markup: text yet to be spelled, or what the document says already."""
+    """A part of the output: text that still has to be escaped, or raw content of the document."""
 
     text: str
     is_raw: bool
     kind: InlineKind | None = None
-    """Of markup: what it is."""
+    """The kind of an inline code."""
 
 
 def place_markup(segment: Segment, translation: str) -> list[OutputPart]:
-    """The translation with the markup of the source inside it."""
+    """Return the translation with the markup of the source segment."""
     translation = translation.strip()
     if not segment.codes and not segment.protected:
         return [OutputPart(translation, is_raw=False)]
-    kept, lost = _find_protected(segment, translation)
+    protected, missing = _find_protected(segment, translation)
     before = _AlignmentUnits(segment.text, segment.protected)
-    after = _AlignmentUnits(translation, kept)
-    codes = sorted([*segment.codes, *lost], key=lambda code: code.position)
+    after = _AlignmentUnits(translation, protected)
+    codes = sorted([*segment.codes, *missing], key=lambda code: code.position)
     parts: list[OutputPart] = []
     done = 0
-    found = zip(_CodePlacer(before, after).place_codes(codes), codes, strict=True)
-    for at, group in groupby(found, key=lambda pair: pair[0]):
+    positioned = zip(_CodePlacer(before, after).place_codes(codes), codes, strict=True)
+    for at, group in groupby(positioned, key=lambda pair: pair[0]):
         left, right = after.gap(at)
         parts += after.parts(done, left)
         parts += _codes_in_gap(translation[left:right], [code for _, code in group], at.unit, after)
@@ -59,25 +59,25 @@ def place_markup(segment: Segment, translation: str) -> list[OutputPart]:
 
 @dataclass(frozen=True, order=True)
 class _Position:
-    """Before a unit of the translation, or within it."""
+    """A position before a unit of the translation, or at an offset inside it."""
 
     unit: int
     offset: int = 0
 
 
 class _AlignmentUnits:
-    """The units of a text; what must come back as it is counts as one."""
+    """The alignment units of a text; a protected span is one unit."""
 
-    def __init__(self, text: str, kept: Sequence[ProtectedSpan]) -> None:
-        self.text, self.raw = text, {part.start: part.raw for part in kept}
-        borders: list[tuple[int, int]] = []
+    def __init__(self, text: str, protected: Sequence[ProtectedSpan]) -> None:
+        self.text, self.raw = text, {span.start: span.raw for span in protected}
+        units: list[tuple[int, int]] = []
         done = 0
-        for part in [*kept, ProtectedSpan(len(text), len(text), "")]:
-            borders += [match.span() for match in ALIGNMENT_UNIT.finditer(text, done, part.start)]
-            borders += [(part.start, part.end)] if part.end > part.start else []
-            done = part.end
-        self.starts = [start for start, _ in borders]
-        self.ends = [end for _, end in borders]
+        for span in [*protected, ProtectedSpan(len(text), len(text), "")]:
+            units += [match.span() for match in ALIGNMENT_UNIT.finditer(text, done, span.start)]
+            units += [(span.start, span.end)] if span.end > span.start else []
+            done = span.end
+        self.starts = [start for start, _ in units]
+        self.ends = [end for _, end in units]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -87,7 +87,7 @@ class _AlignmentUnits:
 
     @cached_property
     def words(self) -> list[int]:
-        """The units that say something: not those that are only punctuation."""
+        """The units with a letter or digit, and the protected spans."""
         return [
             unit
             for unit, start in enumerate(self.starts)
@@ -95,17 +95,17 @@ class _AlignmentUnits:
         ]
 
     def next_word(self, unit: int) -> int | None:
-        """The first unit from here on that is a word, if there is any."""
+        """Return the first word at or after this unit, if any."""
         at = bisect_left(self.words, unit)
         return self.words[at] if at < len(self.words) else None
 
     def is_punctuation(self, unit: int) -> bool:
-        """Whether this is a mark of punctuation, and not one that must stay as it is."""
+        """Whether the unit is unprotected punctuation."""
         start = self.starts[unit]
         return start not in self.raw and PUNCTUATION_MARK.match(self.text, start) is not None
 
     def end_of_words(self, unit: int) -> int:
-        """This place, or the one before the punctuation that ends here."""
+        """Return this position, or the one before the punctuation that ends here."""
         at = bisect_left(self._non_punctuation, unit)
         return self._non_punctuation[at - 1] + 1 if at else 0
 
@@ -114,11 +114,11 @@ class _AlignmentUnits:
         return [unit for unit in range(len(self)) if not self.is_punctuation(unit)]
 
     def is_attached(self, unit: int) -> bool:
-        """Whether there is no space before this unit."""
+        """Whether no space precedes this unit."""
         return unit > 0 and self.ends[unit - 1] == self.starts[unit]
 
     def gap(self, at: _Position) -> tuple[int, int]:
-        """From where to where there is nothing but white space."""
+        """Return the span of white space at a position."""
         if at.offset:
             return self.starts[at.unit] + at.offset, self.starts[at.unit] + at.offset
         left = self.ends[at.unit - 1] if at.unit else 0
@@ -126,7 +126,7 @@ class _AlignmentUnits:
 
     @cached_property
     def breaks(self) -> list[int]:
-        """The units before which a line may end."""
+        """The units before which a line may break."""
         return [unit for unit in range(1, len(self)) if self._can_break(unit)]
 
     def _can_break(self, unit: int) -> bool:
@@ -139,7 +139,7 @@ class _AlignmentUnits:
         )
 
     def parts(self, start: int, end: int) -> Iterator[OutputPart]:
-        """The text from start to end, with what must stay as the document spells it."""
+        """Yield the text from start to end, with protected spans in their original spelling."""
         for unit in range(bisect_left(self.starts, start), bisect_left(self.starts, end)):
             if (raw := self.raw.get(self.starts[unit])) is not None:
                 if start < self.starts[unit]:
@@ -151,29 +151,29 @@ class _AlignmentUnits:
 
 
 class _CodePlacer:
-    """Finds the places of codes, one after the other."""
+    """Assigns positions in the translation to codes, in order."""
 
     def __init__(self, before: _AlignmentUnits, after: _AlignmentUnits) -> None:
         self._before, self._after = before, after
-        fixed = [(0, 0)]
+        anchors = [(0, 0)]
         for old, new in _anchor_words(before, after):
-            fixed += [(old, new), (old + 1, new + 1)]
-        fixed.append((len(before), len(after)))
-        self._source_anchors = [old for old, _ in fixed]
-        self._target_anchors = [new for _, new in fixed]
+            anchors += [(old, new), (old + 1, new + 1)]
+        anchors.append((len(before), len(after)))
+        self._source_anchors = [old for old, _ in anchors]
+        self._target_anchors = [new for _, new in anchors]
         self._last = _Position(0)
 
     def place_codes(self, codes: Sequence[InlineCode]) -> list[_Position]:
-        """The place of each code: never before that of the last one."""
+        """Return the position of each code, never before that of the previous one."""
         partners = match_code_pairs([(code.raw, code.kind) for code in codes])
-        found: list[_Position] = []
+        positions: list[_Position] = []
         for k, code in enumerate(codes):
             partner = partners.get(k)
             other = None if partner is None else codes[partner]
-            opened = found[partner] if partner is not None and partner < k else _Position(0)
+            opened = positions[partner] if partner is not None and partner < k else _Position(0)
             self._last = max(self._last, self._preferred_position(code, other, opened))
-            found.append(self._last)
-        return found
+            positions.append(self._last)
+        return positions
 
     def _preferred_position(
         self, code: InlineCode, partner: InlineCode | None, opened: _Position
@@ -194,38 +194,38 @@ class _CodePlacer:
                 return _Position(self._project(unit, first=code.side is SpacePosition.BEFORE))
 
     def _position_within_word(self, unit: int, within: int) -> _Position | None:
-        """Markup inside a word (H<sub>2</sub>O) stays there if the word does."""
+        """Return the same offset for markup inside a word (H<sub>2</sub>O) if the word is unchanged."""
         new = self._project(unit)
         same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
         return _Position(new, within) if same else None
 
     def _encloses_words(self, opening: InlineCode | None, closing: InlineCode | None) -> bool:
-        """Whether a pair is around words in the source; what has no partner is taken to be."""
+        """Whether a pair of codes encloses a word in the source; assumed for a code without partner."""
         if opening is None or closing is None:
             return True
         word = self._before.next_word(bisect_right(self._before.ends, opening.position))
         return word is not None and self._before.starts[word] < closing.position
 
     def _opening_unit(self, unit: int, words: bool) -> int:
-        """Behind punctuation that belongs to the word before, and before at least one word."""
+        """Return the unit after punctuation of the previous word and before at least one word."""
         after = self._after
         wanted = max(min(self._project(unit), max(len(after) - 1, 0)), self._last.unit)
         word = after.next_word(wanted)
         if word is None or not words:
             return after.words[-1] if words and after.words else wanted
-        begins_so = unit < len(self._before) and self._before.is_punctuation(unit)
-        if begins_so and self._before.is_attached(unit):
+        starts_with_punctuation = unit < len(self._before) and self._before.is_punctuation(unit)
+        if starts_with_punctuation and self._before.is_attached(unit):
             return wanted
         while (
             wanted < word
             and after.is_punctuation(wanted)
-            and not (begins_so and not after.is_attached(wanted))
+            and not (starts_with_punctuation and not after.is_attached(wanted))
         ):
             wanted += 1
         return wanted
 
     def _closing_unit(self, unit: int, opened: int, words: bool) -> int:
-        """Behind at least one word, and before punctuation that was not inside the pair."""
+        """Return the unit after at least one word and before punctuation from outside the pair."""
         after = self._after
         wanted = min(max(self._project(unit, first=True), opened + 1), len(after))
         word = after.next_word(opened) if words else None
@@ -243,7 +243,7 @@ class _CodePlacer:
         return min(near, key=lambda other: abs(other - unit), default=len(self._after))
 
     def _project(self, unit: int, first: bool = False) -> int:
-        """Where the unit begins in the translation; or, with `first`, where the one before it ends."""
+        """Interpolate the start of a unit in the translation; with `first`, the end of the unit before it."""
         at = (
             bisect_left(self._source_anchors, unit) if first else bisect_right(self._source_anchors, unit) - 1
         )
@@ -259,42 +259,44 @@ OPENING_CODE_NAMES = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
 def match_code_pairs(codes: Sequence[tuple[str, InlineKind | None]]) -> dict[int, int]:
-    """Which opening code belongs to which closing code, by number, and the other way round."""
+    """Return the index of the partner of each paired opening and closing code."""
     opened: defaultdict[str, list[int]] = defaultdict(list)
-    found: dict[int, int] = {}
+    partners: dict[int, int] = {}
     for k, (raw, kind) in enumerate(codes):
         if kind is InlineKind.OPEN:
             opened[_pair_name(raw)].append(k)
         elif kind is InlineKind.CLOSE and opened[_pair_name(raw)]:
             partner = opened[_pair_name(raw)].pop()
-            found |= {k: partner, partner: k}
-    return found
+            partners |= {k: partner, partner: k}
+    return partners
 
 
 def _pair_name(raw: str) -> str:
-    """What an opening and a closing code have in common: the name of a tag, or Markdown's marker."""
+    """Return the name shared by an opening and a closing code: tag name or Markdown marker."""
     if tag := re.match(r"</?([\w:.-]+)", raw):
         return OPENING_CODE_NAMES.get(tag[1], tag[1])
     return "[" if raw.startswith("]") else raw
 
 
 def _anchor_words(before: _AlignmentUnits, after: _AlignmentUnits) -> list[tuple[int, int]]:
-    """Words that occur once on both sides, as many of them as keep their order."""
+    """Return the longest increasing sequence of words that occur once on both sides."""
     old, new = _unique_words(before), _unique_words(after)
     pairs = [(unit, new[word]) for word, unit in old.items() if word in new]
-    ends: list[int] = []  # of the best increasing row of each length, the smallest last unit
-    rows: list[tuple[int, int, int]] = []  # each pair, and the length of the best row that ends with it
+    ends: list[int] = []  # the smallest last unit of an increasing sequence, by length
+    rows: list[
+        tuple[int, int, int]
+    ] = []  # each pair, and the length of the longest sequence that ends with it
     for left, right in pairs:
         length = bisect_left(ends, right)
         ends[length : length + 1] = [right]
         rows.append((left, right, length))
-    found: list[tuple[int, int]] = []
+    anchors: list[tuple[int, int]] = []
     want, limit = len(ends) - 1, len(after)
     for left, right, length in reversed(rows):
         if length == want and right < limit:
-            found.append((left, right))
+            anchors.append((left, right))
             want, limit = want - 1, right
-    return found[::-1]
+    return anchors[::-1]
 
 
 def _unique_words(units: _AlignmentUnits) -> dict[str, int]:
@@ -306,27 +308,29 @@ def _unique_words(units: _AlignmentUnits) -> dict[str, int]:
 
 
 def _find_protected(source: Segment, translation: str) -> tuple[list[ProtectedSpan], list[InlineCode]]:
-    """Where the translation has what must stay; and what it has not, as codes to be put back."""
+    """Return the protected spans found in the translation, and the missing ones as codes to insert."""
     found: list[ProtectedSpan] = []
-    lost: list[InlineCode] = []
-    search = _TextFinder(translation)
+    missing: list[InlineCode] = []
+    finder = _TextFinder(translation)
     for part in source.protected:
         text = source.text[part.start : part.end]
         left = _is_word_boundary(text, 0) and _is_word_boundary(source.text, part.start)
         right = _is_word_boundary(text, len(text)) and _is_word_boundary(source.text, part.end)
-        start = search.next(text, left, right)
+        start = finder.next(text, left, right)
         if start is None:
-            lost.append(InlineCode(part.start, f" {part.raw} ", InlineKind.STANDALONE, SpacePosition.INSTEAD))
+            missing.append(
+                InlineCode(part.start, f" {part.raw} ", InlineKind.STANDALONE, SpacePosition.INSTEAD)
+            )
         else:
             found.append(ProtectedSpan(start, start + len(text), part.raw))
-    return sorted(found, key=lambda part: part.start), lost
+    return sorted(found, key=lambda span: span.start), missing
 
 
 class _TextFinder:
-    """Finds texts in a translation, each where none was found yet.
+    """Finds texts in a translation without overlaps.
 
-    A text is looked for where its rarest word stands, and again from where the last search for it left
-    off: a paragraph may hold thousands.
+    A text is searched at the positions of its rarest word, and a repeated text from the last match on: a
+    paragraph may contain thousands.
     """
 
     def __init__(self, translation: str) -> None:
@@ -342,7 +346,7 @@ class _TextFinder:
         return found
 
     def next(self, text: str, left: bool, right: bool) -> int | None:
-        """Where the text stands, next; `left` and `right` say that a word must begin or end there."""
+        """Return the next position of a text; `left` and `right` require a word boundary at that end."""
         key = text, left, right
         if key not in self._remaining:
             self._remaining[key] = iter(self._candidates(text, left, right))
@@ -361,7 +365,7 @@ class _TextFinder:
         return (not left or _is_word_boundary(self._translation, start)) and (not right or ends)
 
     def _candidates(self, text: str, left: bool, right: bool) -> Iterable[int]:
-        """The places to look at; part of a word may be anywhere, so only whole words can be looked up."""
+        """Return candidate positions; only whole words are in the index, so parts of words are skipped."""
         tokens = list(WORD_OR_SYMBOL.finditer(text))
         if tokens and tokens[0].start() == 0 and _is_word_boundary(text, 0) and not left:
             del tokens[0]
@@ -375,34 +379,36 @@ class _TextFinder:
 
 
 def _is_word_boundary(text: str, at: int) -> bool:
-    """Whether a word begins or ends here."""
+    """Whether a word starts or ends at this position."""
     return re.compile(r"\b").match(text, at) is not None
 
 
 def _codes_in_gap(
     white: str, codes: Sequence[InlineCode], unit: int, after: _AlignmentUnits
 ) -> Iterator[OutputPart]:
-    """Codes that meet at one place, in their order, with one space or line break among them."""
+    """Yield the codes at one position in order, with one space or line break among them."""
     space = OutputPart(white, is_raw=False)
-    begun, broken = unit > 0, False
+    has_text, has_break = unit > 0, False
     for code in codes:
         if code.kind is InlineKind.SPACE:
             space = (
-                space if broken or unit in (0, len(after)) else OutputPart(code.raw, True, InlineKind.SPACE)
+                space
+                if has_break or unit in (0, len(after))
+                else OutputPart(code.raw, True, InlineKind.SPACE)
             )
-            broken = True
+            has_break = True
             continue
         body = code.raw
-        if code.side is SpacePosition.INSTEAD:  # what stands in place of a space has one on either side
+        if code.side is SpacePosition.INSTEAD:  # a code in place of a space may have spaces on both sides
             body = body.strip()
             lead = code.raw[: code.raw.index(body)]
-            if begun:
-                yield space if broken else OutputPart(lead, is_raw=True, kind=InlineKind.SPACE)
+            if has_text:
+                yield space if has_break else OutputPart(lead, is_raw=True, kind=InlineKind.SPACE)
             space = OutputPart(code.raw[len(lead) + len(body) :], is_raw=True, kind=InlineKind.SPACE)
-            begun = broken = True
+            has_text = has_break = True
         elif code.side is SpacePosition.AFTER:
             yield space
-            space, broken = OutputPart("", is_raw=True), True
+            space, has_break = OutputPart("", is_raw=True), True
         yield OutputPart(body, is_raw=True, kind=code.kind)
     if unit < len(after):
         yield space

@@ -1,4 +1,4 @@
-"""gettext's .po and .pot: each message that has no translation gets one."""
+"""gettext reader (.po, .pot): fills in the messages without a translation."""
 
 import gettext
 import re
@@ -38,20 +38,20 @@ PLACEHOLDER = re.compile(
     r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
     r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
 )
-"""What a program replaces when it runs: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
+"""A placeholder that a program fills in: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
 ${name}, %{name}, {{ name }}."""
 PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
-"""Addresses too, as what looks like a placeholder in one (%20) is a part of it."""
+"""URLs too, since what looks like a placeholder inside one (%20) is part of the URL."""
 CHARSET = re.compile(r"charset=([\w-]*)")
 CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
 UNSET_CHARSETS = ("", "charset", "us-ascii", "ascii")
-"""Charsets of a header that is yet to be filled in, or that nobody thought about."""
-LINE_WIDTH = 79  # columns after which gettext's own tools begin a new line
+"""Charsets of a header that was never filled in."""
+LINE_WIDTH = 79  # columns at which gettext's own tools wrap
 
 
 @dataclass
 class _PoField:
-    """A keyword and its strings: what they say, and where they stand."""
+    """A keyword with its quoted strings and their position."""
 
     keyword: str
     plural_index: int | None
@@ -72,7 +72,7 @@ class _PoEntry:
 
 
 def read_po(text: str, name: str, overwrite: bool) -> Template | CharsetTemplate:
-    """Messages without a translation; with `overwrite` those that have one, or a guess (fuzzy), too."""
+    """Return the template of messages without a translation; with `overwrite`, of all messages."""
     entries = list(_entries(text, name))
     header = next((entry.translations[0] for entry in entries if not entry.fields["msgid"].value), None)
     singular = _singular_index(header, name)
@@ -90,10 +90,10 @@ def read_po(text: str, name: str, overwrite: bool) -> Template | CharsetTemplate
     charset = _charset_replacement(text, header, newline)
     if charset is None:
         return build_template(text, spans)
-    start, end, instead = charset
+    start, end, replacement = charset
     before = build_template(text, [span for span in spans if span.end <= start], end=start)
     after = build_template(text, [span for span in spans if span.start >= end], start=end)
-    return CharsetTemplate(before, text[start:end], instead, after)
+    return CharsetTemplate(before, text[start:end], replacement, after)
 
 
 def _entries(text: str, name: str) -> Iterator[_PoEntry]:
@@ -122,7 +122,7 @@ def _entries(text: str, name: str) -> Iterator[_PoEntry]:
         if current is not None:
             string = QUOTED_STRING.fullmatch(content)
             if string is None:
-                raise DataError(f'{name} line {number} is not text in quotes; a " inside is written \\"')
+                raise DataError(f'{name} line {number} is not a quoted string; write a " inside it as \\"')
             current.raw.append(string[1])
             current.end = place + line.index(content) + len(content)
         place += len(line)
@@ -133,18 +133,18 @@ def _entries(text: str, name: str) -> Iterator[_PoEntry]:
 def _require_complete(entry: _PoEntry, name: str) -> _PoEntry:
     if "msgid" not in entry.fields or not entry.translations:
         missing = "msgstr" if "msgid" in entry.fields else "msgid"
-        raise DataError(f"{name} line {entry.line} begins a message that has no {missing}")
+        raise DataError(f"{name} line {entry.line} starts a message without {missing}")
     return entry
 
 
 def _charset_replacement(text: str, header: _PoField | None, newline: str) -> tuple[int, int, str] | None:
-    """From where to where the header says that all is ASCII, or says nothing; and what to say instead."""
+    """Return the span of an ASCII or missing charset declaration in the header, and its replacement."""
     if header is None:
         return None
-    said = CHARSET.search(text, header.start, header.end)
-    if said is not None:
-        return (*said.span(1), "UTF-8") if said[1].lower() in UNSET_CHARSETS else None
-    if CHARSET.search(header.value):  # in two strings
+    declaration = CHARSET.search(text, header.start, header.end)
+    if declaration is not None:
+        return (*declaration.span(1), "UTF-8") if declaration[1].lower() in UNSET_CHARSETS else None
+    if CHARSET.search(header.value):  # split over two strings
         return None
     if content := CONTENT_TYPE.search(text, header.start, header.end):
         return content.end(), content.end(), "; charset=UTF-8"
@@ -153,7 +153,7 @@ def _charset_replacement(text: str, header: _PoField | None, newline: str) -> tu
 
 
 def _singular_index(header: _PoField | None, name: str) -> int | None:
-    """Which form is for one thing, as the header's rule says; None where one form serves for all."""
+    """Return the index of the singular form by the rule in the header; None if there is only one form."""
     value = header.value if header else ""
     charset = CHARSET.search(value)
     if charset and charset[1].lower() not in ("utf-8", "utf8", *UNSET_CHARSETS):
@@ -171,39 +171,39 @@ def _singular_index(header: _PoField | None, name: str) -> int | None:
 
 def _message_slot(source: _PoField, newline: str) -> Slot | None:
     value = source.value
-    sentence = build_segment(_message_fragments(value))
-    if sentence is None:
+    segment = build_segment(_message_fragments(value))
+    if segment is None:
         return None
     original = newline.join(f'"{raw}"' for raw in source.raw)
-    lead, tail = value[: sentence.lead_length], value[len(value) - sentence.tail_length :]
+    lead, tail = value[: segment.lead_length], value[len(value) - segment.tail_length :]
 
     def write(translation: str) -> str:
-        if translation == sentence.text:
+        if translation == segment.text:
             return original
-        parts = place_markup(sentence, _drop_extra_placeholders(sentence, translation))
+        parts = place_markup(segment, _drop_extra_placeholders(segment, translation))
         message = lead + "".join(part.text for part in parts) + tail
         return _quote_message(message, newline, wrap=len(source.raw) > 1)
 
-    return Slot(sentence.text, write)
+    return Slot(segment.text, write)
 
 
 def _message_fragments(value: str) -> Iterator[InlineFragment]:
-    for piece in split_inline_tags(value):
-        done, raw = 0, piece.raw
-        for match in PROTECTED_TEXT.finditer(raw) if piece.kind is InlineKind.TEXT else ():
+    for fragment in split_inline_tags(value):
+        done, raw = 0, fragment.raw
+        for match in PROTECTED_TEXT.finditer(raw) if fragment.kind is InlineKind.TEXT else ():
             yield InlineFragment(InlineKind.TEXT, raw[done : match.start()], raw[done : match.start()])
             yield InlineFragment(InlineKind.PROTECTED, match[0], match[0])
             done = match.end()
-        yield InlineFragment(piece.kind, raw[done:], piece.text[done:])
+        yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
 
 
-def _drop_extra_placeholders(sentence: Segment, translation: str) -> str:
-    """Less placeholders that the source has not, or not so often: a program may fail on them."""
-    left = [match[0] for kept in sentence.protected for match in PLACEHOLDER.finditer(kept.raw)]
+def _drop_extra_placeholders(segment: Segment, translation: str) -> str:
+    """Drop placeholders that the source does not have as often: the program could fail on them."""
+    remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
 
     def keep(match: re.Match[str]) -> str:
-        if match[1] in left:
-            left.remove(match[1])
+        if match[1] in remaining:
+            remaining.remove(match[1])
             return match[0]
         return ""
 
@@ -211,7 +211,7 @@ def _drop_extra_placeholders(sentence: Segment, translation: str) -> str:
 
 
 def _quote_message(message: str, newline: str, wrap: bool) -> str:
-    """The message in quotes: on one line if its source is, else broken as gettext's tools do."""
+    """Quote a message: on one line if its source is, else wrapped like gettext's tools."""
     if not wrap:
         return f'"{_escape(message)}"'
     rows = [""]

@@ -1,4 +1,8 @@
-"""The pieces of a sentence with markup, before anybody asks where they belong."""
+"""Segments: translatable text separated from its inline codes, protected spans and irregular white space.
+
+A format reader splits a sentence into `InlineFragment`s, `build_segment` makes the plain text that a
+model translates, and `markup_alignment` puts the codes into the translation.
+"""
 
 import re
 from bisect import bisect_right
@@ -10,18 +14,18 @@ from typing import NamedTuple
 
 
 class InlineKind(Enum):
-    """What a piece of a sentence with markup is."""
+    """The kind of an inline fragment."""
 
-    TEXT = "text"
-    OPEN = "open"  # <b>: belongs to what follows
-    CLOSE = "close"  # </b>: belongs to what precedes
-    STANDALONE = "alone"  # <img>: between the two
-    SPACE = "break"  # a line's end and what begins the next line: stands for a space
-    PROTECTED = "kept"  # text that must come back as it is: `code`, %s
+    TEXT = "text"  # translatable text
+    OPEN = "open"  # <b>: attached to the text after it
+    CLOSE = "close"  # </b>: attached to the text before it
+    STANDALONE = "alone"  # <img>: attached to neither side
+    SPACE = "break"  # a line break with the prefix of the next line: stands for one space
+    PROTECTED = "kept"  # text that must be copied unchanged: `code`, %s
 
 
 class InlineFragment(NamedTuple):
-    """A part of a sentence as the document spells it, and the text it stands for, if any."""
+    """A part of a sentence: its spelling in the document, and the text it stands for, if any."""
 
     kind: InlineKind
     raw: str
@@ -29,7 +33,7 @@ class InlineFragment(NamedTuple):
 
 
 class SpacePosition(Enum):
-    """On which side of a space a code stands."""
+    """Where an inline code stands relative to the space next to it."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -38,7 +42,7 @@ class SpacePosition(Enum):
 
 @dataclass(frozen=True)
 class InlineCode:
-    """Markup at a place of the text."""
+    """Markup at a position of the text."""
 
     position: int
     raw: str
@@ -48,7 +52,7 @@ class InlineCode:
 
 @dataclass(frozen=True)
 class ProtectedSpan:
-    """A part of the text that must come back as it is, and how the document spells it."""
+    """A part of the text that must be copied unchanged, and its spelling in the document."""
 
     start: int
     end: int
@@ -57,8 +61,11 @@ class ProtectedSpan:
 
 @dataclass(frozen=True)
 class Segment:
-    """A text without its markup, and what was where. Markup around the whole text is no part of it:
-    `lead` and `tail` say how much of the document's spelling that is."""
+    """A text without markup, with the positions of its inline codes and protected spans.
+
+    Markup around the whole text is not part of it: `lead_length` and `tail_length` count the characters
+    of the document that it takes.
+    """
 
     text: str
     codes: tuple[InlineCode, ...] = ()
@@ -84,66 +91,66 @@ class _SegmentBuilder:
         self.length += len(text)
 
     def flush_pending(self) -> None:
-        """Places what lies between two words: a space, markup on either side of it, or both mixed."""
-        white = [k for k, piece in enumerate(self.pending) if piece.kind is InlineKind.SPACE]
+        """Place the pending fragments between two words: a space, codes on either side, or both mixed."""
+        white = [k for k, fragment in enumerate(self.pending) if fragment.kind is InlineKind.SPACE]
         if not white:
-            for piece in self.pending:
-                side = SpacePosition.AFTER if piece.kind is InlineKind.OPEN else SpacePosition.BEFORE
-                self.codes.append(InlineCode(self.length, piece.raw, piece.kind, side))
+            for fragment in self.pending:
+                side = SpacePosition.AFTER if fragment.kind is InlineKind.OPEN else SpacePosition.BEFORE
+                self.codes.append(InlineCode(self.length, fragment.raw, fragment.kind, side))
         else:
             first, last = white[0], white[-1] + 1
-            for piece in self.pending[:first]:
-                self.codes.append(InlineCode(self.length, piece.raw, piece.kind, SpacePosition.BEFORE))
-            between = "".join([piece.raw for piece in self.pending[first:last]])
+            for fragment in self.pending[:first]:
+                self.codes.append(InlineCode(self.length, fragment.raw, fragment.kind, SpacePosition.BEFORE))
+            between = "".join([fragment.raw for fragment in self.pending[first:last]])
             if between != " ":
                 kind = InlineKind.SPACE if len(white) == last - first else InlineKind.STANDALONE
                 self.codes.append(InlineCode(self.length, between, kind, SpacePosition.INSTEAD))
             self.add(" ")
-            for piece in self.pending[last:]:
-                self.codes.append(InlineCode(self.length, piece.raw, piece.kind, SpacePosition.AFTER))
+            for fragment in self.pending[last:]:
+                self.codes.append(InlineCode(self.length, fragment.raw, fragment.kind, SpacePosition.AFTER))
         self.pending = []
 
 
 def build_segment(fragments: Iterable[InlineFragment]) -> Segment | None:
-    """The text of a sentence with markup; None where there is nothing to translate.
+    """Return the segment of a sentence with markup; None if it has no translatable text.
 
-    White space, non-breaking too, counts as one space, and comes back as it was wherever the translation
-    has a place for it.
+    A run of white space, including non-breaking spaces, becomes one space. Its original spelling is kept
+    as a code and restored where the translation has a matching space.
     """
-    growing = _SegmentBuilder()
+    builder = _SegmentBuilder()
     lead = 0
-    for piece in _separate_whitespace(protect_urls_and_emails(fragments)):
-        if piece.kind not in (InlineKind.TEXT, InlineKind.PROTECTED):
-            growing.pending.append(piece)
+    for fragment in _separate_whitespace(protect_urls_and_emails(fragments)):
+        if fragment.kind not in (InlineKind.TEXT, InlineKind.PROTECTED):
+            builder.pending.append(fragment)
             continue
-        if growing.length:
-            growing.flush_pending()
+        if builder.length:
+            builder.flush_pending()
         else:
-            lead = sum(len(waiting.raw) for waiting in growing.pending)
-            growing.pending = []
-        if piece.kind is InlineKind.PROTECTED:
-            growing.protected.append(
-                ProtectedSpan(growing.length, growing.length + len(piece.text), piece.raw)
+            lead = sum(len(fragment.raw) for fragment in builder.pending)
+            builder.pending = []
+        if fragment.kind is InlineKind.PROTECTED:
+            builder.protected.append(
+                ProtectedSpan(builder.length, builder.length + len(fragment.text), fragment.raw)
             )
-        growing.add(piece.text)
-    text = "".join(growing.text)
-    if not _has_translatable_text(text, growing.protected):
+        builder.add(fragment.text)
+    text = "".join(builder.text)
+    if not _has_translatable_text(text, builder.protected):
         return None
-    tail = sum(len(waiting.raw) for waiting in growing.pending)
-    return Segment(text, tuple(growing.codes), tuple(growing.protected), lead, tail)
+    tail = sum(len(fragment.raw) for fragment in builder.pending)
+    return Segment(text, tuple(builder.codes), tuple(builder.protected), lead, tail)
 
 
-def _separate_whitespace(pieces: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
-    """The pieces, with all white space cut out of texts but for single spaces inside them."""
-    for piece in pieces:
-        kind, raw, text = piece
+def _separate_whitespace(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
+    """Split off all white space from text fragments, except single spaces inside them."""
+    for fragment in fragments:
+        kind, raw, text = fragment
         if kind is InlineKind.PROTECTED:
             text = " ".join(text.split())
             yield InlineFragment(InlineKind.PROTECTED if text else InlineKind.STANDALONE, raw, text)
         elif kind is not InlineKind.TEXT:
-            yield piece
-        elif text != raw:  # an entity, an escaped character: spelled otherwise
-            yield InlineFragment(InlineKind.SPACE, raw) if text.isspace() else piece
+            yield fragment
+        elif text != raw:  # an entity or an escaped character
+            yield InlineFragment(InlineKind.SPACE, raw) if text.isspace() else fragment
         elif raw:
             yield from _split_whitespace(raw)
 
@@ -163,18 +170,18 @@ def _split_whitespace(raw: str) -> Iterator[InlineFragment]:
         yield InlineFragment(InlineKind.SPACE, raw[end:])
 
 
-def _has_translatable_text(text: str, kept: list[ProtectedSpan]) -> bool:
-    """Whether there is a letter or a digit beside what must stay: bullets and bars are no text."""
-    borders = [0, *(border for part in kept for border in (part.start, part.end)), len(text)]
+def _has_translatable_text(text: str, protected: list[ProtectedSpan]) -> bool:
+    """Whether there is a letter or digit outside the protected spans: bullets and bars are not text."""
+    boundaries = [0, *(edge for span in protected for edge in (span.start, span.end)), len(text)]
     return any(
         letter.isalnum()
-        for start, end in zip(borders[::2], borders[1::2], strict=True)
+        for start, end in zip(boundaries[::2], boundaries[1::2], strict=True)
         for letter in text[start:end]
     )
 
 
 def split_inline_tags(text: str, tag: re.Pattern[str] = INLINE_TAG) -> Iterator[InlineFragment]:
-    """A text that is no page but has tags in it, of which nobody knows whether they are closed."""
+    """Split a text that contains tags but is not well-formed markup: a tag may lack its partner."""
     done = 0
     for match in tag.finditer(text):
         yield InlineFragment(InlineKind.TEXT, text[done : match.start()], text[done : match.start()])
@@ -191,61 +198,61 @@ def split_inline_tags(text: str, tag: re.Pattern[str] = INLINE_TAG) -> Iterator[
 
 ADDRESS_STOP_CHARACTERS = r"\s<>()\[\]{}\"'«»“”"
 URL_OR_EMAIL = re.compile(
-    rf"(?:(?:https?|ftp)://|(?<![\w.@/-])www\.(?=[\w-]+\.))[^{ADDRESS_STOP_CHARACTERS}]*[^{ADDRESS_STOP_CHARACTERS}.,;:!?…*_~|]"
+    r"(?:(?:https?|ftp)://|(?<![\w.@/-])www\.(?=[\w-]+\.))"
+    rf"[^{ADDRESS_STOP_CHARACTERS}]*[^{ADDRESS_STOP_CHARACTERS}.,;:!?…*_~|]"
     r"|(?<![\w.+@/-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"
 )
-"""Of a page (https://..., www....) or of mail; the mark that ends the sentence is no part of it."""
+"""A URL (https://..., www....) or an e-mail address, without the punctuation that ends the sentence."""
 
 
 def protect_urls_and_emails(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
-    """The same pieces, with the addresses in their texts as what must be kept."""
-    for is_text, some in groupby(fragments, key=lambda piece: piece.kind is InlineKind.TEXT):
-        run = list(some)
-        text = "".join(piece.text for piece in run) if is_text else ""
-        found = [match.span() for match in URL_OR_EMAIL.finditer(text)]
-        yield from _merge_address_fragments(run, found) if found else run
+    """Turn URLs and e-mail addresses inside text fragments into protected fragments."""
+    for is_text, group in groupby(fragments, key=lambda fragment: fragment.kind is InlineKind.TEXT):
+        run = list(group)
+        text = "".join(fragment.text for fragment in run) if is_text else ""
+        addresses = [match.span() for match in URL_OR_EMAIL.finditer(text)]
+        yield from _merge_address_fragments(run, addresses) if addresses else run
 
 
 def _merge_address_fragments(
-    run: Sequence[InlineFragment], found: Sequence[tuple[int, int]]
+    run: Sequence[InlineFragment], addresses: Sequence[tuple[int, int]]
 ) -> Iterator[InlineFragment]:
-    """The texts of a run; of what lies at `found`, all together, each is one piece."""
+    """Merge the fragments of each address into one protected fragment."""
+    starts = [start for start, _ in addresses]
 
-    starts = [start for start, _ in found]
-
-    def address(placed: tuple[int, InlineFragment]) -> int | None:
-        start, piece = placed
+    def address_index(positioned: tuple[int, InlineFragment]) -> int | None:
+        start, fragment = positioned
         at = bisect_right(starts, start) - 1
-        return at if at >= 0 and start + len(piece.text) <= found[at][1] else None
+        return at if at >= 0 and start + len(fragment.text) <= addresses[at][1] else None
 
-    borders = sorted({border for span in found for border in span})
-    for which, some in groupby(_split_at_boundaries(run, borders), key=address):
-        parts = [piece for _, piece in some]
-        if which is None:
+    boundaries = sorted({boundary for span in addresses for boundary in span})
+    for index, group in groupby(_split_at_boundaries(run, boundaries), key=address_index):
+        parts = [fragment for _, fragment in group]
+        if index is None:
             yield from parts
         else:
             yield InlineFragment(
                 InlineKind.PROTECTED,
-                "".join(each.raw for each in parts),
-                "".join(each.text for each in parts),
+                "".join(part.raw for part in parts),
+                "".join(part.text for part in parts),
             )
 
 
 def _split_at_boundaries(
-    run: Sequence[InlineFragment], borders: Sequence[int]
+    run: Sequence[InlineFragment], boundaries: Sequence[int]
 ) -> Iterator[tuple[int, InlineFragment]]:
-    """Each piece and where it starts, cut wherever an address begins or ends; an entity cannot be."""
+    """Yield each fragment with its start, split where an address begins or ends; entities stay whole."""
     place = 0
-    for piece in run:
-        end = place + len(piece.text)
-        inside = borders[bisect_right(borders, place) : bisect_right(borders, end - 1)]
-        cuts = [place, *inside, end] if piece.raw == piece.text else [place, end]
+    for fragment in run:
+        end = place + len(fragment.text)
+        inside = boundaries[bisect_right(boundaries, place) : bisect_right(boundaries, end - 1)]
+        cuts = [place, *inside, end] if fragment.raw == fragment.text else [place, end]
         for left, right in pairwise(cuts):
             whole = (left, right) == (place, end)
             part = (
-                piece
+                fragment
                 if whole
-                else InlineFragment(InlineKind.TEXT, *[piece.raw[left - place : right - place]] * 2)
+                else InlineFragment(InlineKind.TEXT, *[fragment.raw[left - place : right - place]] * 2)
             )
             yield left, part
         place = end

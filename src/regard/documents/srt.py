@@ -1,4 +1,4 @@
-"""SubRip subtitles: the text of each cue, which keeps its number, its times and its lines."""
+"""SubRip reader (.srt): the text of each cue; numbers, times and line structure stay."""
 
 import re
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ from regard.errors import DataError
 
 CUE_TIME = re.compile(r"[ \t]*(\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(\d+:)?\d+:\d+[,.]\d+.*")
 BROKEN_CUE_TIME = re.compile(r"\s*\d+:\d+:\d+[,.\d]*\s*-*->")
-"""A time of day to the second and an arrow: nobody says that, so if it is no time, one was meant."""
+"""A time to the second and an arrow: never spoken text, so a malformed cue time."""
 LOOSE_CUE_TIME = re.compile(r"\s*\d+:\d.*->")
 CUE_NUMBER = re.compile(r"\s*\d+\s*")
 SPEAKER_CHANGE = re.compile(r"\s*(?:<[^>]*>|\{\\[^}]*\})*\s*[-–—♪♫]")
-"""Begins what somebody else says, or a line of a song: a text by itself."""
+"""The start of another speaker's line, or of a song line: a text of its own."""
 SUBTITLE_CODE = re.compile(
     r"</?(?:i|b|u|s|font|ruby|rt|c|v)(?:[ .][^<>]*)?>|\{\\[^{}]*\}|\A\s*[-–—]|[♪♫]+", re.IGNORECASE
 )
@@ -29,7 +29,7 @@ LINE = re.compile(r"[^\n]*\n?")
 
 
 def read_srt(text: str, name: str) -> Template:
-    """One text for each cue, or for each speaker in it."""
+    """Return the template of one text per cue, or per speaker in a cue."""
     return build_template(
         text,
         [span for block in _speaker_blocks(text, name) if (span := _speaker_span(text, *block)) is not None],
@@ -37,51 +37,63 @@ def read_srt(text: str, name: str) -> Template:
 
 
 def _speaker_blocks(text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Where the lines of a speaker start and end."""
+    """Yield the start and end of the lines of each speaker."""
     lines = [match.span() for match in LINE.finditer(text)][:-1]
-    words = [text[start:end].rstrip() for start, end in lines]
+    lines_text = [text[start:end].rstrip() for start, end in lines]
     timed = False
-    begun: int | None = None
-    for k, (start, _) in enumerate(lines):
-        is_time = CUE_TIME.fullmatch(words[k])
-        if _is_broken_time(words, k):
-            raise DataError(f"{name} line {k + 1} is no time; write 00:00:01,000 --> 00:00:02,000")
-        is_number = k + 1 < len(lines) and CUE_NUMBER.fullmatch(words[k]) and _is_intended_time(words, k + 1)
-        if words[k] and not is_time and not is_number and not timed:
+    block_start: int | None = None
+    for index, (start, _) in enumerate(lines):
+        is_time = CUE_TIME.fullmatch(lines_text[index])
+        if _is_broken_time(lines_text, index):
+            raise DataError(f"{name} line {index + 1} is not a cue time; write 00:00:01,000 --> 00:00:02,000")
+        is_number = (
+            index + 1 < len(lines)
+            and CUE_NUMBER.fullmatch(lines_text[index])
+            and _is_intended_time(lines_text, index + 1)
+        )
+        if lines_text[index] and not is_time and not is_number and not timed:
             raise DataError(
-                f"{name} line {k + 1} has text before the first time; a cue is number, times, text"
+                f"{name} line {index + 1} has text before the first time; a cue is number, times, text"
             )
-        ends = not words[k] or is_time or is_number
-        if begun is not None and (ends or SPEAKER_CHANGE.match(words[k])):
-            yield begun, start
-            begun = None
-        if not ends and begun is None:
-            begun = start
+        ends = not lines_text[index] or is_time or is_number
+        if block_start is not None and (ends or SPEAKER_CHANGE.match(lines_text[index])):
+            yield block_start, start
+            block_start = None
+        if not ends and block_start is None:
+            block_start = start
         timed = timed or bool(is_time)
-    if begun is not None:
-        yield begun, len(text)
+    if block_start is not None:
+        yield block_start, len(text)
 
 
-def _is_intended_time(words: list[str], k: int) -> bool:
-    return CUE_TIME.fullmatch(words[k]) is not None or _is_broken_time(words, k)
+def _is_intended_time(lines_text: list[str], index: int) -> bool:
+    return CUE_TIME.fullmatch(lines_text[index]) is not None or _is_broken_time(lines_text, index)
 
 
-def _is_broken_time(words: list[str], k: int) -> bool:
-    """Whether a time was meant that is none. Somebody may say "10:30 -> 11:00": that is one only where a
-    time must be, below the number that begins a cue."""
-    if CUE_TIME.fullmatch(words[k]):
+def _is_broken_time(lines_text: list[str], index: int) -> bool:
+    """Whether a line is a malformed cue time.
+
+    Spoken text may be "10:30 -> 11:00": that counts as a cue time only below the number of a cue.
+    """
+    if CUE_TIME.fullmatch(lines_text[index]):
         return False
-    begins = k > 0 and CUE_NUMBER.fullmatch(words[k - 1]) and (k == 1 or not words[k - 2])
-    return bool(BROKEN_CUE_TIME.match(words[k]) or (begins and LOOSE_CUE_TIME.match(words[k])))
+    begins = (
+        index > 0
+        and CUE_NUMBER.fullmatch(lines_text[index - 1])
+        and (index == 1 or not lines_text[index - 2])
+    )
+    return bool(
+        BROKEN_CUE_TIME.match(lines_text[index]) or (begins and LOOSE_CUE_TIME.match(lines_text[index]))
+    )
 
 
 def _speaker_span(text: str, start: int, end: int) -> SlotSpan | None:
-    sentence = build_segment(split_inline_tags(text[start:end], SUBTITLE_CODE))
-    if sentence is None:
+    segment = build_segment(split_inline_tags(text[start:end], SUBTITLE_CODE))
+    if segment is None:
         return None
-    start, end = start + sentence.lead_length, end - sentence.tail_length
+    start, end = start + segment.lead_length, end - segment.tail_length
 
     def write(translation: str) -> str:
-        return "".join(part.text for part in place_markup(sentence, to_single_line(translation)))
+        return "".join(part.text for part in place_markup(segment, to_single_line(translation)))
 
-    return SlotSpan(start, end, Slot(sentence.text, keep_if_unchanged(sentence.text, text[start:end], write)))
+    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))

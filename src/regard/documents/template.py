@@ -1,11 +1,11 @@
-"""A document as what stays and what is translated."""
+"""Templates: the fixed text of a document and the slots that translations fill."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 SlotWriter = Callable[[str], str]
-"""What stands in the document, given the translation of a text."""
+"""Maps the translation of a text to its spelling in the document."""
 
 
 LINE_AND_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
@@ -13,7 +13,7 @@ LINE_AND_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 
 @dataclass(frozen=True)
 class Slot:
-    """A place of the document that depends on the translation of a text."""
+    """A place in the document that is filled from the translation of `text`."""
 
     text: str
     write: SlotWriter
@@ -21,7 +21,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Template:
-    """What stays as it is, and slots, in the order of the document."""
+    """Fixed strings and slots in document order."""
 
     parts: Sequence[str | Slot]
 
@@ -33,20 +33,22 @@ class Template:
         return self.join(self.render_slots(translations))
 
     def render_slots(self, translations: Sequence[str]) -> list[str]:
-        """What stands in each slot."""
+        """Return the content of each slot."""
         slots = [part for part in self.parts if isinstance(part, Slot)]
         return [slot.write(new) for slot, new in zip(slots, translations, strict=True)]
 
-    def join(self, written: Iterable[str]) -> str:
-        """The document, given what stands in each slot."""
-        left = iter(written)
-        return "".join(part if isinstance(part, str) else next(left) for part in self.parts)
+    def join(self, contents: Iterable[str]) -> str:
+        """Return the document with these contents in its slots."""
+        remaining = iter(contents)
+        return "".join(part if isinstance(part, str) else next(remaining) for part in self.parts)
 
 
 @dataclass(frozen=True)
 class LayeredTemplate:
-    """Texts inside what is markup to other texts (a tooltip in the tag of a link): filled first, and
-    then the outer texts are taken from the result."""
+    """Texts nested in the markup of other texts (a tooltip in the tag of a link).
+
+    The inner template is rendered first; the outer texts are read from the result.
+    """
 
     inner: Template
     outer: Template
@@ -57,19 +59,18 @@ class LayeredTemplate:
         return self.outer.segments + self.inner.segments
 
     def render(self, translations: Sequence[str]) -> str:
-        border = len(self.outer.segments)
+        outer_count = len(self.outer.segments)
         outer = self.outer
         if self.inner.segments:
-            outer = self.read_outer(self.inner.render(translations[border:]))
-        if len(outer.segments) != border:  # a tooltip that turned into markup: rather leave it as it was
+            outer = self.read_outer(self.inner.render(translations[outer_count:]))
+        if len(outer.segments) != outer_count:  # a tooltip turned into markup: drop it
             outer = self.outer
-        return outer.render(translations[:border])
+        return outer.render(translations[:outer_count])
 
 
 @dataclass(frozen=True)
 class CharsetTemplate:
-    """A document that says its charset between two templates: once a letter beyond ASCII is written, it
-    must say another, or nobody can read it."""
+    """A document whose ASCII charset declaration, between two templates, must change for other letters."""
 
     before: Template
     declared_charset: str
@@ -81,11 +82,13 @@ class CharsetTemplate:
         return self.before.segments + self.after.segments
 
     def render(self, translations: Sequence[str]) -> str:
-        border = len(self.before.segments)
-        before = self.before.render_slots(translations[:border])
-        after = self.after.render_slots(translations[border:])
-        said = self.declared_charset if all(map(str.isascii, [*before, *after])) else self.replacement_charset
-        return self.before.join(before) + said + self.after.join(after)
+        before_count = len(self.before.segments)
+        before = self.before.render_slots(translations[:before_count])
+        after = self.after.render_slots(translations[before_count:])
+        charset = (
+            self.declared_charset if all(map(str.isascii, [*before, *after])) else self.replacement_charset
+        )
+        return self.before.join(before) + charset + self.after.join(after)
 
 
 DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
@@ -93,7 +96,7 @@ DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
 
 @dataclass(frozen=True)
 class SlotSpan:
-    """A text that is replaced where it stands: characters `start` to `end` of the document."""
+    """A slot that replaces characters `start` to `end` of the document."""
 
     start: int
     end: int
@@ -103,8 +106,7 @@ class SlotSpan:
 def build_template(
     document: str, spans: Iterable[SlotSpan], start: int = 0, end: int | None = None
 ) -> Template:
-    """The template of a document, or of its characters `start` to `end`, whose spans, in order, are
-    replaced, and nothing else."""
+    """Return the template of characters `start` to `end` of a document, with slots at the ordered spans."""
     parts: list[str | Slot] = []
     done = start
     for span in spans:
@@ -114,7 +116,7 @@ def build_template(
 
 
 def plain_text_span(document: str, start: int, end: int, write: SlotWriter | None = None) -> SlotSpan | None:
-    """The span of a text without markup, less the white space around it; None where that is all."""
+    """Return the span of a text without markup, stripped of white space; None if it is blank."""
     text = document[start:end]
     stripped = text.strip()
     if not stripped:
@@ -128,10 +130,10 @@ def plain_text_span(document: str, start: int, end: int, write: SlotWriter | Non
 
 
 def keep_if_unchanged(text: str, original: str, write: SlotWriter) -> SlotWriter:
-    """Where the translation is the text itself, the document's own spelling stays."""
+    """Keep the original spelling if the translation equals the source text."""
     return lambda translation: original if translation == text else write(translation)
 
 
 def to_single_line(translation: str) -> str:
-    """The translation without what would start another line or column."""
+    """Replace tabs and line breaks by spaces, so that the text starts no new line or column."""
     return LINE_AND_COLUMN_BREAKS.sub(" ", translation).strip()

@@ -1,6 +1,5 @@
-"""XML whose every part keeps its place, once somebody else's parser has found it sound and harmless."""
+"""XML elements with their positions in the document, after expat has checked that it is well-formed."""
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -9,12 +8,10 @@ from regard.documents.entities import unescape_entities
 from regard.documents.html_tokens import MarkupToken, attribute_spans, scan_markup
 from regard.errors import DataError
 
-XML_CHARSET = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)["']""")
-
 
 @dataclass
 class XmlElement:
-    """An element: where it starts, where its content does, where both end; and the elements in it."""
+    """An element: the positions of its tags and content, and its child elements."""
 
     name: str
     tag: MarkupToken
@@ -33,54 +30,54 @@ class XmlElement:
         return next((child for child in self.children if child.name == name), None)
 
     def inherited_attribute(self, attribute: str) -> str | None:
-        """The attribute of the element or of the nearest one around it that has it."""
-        holder: XmlElement | None = self
-        while holder is not None and attribute not in holder.attributes:
-            holder = holder.parent
-        return None if holder is None else holder.attributes[attribute]
+        """Return the attribute of the element or of its nearest ancestor that has it."""
+        element: XmlElement | None = self
+        while element is not None and attribute not in element.attributes:
+            element = element.parent
+        return None if element is None else element.attributes[attribute]
 
 
 def check_xml(text: str, name: str) -> None:
-    """Refuses what is not well-formed, and entities of its own: text that grows when it is read."""
+    """Reject XML that is not well-formed or declares entities, which can expand without limit."""
 
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         line = parser.CurrentLineNumber
         raise DataError(f"{name} line {line} declares an entity; write the text itself in its place")
 
     parser = expat.ParserCreate("utf-8")
-    parser.EntityDeclHandler = refuse
+    parser.EntityDeclHandler = reject
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         raise DataError(
-            f"{name} line {error.lineno} is not sound XML: {expat.ErrorString(error.code)}"
+            f"{name} line {error.lineno} is not well-formed XML: {expat.ErrorString(error.code)}"
         ) from None
 
 
 def parse_elements(text: str, names: Collection[str], leaves: Collection[str]) -> Iterator[XmlElement]:
-    """The outermost elements of these names with the others inside them; `leaves` keep their content.
+    """Yield the outermost elements of these names with their descendants; `leaves` record their tokens.
 
-    Names are without their prefix; elements of other names count as if their tags were not there.
+    Names have no namespace prefix; the tags of all other elements are skipped.
     """
     open_elements: list[XmlElement] = []
-    for part in scan_markup(text, html=False):
+    for token in scan_markup(text, html=False):
         leaf = open_elements and open_elements[-1].name in leaves
-        name = part.name.rpartition(":")[2]
-        if leaf and not (part.kind == "end" and part.name == open_elements[-1].tag.name):
-            open_elements[-1].content.append(part)
-        elif part.kind in ("start", "empty") and name in names:
+        name = token.name.rpartition(":")[2]
+        if leaf and not (token.kind == "end" and token.name == open_elements[-1].tag.name):
+            open_elements[-1].content.append(token)
+        elif token.kind in ("start", "empty") and name in names:
             parent = open_elements[-1] if open_elements else None
-            element = XmlElement(name, part, _attribute_values(text[part.start : part.end]), parent)
-            element.inner_end = element.end = part.end
+            element = XmlElement(name, token, _attribute_values(text[token.start : token.end]), parent)
+            element.inner_end = element.end = token.end
             if parent is not None:
                 parent.children.append(element)
-            if part.kind == "start":
+            if token.kind == "start":
                 open_elements.append(element)
             elif parent is None:
                 yield element
-        elif part.kind == "end" and open_elements and part.name == open_elements[-1].tag.name:
+        elif token.kind == "end" and open_elements and token.name == open_elements[-1].tag.name:
             element = open_elements.pop()
-            element.inner_end, element.end = part.start, part.end
+            element.inner_end, element.end = token.start, token.end
             if not open_elements:
                 yield element
 
@@ -93,7 +90,7 @@ def _attribute_values(tag: str) -> dict[str, str]:
 
 
 def line_indent(text: str, position: int) -> str:
-    """The line break and white space before a place, to begin a line in the same way."""
+    """Return the line break and indentation before a position; "" if it does not start a line."""
     start = position
     while start > 0 and text[start - 1] in " \t\r\n":
         start -= 1
@@ -103,6 +100,6 @@ def line_indent(text: str, position: int) -> str:
 
 
 def prefixed_name(element: XmlElement, name: str) -> str:
-    """Another name with the prefix of the element."""
+    """Return a name with the namespace prefix of the element."""
     prefix, colon, _ = element.tag.name.rpartition(":")
     return f"{prefix}{colon}{name}"

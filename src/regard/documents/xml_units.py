@@ -1,4 +1,4 @@
-"""A source and its target, side by side in XML: what XLIFF and TMX have in common."""
+"""Slots for bilingual XML: what TMX and XLIFF have in common."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from regard.documents.segments import InlineFragment, InlineKind, Segment, build
 from regard.documents.template import Slot, SlotSpan, SlotWriter, keep_if_unchanged
 from regard.documents.xml_tree import XmlElement, line_indent
 
-NATIVE_CODE_ELEMENTS = {  # elements whose content is somebody's code, and no text
+NATIVE_CODE_ELEMENTS = {  # elements whose content is native code of the original format, not text
     "bpt": InlineKind.OPEN,
     "bx": InlineKind.OPEN,
     "sc": InlineKind.OPEN,
@@ -23,98 +23,100 @@ NATIVE_CODE_ELEMENTS = {  # elements whose content is somebody's code, and no te
 }
 CDATA = ("<![CDATA[", "]]>")
 CDATA_BOUNDARY = re.compile(r"<!--.*?-->|<\?.*?\?>|<!\[CDATA\[|\]\]>", re.DOTALL)
-"""Where CDATA begins or ends; in a comment it does neither."""
+"""The start or end of CDATA; comments are matched too, as they contain neither."""
 
 
 class XmlSlotBuilder:
-    """Makes slots of the sources of a document."""
+    """Builds slots from the source elements of a document."""
 
     def __init__(self, document: str) -> None:
         self._document = document
         self._escaper = EntityEscaper(document, xml=True)
 
     def has_text(self, element: XmlElement) -> bool:
-        """Whether it says something: tags and comments by themselves do not."""
+        """Whether an element has text besides tags and comments."""
         return bool(self._text(element))
 
     def has_same_text(self, first: XmlElement, second: XmlElement) -> bool:
-        """Whether two elements differ in markup and white space only."""
+        """Whether two elements differ only in markup and white space."""
         return self._text(first).split() == self._text(second).split()
 
     def _text(self, element: XmlElement) -> str:
-        return "".join(piece.text for piece in _source_fragments(self._document, element.content)).strip()
+        return "".join(
+            fragment.text for fragment in _source_fragments(self._document, element.content)
+        ).strip()
 
     def replace_content(self, source: XmlElement, target: XmlElement) -> SlotSpan | None:
-        """The content of an element that is there, replaced."""
-        start, end, before, behind = target.inner_start, target.inner_end, "", ""
+        """Return a span that replaces the content of an existing element."""
+        start, end, before, suffix = target.inner_start, target.inner_end, "", ""
         if target.tag.kind == "empty":
             start, end = target.tag.start, target.end
             tag = self._document[start:end].removesuffix("/>").rstrip()
-            before, behind = f"{tag}>", f"</{target.tag.name}>"
-        slot = self._build_slot(source, before, behind)
+            before, suffix = f"{tag}>", f"</{target.tag.name}>"
+        slot = self._build_slot(source, before, suffix)
         return None if slot is None else SlotSpan(start, end, slot)
 
     def insert_after(
         self, source: XmlElement, anchor: XmlElement, before: str, after: str
     ) -> SlotSpan | None:
-        """A new element, on a line of its own if `place` is on one, right after it."""
-        found = self._build_slot(source, line_indent(self._document, anchor.tag.start) + before, after)
-        return None if found is None else SlotSpan(anchor.end, anchor.end, found)
+        """Return a span that inserts an element after `anchor`, on a new line if `anchor` starts one."""
+        slot = self._build_slot(source, line_indent(self._document, anchor.tag.start) + before, after)
+        return None if slot is None else SlotSpan(anchor.end, anchor.end, slot)
 
-    def _build_slot(self, source: XmlElement, before: str, behind: str) -> Slot | None:
+    def _build_slot(self, source: XmlElement, before: str, suffix: str) -> Slot | None:
         content = self._document[source.inner_start : source.inner_end]
-        sentence = build_segment(_source_fragments(self._document, source.content))
-        if sentence is None:
+        segment = build_segment(_source_fragments(self._document, source.content))
+        if segment is None:
             return None
-        write = keep_if_unchanged(sentence.text, content, _slot_writer(sentence, content, self._escaper))
-        return Slot(sentence.text, lambda translation: before + write(translation) + behind)
+        write = keep_if_unchanged(segment.text, content, _slot_writer(segment, content, self._escaper))
+        return Slot(segment.text, lambda translation: before + write(translation) + suffix)
 
 
-def _slot_writer(sentence: Segment, content: str, spell: SlotWriter) -> SlotWriter:
-    lead, tail = content[: sentence.lead_length], content[len(content) - sentence.tail_length :]
+def _slot_writer(segment: Segment, content: str, escape: SlotWriter) -> SlotWriter:
+    lead, tail = content[: segment.lead_length], content[len(content) - segment.tail_length :]
     addresses: dict[str, str] = {}
-    if CDATA[0] in content:  # one that leaves a CDATA, or comes into it, is spelled otherwise there
-        texts = {kept.raw: sentence.text[kept.start : kept.end] for kept in sentence.protected}
+    if CDATA[0] in content:  # an address that moves into or out of CDATA is escaped differently
+        texts = {span.raw: segment.text[span.start : span.end] for span in segment.protected}
         addresses = {raw: text for raw, text in texts.items() if not raw.startswith("<")}
 
     def write(translation: str) -> str:
         written = [lead]
         inside = _ends_in_cdata(lead, False)
-        for part in place_markup(sentence, translation):
+        for part in place_markup(segment, translation):
             text = addresses.get(part.text) if part.is_raw else part.text
             if text is None:
                 written.append(part.text)
                 inside = _ends_in_cdata(part.text, inside)
             else:
-                written.append(_escape_cdata(text) if inside else spell(text))
+                written.append(_escape_cdata(text) if inside else escape(text))
         return "".join([*written, tail])
 
     return write
 
 
-def _source_fragments(document: str, parts: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
-    """The content of a source: text, tags that stay, and elements that are code altogether."""
+def _source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
+    """Yield the fragments of a source: text, inline tags, and elements of native code."""
     at = 0
-    while at < len(parts):
-        part = parts[at]
-        name, after = part.name.rpartition(":")[2], at + 1
-        raw = document[part.start : part.end]
-        match part.kind:
+    while at < len(tokens):
+        token = tokens[at]
+        name, after = token.name.rpartition(":")[2], at + 1
+        raw = document[token.start : token.end]
+        match token.kind:
             case "text":
                 yield from split_entities(raw, xml=True)
             case "other" if raw.startswith(CDATA[0]):
                 yield InlineFragment(InlineKind.STANDALONE, CDATA[0])
-                yield from split_inline_tags(raw[len(CDATA[0]) : -len(CDATA[1])])  # often a bit of a page
+                yield from split_inline_tags(raw[len(CDATA[0]) : -len(CDATA[1])])  # often HTML
                 yield InlineFragment(InlineKind.STANDALONE, CDATA[1])
             case "other" | "empty":
                 yield InlineFragment(NATIVE_CODE_ELEMENTS.get(name, InlineKind.STANDALONE), raw)
             case "start" if name in NATIVE_CODE_ELEMENTS or _is_protected(raw):
-                after = _element_end(parts, at)
-                raw = document[part.start : parts[after - 1].end]
+                after = _element_end(tokens, at)
+                raw = document[token.start : tokens[after - 1].end]
                 if name in NATIVE_CODE_ELEMENTS:
                     yield InlineFragment(NATIVE_CODE_ELEMENTS[name], raw)
                 else:
-                    inner = document[part.end : parts[after - 1].start]
+                    inner = document[token.end : tokens[after - 1].start]
                     yield InlineFragment(InlineKind.PROTECTED, raw, unescape_entities(inner, xml=True))
             case "start":
                 yield InlineFragment(InlineKind.OPEN, raw)
@@ -128,21 +130,21 @@ def _is_protected(tag: str) -> bool:
     return values.get("mtype") == "protected" or values.get("translate") == "no"
 
 
-def _element_end(parts: Sequence[MarkupToken], at: int) -> int:
-    """After the part that ends the element which starts here."""
-    depth, name = 0, parts[at].name
-    for place in range(at, len(parts)):
-        if parts[place].name == name:
-            depth += {"start": 1, "end": -1}.get(parts[place].kind, 0)
+def _element_end(tokens: Sequence[MarkupToken], at: int) -> int:
+    """Return the index after the token that ends the element starting here."""
+    depth, name = 0, tokens[at].name
+    for index in range(at, len(tokens)):
+        if tokens[index].name == name:
+            depth += {"start": 1, "end": -1}.get(tokens[index].kind, 0)
         if not depth:
-            return place + 1
-    return len(parts)
+            return index + 1
+    return len(tokens)
 
 
 def _ends_in_cdata(markup: str, inside: bool) -> bool:
-    """Whether what follows this markup is in CDATA, given whether the markup itself is."""
-    for border in CDATA_BOUNDARY.finditer(markup):
-        inside = border[0] == CDATA[0] or (inside and border[0] != CDATA[1])
+    """Whether the text after this markup is in CDATA, given whether its start is."""
+    for boundary in CDATA_BOUNDARY.finditer(markup):
+        inside = boundary[0] == CDATA[0] or (inside and boundary[0] != CDATA[1])
     return inside
 
 
