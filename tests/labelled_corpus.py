@@ -1,4 +1,4 @@
-"""A corpus of labelled texts that a tiny classifier learns in seconds: which kind of thing is named?"""
+"""A synthetic labelled corpus that a tiny classifier learns in seconds: the kind of the named thing."""
 
 from dataclasses import replace
 from itertools import product
@@ -18,7 +18,7 @@ FRAMES = ["the {} is here", "I saw a {} today", "is it {} ?", "we like {} most",
 
 
 def labelled_sentences() -> list[tuple[str, str]]:
-    """Texts and their labels, mixed."""
+    """Return texts with their labels, in mixed order."""
     rows = [
         (frame.format(thing), label)
         for (frame, place), label in product(product(FRAMES, range(5)), THINGS)
@@ -33,14 +33,14 @@ def write_labelled_file(path: Path, rows: list[tuple[str, str]] | None = None) -
 
 
 def tiny_classification_run(path: Path, **train: object) -> ClassificationRun:
-    """Learns the corpus at that path on the CPU, in some steps."""
+    """Return a run of a few steps on the corpus at `path`; `train` overrides train settings."""
     model = ClassifierConfig(
         d_model=16, heads=2, d_ff=16, encoder_layers=1, dropout=0.1, max_length=16, vocab_size=400
     )
-    wanted = TrainConfig(steps=4, save_every=2, seed=5)
+    default = TrainConfig(steps=4, save_every=2, seed=5)
     return ClassificationRun(
         model=model,
         data=LabelledDataConfig(labelled=(str(path),), batch_tokens=120),
         optimizer=OptimizerConfig(peak=0.02, warmup=5),
-        train=replace(wanted, **train),  # pyright: ignore[reportArgumentType]
+        train=replace(default, **train),  # pyright: ignore[reportArgumentType]
     )

@@ -1,4 +1,4 @@
-"""Tables of waves, for whoever needs a series that can be foretold."""
+"""Synthetic series: noisy sine waves that a small forecaster learns in seconds."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ MODEL = ForecasterConfig(
 
 
 def write_wave_series(path: Path, rows: int = 300, seed: int = 0) -> Path:
-    """Hourly waves of a day, of two sizes and levels, with a little noise."""
+    """Write two hourly series with a daily sine wave, different scale and level, and a little noise."""
     noise = np.random.default_rng(seed).normal(size=(rows, 2))
     lines = ["date,load,heat"]
     for hour in range(rows):
@@ -31,7 +31,7 @@ def write_wave_series(path: Path, rows: int = 300, seed: int = 0) -> Path:
 
 
 def small_forecast_run(path: Path, steps: int = 4, **data: object) -> ForecastingRun:
-    """A run that is over at once."""
+    """Return a run of a few steps; `data` overrides settings of the section data."""
     return ForecastingRun(
         model=MODEL,
         data=SeriesDataConfig(series=str(path), batch_windows=32, **data),  # pyright: ignore[reportArgumentType]

@@ -35,7 +35,7 @@ def test_a_table_and_nothing_else_is_planned_for_trained_and_foretold(tmp_path, 
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
     said = capsys.readouterr().out
-    assert "plan    240 rows of 1 series to learn from, 1 hour apart, a season of 24: a tiny model" in said
+    assert "plan    240 training rows of 1 series, step 1 hour, season 24 steps: a tiny model" in said
     assert "forecast with: " in said
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
@@ -70,7 +70,7 @@ def test_a_model_is_scored_beside_baselines(capsys):
     for name in ("regard", "linear", "season of 24", "last value"):
         assert re.search(rf"^{name} +\d\.\d+ +\d\.\d+$", said, re.MULTILINE)
     assert re.search(r"^load +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", said, re.MULTILINE)
-    assert re.search(r"intervals: 95% holds [\d.]+%, 80% holds [\d.]+% of what came", said)
+    assert re.search(r"intervals: 95% holds [\d.]+%, 80% holds [\d.]+% of the actual values", said)
 
 
 @pytest.mark.usefixtures("here")
@@ -120,9 +120,9 @@ def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
             "when,load\nMonday,1\nTuesday,2\n",
             "no column that looks like time; name it with data.time: when, load",
         ),
-        ("date,load\n2024-01-01,1\n2024-01-02,x\n", "line 3 has 'x' in column 'load', which is no number"),
-        ("date,load\n2024-01-01,1\n2024-01-02,2\n", "bad.csv has 2 rows; a series needs 3 times at least"),
-        ("date,load\nnow,1\nlater,2\nnever,3\n", "bad.csv column 'date' has no time that can be read: 'now'"),
+        ("date,load\n2024-01-01,1\n2024-01-02,x\n", "line 3 has 'x' in column 'load', which is not a number"),
+        ("date,load\n2024-01-01,1\n2024-01-02,2\n", "bad.csv has 2 rows; a series needs at least 3"),
+        ("date,load\nnow,1\nlater,2\nnever,3\n", "bad.csv column 'date': 'now' is not a time in a known format"),
         ("date\n2024-01-01\n", "bad.csv has no column beside 'date'; there is nothing to forecast"),
     ],
 )

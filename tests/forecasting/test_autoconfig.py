@@ -28,7 +28,7 @@ def test_more_values_get_a_larger_model():
 @pytest.mark.parametrize(
     ("step", "history", "horizon"), [(HOUR, 336, 96), (DAY, 84, 28), (TimeStep(months=1), 48, 12)]
 )
-def test_what_is_seen_and_foretold_goes_by_seasons(step, history, horizon):
+def test_history_and_horizon_are_multiples_of_the_season(step, history, horizon):
     model = choose_forecasting_settings(20_000, 2000, 1, step).run.model
     assert (model.history, model.horizon) == (history, horizon)
 
@@ -41,24 +41,24 @@ def test_windows_of_a_short_table_fit_into_it(rows, step):
     assert model.patch <= model.history
 
 
-def test_what_was_asked_for_is_kept_and_the_rest_goes_by_it(tmp_path):
-    asked = small_forecast_run(write_wave_series(tmp_path / "waves.csv"))
-    model = autoconfigure_forecasting(asked, {"model": {"horizon": 12, "history": 48}}).run.model
+def test_requested_settings_are_kept(tmp_path):
+    run = small_forecast_run(write_wave_series(tmp_path / "waves.csv"))
+    model = autoconfigure_forecasting(run, {"model": {"horizon": 12, "history": 48}}).run.model
     assert (model.horizon, model.history) == (12, 48)
     with pytest.raises(DataError, match="240 training rows; a window of .* does not fit"):
         autoconfigure_forecasting(
-            ForecastingRun(ForecasterConfig(horizon=300), asked.data), {"model": {"horizon": 300}}
+            ForecastingRun(ForecasterConfig(horizon=300), run.data), {"model": {"horizon": 300}}
         )
 
 
-def test_the_plan_says_why(tmp_path):
-    found = autoconfigure_forecasting(small_forecast_run(write_wave_series(tmp_path / "waves.csv")), {})
-    assert found.explain(found.run).startswith(
-        "240 rows of 2 series to learn from, 1 hour apart, a season of 24: a tiny model that sees 80 steps"
+def test_the_explanation_names_rows_season_and_size(tmp_path):
+    config = autoconfigure_forecasting(small_forecast_run(write_wave_series(tmp_path / "waves.csv")), {})
+    assert config.explain(config.run).startswith(
+        "240 training rows of 2 series, step 1 hour, season 24 steps: a tiny model with history 80 and"
     )
 
 
-def test_a_plan_once_made_names_settings_that_there_are():
+def test_auto_settings_are_settings_of_the_run():
     run = ForecastingRun()
     for section, names in FORECASTING_AUTO_SETTINGS.items():
         assert set(names) <= {field.name for field in fields(getattr(run, section))}

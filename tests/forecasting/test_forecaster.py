@@ -30,62 +30,63 @@ def forecaster(trained):
     return regard.Forecaster.load(trained / "run", "cpu")
 
 
-def test_a_forecast_goes_on_where_the_file_ends_in_its_own_units(forecaster, trained):
-    found = forecaster.forecast(trained / "waves.csv")
-    assert found.history.time_axis.format_times(found.times)[0] == "2024-01-13 12:00:00"
-    assert found.values.shape == (12, 2)
-    assert np.abs(found.values[:, 0] - 100).max() < 20
-    assert np.abs(found.values[:, 1] + 3).max() < 2
+def test_a_forecast_starts_after_the_last_row_in_the_units_of_the_file(forecaster, trained):
+    forecast = forecaster.forecast(trained / "waves.csv")
+    assert forecast.history.time_axis.format_times(forecast.times)[0] == "2024-01-13 12:00:00"
+    assert forecast.values.shape == (12, 2)
+    assert np.abs(forecast.values[:, 0] - 100).max() < 20
+    assert np.abs(forecast.values[:, 1] + 3).max() < 2
 
 
 def test_quantiles_never_cross(forecaster, trained):
-    found = forecaster.forecast(trained / "waves.csv")
-    rows = np.stack([found.quantiles[share] for share in sorted(found.quantiles)])
+    forecast = forecaster.forecast(trained / "waves.csv")
+    rows = np.stack([forecast.quantiles[share] for share in sorted(forecast.quantiles)])
     assert (np.diff(rows, axis=0) >= 0).all()
-    assert found.intervals == [(0.025, 0.975), (0.1, 0.9)]
+    assert forecast.intervals == [(0.025, 0.975), (0.1, 0.9)]
 
 
-def test_a_shorter_horizon_is_the_beginning_of_the_whole_one(forecaster, trained):
+def test_a_shorter_horizon_is_the_start_of_the_whole_one(forecaster, trained):
     whole, short = (forecaster.forecast(trained / "waves.csv", steps) for steps in (None, 5))
     assert np.array_equal(short.values, whole.values[:5])
     assert short.notes == ()
 
 
-def test_a_longer_horizon_goes_on_from_the_mean_and_says_so(forecaster, trained):
-    found = forecaster.forecast(trained / "waves.csv", 30)
-    assert len(found.times) == len(found.values) == 30
-    assert "the others go on from its own mean" in found.notes[0]
+def test_a_longer_horizon_is_predicted_from_the_mean_and_noted(forecaster, trained):
+    forecast = forecaster.forecast(trained / "waves.csv", 30)
+    assert len(forecast.times) == len(forecast.values) == 30
+    assert "later steps are predicted from its own mean" in forecast.notes[0]
     first = forecaster.forecast(trained / "waves.csv")
-    assert np.array_equal(found.values[:12], first.values)
+    assert np.array_equal(forecast.values[:12], first.values)
     table = read_series_table(trained / "waves.csv")
-    longer = table.values.copy()
-    told = csv.writer(text := io.StringIO(), lineterminator="\n")
-    told.writerow(["date", "load", "heat"])
+    writer = csv.writer(text := io.StringIO(), lineterminator="\n")
+    writer.writerow(["date", "load", "heat"])
     times = [*table.time_axis.format_times(table.times), *table.time_axis.format_times(first.times)]
-    told.writerows([when, *row] for when, row in zip(times, [*longer, *first.values], strict=True))
+    writer.writerows([time, *row] for time, row in zip(times, [*table.values, *first.values], strict=True))
     (trained / "longer.csv").write_text(text.getvalue())
-    again = forecaster.forecast(trained / "longer.csv")
-    assert again.values == pytest.approx(found.values[12:24], rel=1e-4)
+    second = forecaster.forecast(trained / "longer.csv")
+    assert second.values == pytest.approx(forecast.values[12:24], rel=1e-4)
 
 
-def test_the_csv_can_be_read_back_as_a_table(forecaster, trained, tmp_path):
-    found = forecaster.forecast(trained / "waves.csv")
-    (tmp_path / "next.csv").write_text(found.to_csv())
+def test_the_csv_is_a_readable_table(forecaster, trained, tmp_path):
+    forecast = forecaster.forecast(trained / "waves.csv")
+    (tmp_path / "next.csv").write_text(forecast.to_csv())
     table = read_series_table(tmp_path / "next.csv")
     assert table.columns[:6] == ("load", "load q0.025", "load q0.1", "load q0.5", "load q0.9", "load q0.975")
-    assert (table.times == found.times).all()
-    assert table.select_columns(["load", "heat"]).values == pytest.approx(found.values, rel=1e-6)
+    assert (table.times == forecast.times).all()
+    assert table.select_columns(["load", "heat"]).values == pytest.approx(forecast.values, rel=1e-6)
 
 
 def test_the_json_has_the_same_numbers(forecaster, trained):
-    found = forecaster.forecast(trained / "waves.csv")
-    said = json.loads(found.to_json())
-    assert said["times"][0] == "2024-01-13 12:00:00"
-    assert said["series"]["heat"]["mean"] == pytest.approx(found.values[:, 1].tolist(), rel=1e-6)
-    assert said["series"]["heat"]["quantiles"]["0.9"] == pytest.approx(found.quantiles[0.9][:, 1].tolist())
+    forecast = forecaster.forecast(trained / "waves.csv")
+    document = json.loads(forecast.to_json())
+    assert document["times"][0] == "2024-01-13 12:00:00"
+    assert document["series"]["heat"]["mean"] == pytest.approx(forecast.values[:, 1].tolist(), rel=1e-6)
+    assert document["series"]["heat"]["quantiles"]["0.9"] == pytest.approx(
+        forecast.quantiles[0.9][:, 1].tolist()
+    )
 
 
-def test_columns_in_another_order_beside_others_change_nothing(forecaster, trained, tmp_path):
+def test_column_order_and_extra_columns_do_not_matter(forecaster, trained, tmp_path):
     rows = list(csv.reader((trained / "waves.csv").read_text().splitlines()))
     lines = [",".join([row[2], "word", row[0], row[1]]) for row in rows[1:]]
     (tmp_path / "mixed.csv").write_text("\n".join(["heat,text,when,load", *lines]) + "\n")
@@ -93,47 +94,47 @@ def test_columns_in_another_order_beside_others_change_nothing(forecaster, train
     assert np.array_equal(forecaster.forecast(tmp_path / "mixed.csv").values, expected.values)
 
 
-def test_missing_values_in_the_recent_past_are_guessed_and_said(forecaster, trained, tmp_path):
+def test_missing_values_in_the_history_are_interpolated_and_noted(forecaster, trained, tmp_path):
     lines = (trained / "waves.csv").read_text().splitlines()
     lines[-1] = lines[-1].rpartition(",")[0] + ","
     (tmp_path / "gap.csv").write_text("\n".join(lines) + "\n")
-    found = forecaster.forecast(tmp_path / "gap.csv")
-    assert found.notes == ("heat: 1 of the last 48 values are missing: guessed",)
-    assert np.isfinite(found.values).all()
+    forecast = forecaster.forecast(tmp_path / "gap.csv")
+    assert forecast.notes == ("heat: 1 of the last 48 values are missing: interpolated",)
+    assert np.isfinite(forecast.values).all()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             lambda lines: [lines[0].replace("heat", "cold"), *lines[1:]],
             "has no column 'heat'; it has date, load",
         ),
-        (lambda lines: lines[:40], "has 39 rows; the model looks back 48 steps"),
+        (lambda lines: lines[:40], "has 39 rows; the model needs a history of 48"),
         (
             lambda lines: [lines[0], *lines[1::2]],
-            "has a row every 2 hours and the model learnt from one every 1",
+            "has a row every 2 hours and the model was trained on a row every 1 hour",
         ),
-        (lambda lines: [*lines[:9], lines[9] + "x", *lines[10:]], "which is no number"),
+        (lambda lines: [*lines[:9], lines[9] + "x", *lines[10:]], "which is not a number"),
         (
             lambda lines: [lines[0], *("day " + line for line in lines[1:])],
-            "no time that can be read: 'day 2024",
+            "'day 2024-01-01 00:00:00' is not a time",
         ),
     ],
 )
-def test_a_file_that_the_model_cannot_continue_is_refused(forecaster, trained, tmp_path, change, said):
+def test_an_unsuitable_file_is_refused(forecaster, trained, tmp_path, change, message):
     lines = change((trained / "waves.csv").read_text().splitlines())
     (tmp_path / "bad.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         forecaster.forecast(tmp_path / "bad.csv")
 
 
-def test_a_horizon_of_nothing_is_refused(forecaster, trained):
+def test_a_horizon_of_zero_is_refused(forecaster, trained):
     with pytest.raises(ConfigError, match="horizon = 0 cannot work"):
         forecaster.forecast(trained / "waves.csv", 0)
 
 
-def test_what_is_foretold_does_not_depend_on_the_mood_of_others(trained):
+def test_loading_and_forecasting_keep_the_random_state(trained):
     torch.manual_seed(1)
     before = torch.random.get_rng_state()
     regard.Forecaster.load(trained / "run", "cpu").forecast(trained / "waves.csv")

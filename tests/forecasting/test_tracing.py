@@ -21,10 +21,10 @@ from synthetic_series import small_forecast_run, write_wave_series
 
 
 @pytest.fixture(scope="module", params=[("parallel", False), ("steps", False), ("parallel", True)], ids=str)
-def looked(tmp_path_factory, request):
-    decoding, together = request.param
+def embedded(tmp_path_factory, request):
+    decoding, multivariate = request.param
     folder = tmp_path_factory.mktemp("trained")
-    run = small_forecast_run(write_wave_series(folder / "waves.csv"), together=together, cycles=("hour",))
+    run = small_forecast_run(write_wave_series(folder / "waves.csv"), together=multivariate, cycles=("hour",))
     run = replace(run, model=replace(run.model, decoding=decoding, horizon=30))
     train_forecasting(run, folder / "run", Console(quiet=True))
     forecaster = Forecaster.load(folder / "run", "cpu")
@@ -32,42 +32,46 @@ def looked(tmp_path_factory, request):
     return forecaster, table, embed_last_window(forecaster, table, "heat")
 
 
-def test_patches_have_the_times_of_their_steps(looked):
-    _, _, found = looked
-    assert found.history_patches[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
-    assert found.horizon_patches == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
+def test_patches_have_the_times_of_their_steps(embedded):
+    _, _, window = embedded
+    assert window.history_patches[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
+    assert window.horizon_patches == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
 
 
-def test_what_comes_out_is_the_forecast_of_the_series(looked):
-    forecaster, table, found = looked
-    assert found.values == pytest.approx(forecaster.forecast(table).values[:, 1], rel=1e-4)
+def test_the_values_are_the_forecast_of_the_series(embedded):
+    forecaster, table, window = embedded
+    assert window.values == pytest.approx(forecaster.forecast(table).values[:, 1], rel=1e-4)
 
 
 @torch.inference_mode()
-def test_its_vectors_give_the_forecast_when_each_sublayer_is_asked(looked):
-    forecaster, table, found = looked
+def test_the_captured_layers_reproduce_the_forecast(embedded):
+    forecaster, table, window = embedded
     network = forecaster.network
-    encoder, encoded = capture_encoder(network.encoder, found.encoder_input, NO_MASK)
-    decoder, decoded = capture_decoder(network.decoder, found.decoder_input, encoded, found.decoder_mask, NO_MASK)
+    encoder, encoded = capture_encoder(network.encoder, window.encoder_input, NO_MASK)
+    decoder, decoded = capture_decoder(
+        network.decoder, window.decoder_input, encoded, window.decoder_mask, NO_MASK
+    )
     shapes = [each.attention.weights.shape for each in (*encoder, *decoder) if each.attention]
     assert shapes == [(2, 4, 4), (2, 3, 3), (2, 3, 4)]
     config = forecaster.config
-    said = network.output(decoded)[0].unflatten(1, (config.patch, config.channels, config.outputs_per_value))
-    inside = said[..., 0 if config.channels == 1 else 1, 0].flatten()[: config.horizon].numpy()
+    outputs = network.output(decoded)[0].unflatten(
+        1, (config.patch, config.channels, config.outputs_per_value)
+    )
+    scaled_in_window = outputs[..., 0 if config.channels == 1 else 1, 0].flatten()[: config.horizon].numpy()
     recent, _ = forecaster.recent_history(table)
-    scaled = inside * np.sqrt(recent[:, 1].var() + 1e-5) + recent[:, 1].mean()
-    real = scaled * forecaster.metadata.scaler.std[1] + forecaster.metadata.scaler.mean[1]
-    assert real == pytest.approx(found.values, rel=1e-3)
+    scaled = scaled_in_window * np.sqrt(recent[:, 1].var() + 1e-5) + recent[:, 1].mean()
+    values = scaled * forecaster.metadata.scaler.std[1] + forecaster.metadata.scaler.mean[1]
+    assert values == pytest.approx(window.values, rel=1e-3)
 
 
-def test_only_step_by_step_the_future_is_hidden(looked):
-    forecaster, _, found = looked
-    assert found.decoder_mask == (CAUSAL_MASK if forecaster.config.decoding == "steps" else NO_MASK)
+def test_only_step_by_step_decoding_has_a_causal_mask(embedded):
+    forecaster, _, window = embedded
+    assert window.decoder_mask == (CAUSAL_MASK if forecaster.config.decoding == "steps" else NO_MASK)
 
 
-def test_a_series_that_the_model_does_not_know_is_refused(looked):
-    forecaster, table, _ = looked
-    with pytest.raises(DataError, match="knows no series 'wind'; it has load, heat"):
+def test_an_unknown_series_is_refused(embedded):
+    forecaster, table, _ = embedded
+    with pytest.raises(DataError, match="has no series 'wind'; it has load, heat"):
         embed_last_window(forecaster, table, "wind")
 
 
@@ -80,7 +84,7 @@ def tracer(tmp_path_factory, request):
     return ForecasterTracer.load(find_model_folder(folder / "run"), folder / "waves.csv", "cpu")
 
 
-def test_stretches_of_time_look_at_one_another(tracer):
+def test_patches_attend_to_one_another(tracer):
     trace = tracer.trace("heat")
     assert trace.source.text == "heat"
     assert trace.source.tokens[-1].text == "01-13 00:00–11:00"
@@ -92,11 +96,11 @@ def test_stretches_of_time_look_at_one_another(tracer):
     }
     for weights in trace.attention.values():
         np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
-    hidden = np.triu(trace.attention["decoder"][0, 0], 1)
-    assert (hidden == 0).all() == trace.model.causal  # in parallel each may look ahead
+    above_diagonal = np.triu(trace.attention["decoder"][0, 0], 1)
+    assert (above_diagonal == 0).all() == trace.model.causal  # parallel decoding may attend to later patches
 
 
-def test_without_a_name_it_is_the_first_series_and_an_unknown_one_is_refused(tracer):
+def test_the_default_is_the_first_series(tracer):
     assert tracer.trace("").source.text == tracer.series_names[0] == "load"
     with pytest.raises(DataError, match="no series 'wind'; it has load, heat"):
         tracer.trace("wind")
@@ -104,13 +108,15 @@ def test_without_a_name_it_is_the_first_series_and_an_unknown_one_is_refused(tra
         tracer.trace("load", max_tokens=3)
 
 
-def test_it_keeps_to_the_schema_comes_back_and_can_be_drawn(tracer):
+def test_a_trace_follows_the_schema_and_can_be_drawn(tracer):
     jsonschema = pytest.importorskip("jsonschema")
     trace = tracer.trace("load")
-    said = json.loads(trace.dumps())
-    jsonschema.validate(said, json.loads((files("regard") / "trace" / "trace.v1.schema.json").read_text()))
-    assert Trace.from_json(said).model == trace.model
-    drawn = build_attention_matrix(trace, "cross", 1, None)
-    rows = drawn.rows if not trace.model.causal else tuple(row.split(" → ")[1] for row in drawn.rows)
+    document = json.loads(trace.dumps())
+    jsonschema.validate(
+        document, json.loads((files("regard") / "trace" / "trace.v1.schema.json").read_text())
+    )
+    assert Trace.from_json(document).model == trace.model
+    matrix = build_attention_matrix(trace, "cross", 1, None)
+    rows = matrix.rows if not trace.model.causal else tuple(row.split(" → ")[1] for row in matrix.rows)
     assert rows == tuple(token.text for token in trace.target.tokens)
-    assert "01-13 12:00–23:00" in draw_attention_matrix(drawn)
+    assert "01-13 12:00–23:00" in draw_attention_matrix(matrix)

@@ -23,17 +23,14 @@ def run_score_series(options: argparse.Namespace) -> None:
     )
     if options.model is None:
         raise RegardError("there is no model to score; give the folder that `regard train --series` wrote")
-    from regard.checkpoint import find_model_folder, read_manifest
     from regard.forecasting.backtest import backtest
     from regard.forecasting.forecaster import Forecaster
-    from regard.forecasting.series.config import SeriesDataConfig
-    from regard.train.model_files import read_config_section
+    from regard.forecasting.model_folder import load_forecaster
 
-    model = Forecaster.load(options.model, options.device or "auto")
-    folder = find_model_folder(options.model)
-    trained_on = next(iter(read_manifest(folder)["trained_on"]["files"].values()))
-    data = read_config_section(folder, SeriesDataConfig, "data")
-    found = backtest(model, Path(options.series), data, trained_on, options.all_rows)
+    loaded = load_forecaster(options.model)
+    model = Forecaster.from_loaded(loaded, options.device or "auto")
+    training_sha256 = next(iter(loaded.manifest["trained_on"]["files"].values()))
+    found = backtest(model, Path(options.series), loaded.data, training_sha256, options.all_rows)
     sys.stdout.write(
         backtest_as_json(found) if options.json else backtest_as_table(found, str(options.model))
     )
@@ -69,7 +66,7 @@ def backtest_as_table(found: "BacktestReport", model: str) -> str:
     )
     lines = [
         f"{model} on {found.table.name}: {found.windows:,} windows of {found.horizon} steps",
-        f"foretold rows: {first} to {last}",
+        f"forecast rows: {first} to {last}",
         "",
         f"{'standardised':<{COLUMN_WIDTH + 2}}     MSE     MAE",
         *(f"{each.name:<{COLUMN_WIDTH + 2}}  {each.mse:6.4f}  {each.mae:6.4f}" for each in found.errors),
@@ -84,5 +81,5 @@ def backtest_as_table(found: "BacktestReport", model: str) -> str:
         lines.append(f"{column:<{COLUMN_WIDTH + 2}}{''.join(errors)}")
     if found.coverage:
         shares = (f"{high - low:.0%} holds {share:.1%}" for (low, high), share in found.coverage.items())
-        lines += ["", f"intervals: {', '.join(shares)} of what came"]
+        lines += ["", f"intervals: {', '.join(shares)} of the actual values"]
     return "\n".join([*lines, *found.table.notes, *found.notes]) + "\n"

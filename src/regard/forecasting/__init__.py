@@ -1,1 +1,1 @@
-"""Time series forecasting with the encoder-decoder."""
+"""Forecasting: time series from a table to a model folder, and from a model folder to forecasts."""

@@ -1,9 +1,9 @@
-"""Forecast: what comes next, in the file's own units and with its own way of writing time; no torch."""
+"""The result of a forecast: mean and quantiles in the units of the file, as CSV or JSON; no torch."""
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +15,22 @@ from regard.forecasting.series.time_axis import Times
 
 ForecastValues = Float64[np.ndarray, "rows channels"]
 SIGNIFICANT_DIGITS = 7
-"""That are written of a value; a model computes in no more."""
+"""Digits of a written value; the model computes in fp32, which has no more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Values to come, for each series, and between which bounds they are likely to lie."""
+    """Mean and quantiles of every series at every step of the horizon."""
 
     history: SeriesTable
-    """What it was made from."""
+    """The table that was forecast."""
     times: Times
     values: ForecastValues
-    """The mean of what may come."""
+    """The means."""
     quantiles: Mapping[float, ForecastValues]
-    """By share: what that share of what may come lies below."""
+    """The quantiles, by level: a value is below the 0.1 quantile with probability 0.1."""
     notes: tuple[str, ...] = ()
-    """What had to be done to make it, and what to beware of."""
+    """Interpolated values, and limits of this forecast."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -38,41 +38,48 @@ class Forecast:
 
     @property
     def intervals(self) -> list[tuple[float, float]]:
-        """Each pair of quantiles that leave as much above as below, the widest first."""
-        shares = sorted(self.quantiles)
-        return [(low, high) for low in shares for high in shares if low < 0.5 and abs(low + high - 1) < 1e-9]
+        """The quantile levels of the central intervals, the widest first."""
+        return central_intervals(self.quantiles)
 
     def to_csv(self) -> str:
-        """A row for each step: the time as the file writes it, then each series and its quantiles."""
+        """Return a row for each step: the time as the file writes it, then each series and its quantiles."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        shares = sorted(self.quantiles)
-        names = [name for column in self.columns for name in (column, *(f"{column} q{s:g}" for s in shares))]
+        levels = sorted(self.quantiles)
+        names = [name for column in self.columns for name in (column, *(f"{column} q{q:g}" for q in levels))]
         writer.writerow([self.history.time_column, *names])
-        each = np.stack([self.values, *(self.quantiles[share] for share in shares)], axis=2)
-        for when, row in zip(self._formatted_times(), each.reshape(len(each), -1).tolist(), strict=True):
-            writer.writerow([when, *(f"{value:.{SIGNIFICANT_DIGITS}g}" for value in row)])
+        values = np.stack([self.values, *(self.quantiles[level] for level in levels)], axis=2)
+        rows = values.reshape(len(values), -1).tolist()
+        for time, row in zip(self._formatted_times(), rows, strict=True):
+            writer.writerow([time, *(f"{value:.{SIGNIFICANT_DIGITS}g}" for value in row)])
         return text.getvalue()
 
     def to_json(self) -> str:
-        said: dict[str, Any] = {
+        document: dict[str, Any] = {
             "file": self.history.name,
             "step": str(self.history.time_axis.step),
             "times": self._formatted_times(),
         }
-        said["series"] = {
+        document["series"] = {
             column: {
                 "mean": _rounded(self.values[:, number]),
                 "quantiles": {
-                    f"{s:g}": _rounded(self.quantiles[s][:, number]) for s in sorted(self.quantiles)
+                    f"{level:g}": _rounded(self.quantiles[level][:, number])
+                    for level in sorted(self.quantiles)
                 },
             }
             for number, column in enumerate(self.columns)
         }
-        return json.dumps({**said, "notes": list(self.notes)}, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps({**document, "notes": list(self.notes)}, indent=1, ensure_ascii=False) + "\n"
 
     def _formatted_times(self) -> list[str]:
         return self.history.time_axis.format_times(self.times)
+
+
+def central_intervals(levels: Iterable[float]) -> list[tuple[float, float]]:
+    """Return the pairs of quantile levels with equal tails on both sides, the widest interval first."""
+    rising = sorted(levels)
+    return [(low, high) for low in rising for high in rising if low < 0.5 and abs(low + high - 1) < 1e-9]
 
 
 def _rounded(values: Float64[np.ndarray, " rows"]) -> list[float]:

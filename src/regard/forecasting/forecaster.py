@@ -10,96 +10,99 @@ from torch import Tensor
 from regard.checkpoint import find_model_folder
 from regard.errors import DataError, require_setting
 from regard.forecasting.forecast import Forecast
-from regard.forecasting.model_folder import SeriesMetadata, load_forecaster
+from regard.forecasting.model_folder import LoadedForecaster, SeriesMetadata, load_forecaster
 from regard.forecasting.series.calendar import calendar_features
 from regard.forecasting.series.read_table import has_column, read_series_table
 from regard.forecasting.series.regularize import interpolate_gaps
 from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import Times
-from regard.model.forecaster import ForecasterConfig
-from regard.model.forecaster import TransformerForecaster as Network
+from regard.model.forecaster import ForecasterConfig, TransformerForecaster
 from regard.train.device import DeviceChoice, choose_device
 
 QuantileOutputs = Float[Tensor, "batch horizon channels outputs"]
 
 
 class Forecaster:
-    """A trained model, ready to be asked."""
+    """A trained model with the metadata of its series, ready to forecast."""
 
-    def __init__(self, network: Network, metadata: SeriesMetadata) -> None:
+    def __init__(self, network: TransformerForecaster, metadata: SeriesMetadata) -> None:
         self._network = network.eval()
         self.metadata = metadata
 
     @staticmethod
     def load(path: str | Path, device: DeviceChoice = "auto") -> "Forecaster":
-        """From the folder that `regard train` wrote, every file checked first."""
-        model = load_forecaster(find_model_folder(Path(path)))
-        return Forecaster(model.network.to(choose_device(device)), model.metadata)
+        """Load the model that `regard train` wrote to `path`, after checking every file."""
+        return Forecaster.from_loaded(load_forecaster(find_model_folder(Path(path))), device)
+
+    @staticmethod
+    def from_loaded(loaded: LoadedForecaster, device: DeviceChoice = "auto") -> "Forecaster":
+        """Move a loaded model to a device and make it ready to forecast."""
+        return Forecaster(loaded.network.to(choose_device(device)), loaded.metadata)
 
     @property
     def config(self) -> ForecasterConfig:
         return self._network.config
 
     @property
-    def network(self) -> Network:
+    def network(self) -> TransformerForecaster:
         return self._network
 
     def read_series(self, path: str | Path) -> SeriesTable:
-        """The series that the model knows, from a file that has them; refused if it goes by other steps."""
-        known = self.metadata
-        time = known.time_column if has_column(Path(path), known.time_column) else None
-        return self.select_series(read_series_table(Path(path), time, known.columns, known.longest_gap))
+        """Read the series of the model from a file; an error if its time step is another one."""
+        metadata = self.metadata
+        time = metadata.time_column if has_column(Path(path), metadata.time_column) else None
+        table = read_series_table(Path(path), time, metadata.columns, metadata.longest_gap)
+        return self.select_series(table)
 
     def select_series(self, table: SeriesTable) -> SeriesTable:
-        """The table's part that the model knows."""
-        table, known = table.select_columns(self.metadata.columns), self.metadata
-        if table.time_axis.step != known.time_axis.step:
+        """Return the columns of the model; an error if the table's time step is another one."""
+        table, step = table.select_columns(self.metadata.columns), self.metadata.time_axis.step
+        if table.time_axis.step != step:
             raise DataError(
-                f"{table.name} has a row every {table.time_axis.step} and the model learnt from one every "
-                f"{known.time_axis.step}; give a file with the same steps, or train another model"
+                f"{table.name} has a row every {table.time_axis.step} and the model was trained on a row "
+                f"every {step}; give a file with the same step, or train another model"
             )
         return table
 
     def forecast(self, series: str | Path | SeriesTable, horizon: int | None = None) -> Forecast:
-        """What comes after the last row: as many steps as the model was trained for, or as asked for.
+        """Forecast the steps after the last row, by default as many as the model was trained for.
 
-        Beyond those it goes on from its own mean, and its intervals no longer know how uncertain that is.
+        A longer horizon is predicted autoregressively from the mean; its intervals are too narrow.
         """
         require_setting(horizon is None or horizon >= 1, "horizon", horizon, "it must be at least 1")
         table = self.select_series(series) if isinstance(series, SeriesTable) else self.read_series(series)
         steps = self.config.horizon if horizon is None else horizon
-        recent, notes = self.recent_history(table)
+        history, notes = self.recent_history(table)
         blocks = -(-steps // self.config.horizon)
         if blocks > 1:
             notes.append(
-                f"the model foretells {self.config.horizon} steps at once; the others go on from its own "
+                f"the model's horizon is {self.config.horizon} steps; later steps are predicted from its own "
                 "mean, and their intervals are too narrow"
             )
-        times = table.future_times(blocks * self.config.horizon)
-        found = self._predict_autoregressively(
-            recent, np.concatenate([table.times[-self.config.history :], times]), blocks
-        )[:steps]
-        real = [self.metadata.scaler.unscale(each) for each in np.moveaxis(found, 2, 0)]
-        quantiles = dict(zip(self.config.quantiles, real[1:], strict=True))
-        return Forecast(table, times[:steps], real[0], quantiles, tuple(notes))
+        future = table.future_times(blocks * self.config.horizon)
+        times = np.concatenate([table.times[-self.config.history :], future])
+        outputs = self._predict_autoregressively(history, times, blocks)[:steps]
+        mean, *quantiles = (self.metadata.scaler.unscale(output) for output in np.moveaxis(outputs, 2, 0))
+        by_level = dict(zip(self.config.quantiles, quantiles, strict=True))
+        return Forecast(table, future[:steps], mean, by_level, tuple(notes))
 
     @torch.inference_mode()
     def predict(
         self,
         history: Float[Tensor, "batch time channels"],
-        past: Float[Tensor, "batch time features"],
-        future: Float[Tensor, "batch horizon features"],
+        past_features: Float[Tensor, "batch time features"],
+        future_features: Float[Tensor, "batch horizon features"],
     ) -> QuantileOutputs:
-        """Mean, then quantiles in order, of scaled windows; on the CPU."""
-        device = self._network.device
-        found = self._network.forecast(history.to(device), past.to(device), future.to(device)).cpu()
-        return torch.cat([found[..., :1], found[..., 1:].sort(dim=-1).values], dim=-1)
+        """Predict the mean, then the sorted quantiles, of scaled windows; returns a CPU tensor."""
+        inputs = (tensor.to(self._network.device) for tensor in (history, past_features, future_features))
+        outputs = self._network.forecast(*inputs).cpu()
+        return torch.cat([outputs[..., :1], outputs[..., 1:].sort(dim=-1).values], dim=-1)
 
     def recent_history(self, table: SeriesTable) -> tuple[Float32[np.ndarray, "time channels"], list[str]]:
-        """The last steps, scaled; what is missing among them is filled in, and said."""
+        """Return the last rows, scaled, with missing values filled in, and notes on those."""
         history = self.config.history
         if len(table) < history:
-            raise DataError(f"{table.name} has {len(table):,} rows; the model looks back {history} steps")
+            raise DataError(f"{table.name} has {len(table):,} rows; the model needs a history of {history}")
         values, notes = table.values[-history:].copy(), []
         for number, column in enumerate(table.columns):
             missing = np.isnan(values[:, number])
@@ -108,30 +111,33 @@ class Forecaster:
             if missing.any():
                 values[:, number] = _fill_all_gaps(values[:, number])
                 notes.append(
-                    f"{column}: {int(missing.sum()):,} of the last {history} values are missing: guessed"
+                    f"{column}: {int(missing.sum()):,} of the last {history} values are missing: interpolated"
                 )
         return self.metadata.scaler.scale(values).astype(np.float32), notes
 
     def _predict_autoregressively(
-        self, recent: Float32[np.ndarray, "time channels"], times: Times, blocks: int
+        self, history: Float32[np.ndarray, "time channels"], times: Times, blocks: int
     ) -> Float64[np.ndarray, "steps channels outputs"]:
-        """One horizon after the other, each mean part of the history of the next."""
-        config, dates = self.config, calendar_features(times, self.metadata.cycles)
-        apart, found = config.channels == 1, []
+        """Predict one horizon after the other; the mean of each is appended to the history of the next."""
+        config, features = self.config, calendar_features(times, self.metadata.cycles)
+        per_series, blocks_of_outputs = config.channels == 1, []
         for block in range(blocks):
             first, end = block * config.horizon, block * config.horizon + config.history
-            past, future = dates[first:end], dates[end : end + config.horizon]
-            rows = recent.T[..., None] if apart else recent[None]
-            shared = (torch.from_numpy(when)[None].expand(len(rows), -1, -1) for when in (past, future))
-            answer = self.predict(torch.from_numpy(np.ascontiguousarray(rows)), *shared).numpy()
-            answer = answer[:, :, 0].transpose(1, 0, 2) if apart else answer[0]  # steps channels outputs
-            found.append(answer.astype(np.float64))
-            recent = np.concatenate([recent, answer[..., 0]])[-config.history :]
-        return np.concatenate(found)
+            windows = history.T[..., None] if per_series else history[None]
+            past, future = (
+                torch.from_numpy(part)[None].expand(len(windows), -1, -1)
+                for part in (features[first:end], features[end : end + config.horizon])
+            )
+            outputs = self.predict(torch.from_numpy(np.ascontiguousarray(windows)), past, future).numpy()
+            # steps channels outputs
+            outputs = outputs[:, :, 0].transpose(1, 0, 2) if per_series else outputs[0]
+            blocks_of_outputs.append(outputs.astype(np.float64))
+            history = np.concatenate([history, outputs[..., 0]])[-config.history :]
+        return np.concatenate(blocks_of_outputs)
 
 
 def _fill_all_gaps(column: Float64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
-    """Straight lines over gaps, and beyond its ends the value that is nearest."""
+    """Interpolate all gaps linearly; before the first and after the last value, repeat the nearest."""
     column = interpolate_gaps(column, len(column))
     known = np.flatnonzero(~np.isnan(column))
     return column[np.clip(np.arange(len(column)), known[0], known[-1])]

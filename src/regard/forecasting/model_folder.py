@@ -1,4 +1,4 @@
-"""A forecaster as a folder: weights, settings, and all it takes to read a file and answer in its units."""
+"""The model folder of a forecaster: weights, settings, and the metadata of its series."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ import numpy as np
 
 from regard.errors import CheckpointError
 from regard.forecasting.series.calendar import CYCLES, Cycle
-from regard.forecasting.series.scaling import SeriesScaler
+from regard.forecasting.series.config import SeriesDataConfig
+from regard.forecasting.series.table import SeriesScaler
 from regard.forecasting.series.time_axis import TIME_DTYPE, TimeAxis, TimeStep
 from regard.model.forecaster import ForecasterConfig
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
@@ -18,27 +19,27 @@ from regard.train.model_files import open_model_folder, read_config_section, wri
 if TYPE_CHECKING:
     from regard.model.forecaster import TransformerForecaster
 
-TASK = "forecasting"
+FORECASTING_TASK = "forecasting"
 SERIES_FILE = "series.json"
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesMetadata:
-    """What a model knows of the series it learnt from."""
+    """What a model stores about its training series, to read other files and to answer in their units."""
 
     time_column: str
     columns: tuple[str, ...]
     time_axis: TimeAxis
     cycles: tuple[Cycle, ...]
-    """What it is told of each time."""
+    """The calendar features that the model reads."""
     scaler: SeriesScaler
     longest_gap: int
-    """Missing values in a row that are filled in."""
+    """Consecutive missing values that are interpolated."""
     trained_until: np.datetime64
-    """The last time that it learnt from or was judged on: what comes later is new to it."""
+    """The last training or validation time: later rows are new to the model."""
 
     def to_json(self) -> str:
-        said = {
+        document = {
             "time_column": self.time_column,
             "columns": list(self.columns),
             "format": self.time_axis.format,
@@ -49,27 +50,30 @@ class SeriesMetadata:
             "longest_gap": self.longest_gap,
             "learnt_until": str(self.trained_until),
         }
-        return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     @staticmethod
     def from_json(text: str) -> "SeriesMetadata":
-        said = json.loads(text)
+        document = json.loads(text)
+        mean, std = (np.array(document[key], np.float64) for key in ("mean", "deviation"))
         return SeriesMetadata(
-            said["time_column"],
-            tuple(said["columns"]),
-            TimeAxis(said["format"], TimeStep(**said["step"])),
-            tuple(cycle for cycle in CYCLES if cycle in said["cycles"]),
-            SeriesScaler(np.array(said["mean"], np.float64), np.array(said["deviation"], np.float64)),
-            said["longest_gap"],
-            np.datetime64(said["learnt_until"]).astype(TIME_DTYPE),
+            document["time_column"],
+            tuple(document["columns"]),
+            TimeAxis(document["format"], TimeStep(**document["step"])),
+            tuple(cycle for cycle in CYCLES if cycle in document["cycles"]),
+            SeriesScaler(mean, std),
+            document["longest_gap"],
+            np.datetime64(document["learnt_until"]).astype(TIME_DTYPE),
         )
 
 
 class LoadedForecaster(NamedTuple):
-    """What a model folder holds."""
+    """The contents of a model folder."""
 
     network: "TransformerForecaster"
     metadata: SeriesMetadata
+    data: SeriesDataConfig
+    """The settings of the training data."""
     manifest: Mapping[str, Any]
 
 
@@ -80,24 +84,25 @@ def write_forecaster_files(
     settings: str,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Writes the files into a folder that somebody else seals; gives back what its manifest should say."""
+    """Write the files of a model into a folder under construction; return the entries for its manifest."""
     (folder / SERIES_FILE).write_text(metadata.to_json(), encoding="utf-8")
-    return write_model_files(folder, network, TASK, settings, facts)
+    return write_model_files(folder, network, FORECASTING_TASK, settings, facts)
 
 
 def load_forecaster(path: Path) -> LoadedForecaster:
-    """The model of a folder, every file checked against the manifest first; weights in fp32 on the CPU."""
+    """Load a model after checking every file against the manifest; weights are fp32 on the CPU."""
     import torch
 
     from regard.model.forecaster import TransformerForecaster
     from regard.train.weights import load_weights
 
-    folder, manifest = open_model_folder(path, TASK, [SERIES_FILE])
+    folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE])
     try:
-        known = SeriesMetadata.from_json((folder / SERIES_FILE).read_text(encoding="utf-8"))
+        metadata = SeriesMetadata.from_json((folder / SERIES_FILE).read_text(encoding="utf-8"))
     except (ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{folder / SERIES_FILE} cannot be read: {error}") from None
-    with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
+    with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
         network = TransformerForecaster(read_config_section(folder, ForecasterConfig, "model"))
     load_weights(folder, network)
-    return LoadedForecaster(network.eval(), known, manifest)
+    data = read_config_section(folder, SeriesDataConfig, "data")
+    return LoadedForecaster(network.eval(), metadata, data, manifest)

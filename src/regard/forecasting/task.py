@@ -1,4 +1,4 @@
-"""Forecasting as a training task: from a table with a time column to a model folder."""
+"""Forecasting as a training task: loss, batches, validation and the training entry point."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
@@ -14,8 +14,7 @@ from torch.nn import functional
 
 from regard.config import to_toml
 from regard.data.prefetch import prefetch_items
-from regard.data.stream import StreamPosition as Place
-from regard.data.stream import TokenBudget, stream_batches
+from regard.data.stream import StreamPosition, TokenBudget, stream_batches
 from regard.forecasting.dataset import (
     ForecastingData,
     hash_series_file,
@@ -32,37 +31,40 @@ from regard.train.logs.console import format_header
 from regard.train.loop import TrainingResult
 from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.setup import TrainingSetup, resolve_device
+from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult
 
 PREFETCH_BATCHES = 8
-"""Batches that lie ready for a GPU, so that it never waits for one."""
+"""Batches prepared ahead on a GPU, so that it never waits for one."""
 VALIDATION_BATCH_WINDOWS = 1024
-"""Windows that are judged together: without gradients they take little room."""
+"""Windows per validation batch: without gradients they need little memory."""
 
 
 def train_forecasting(
     run: ForecastingRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
 ) -> TrainingResult:
-    """Reads the table, trains, and leaves the best model in `out`/model; `draw` makes its curves."""
+    """Read the table, train, and write the best model to `out`/model.
 
-    def make(begun: Path | None) -> ForecastingTask:
-        return ForecastingTask(
-            resolve_device(run, begun),
-            prepare_forecasting_data(run.data, run.model.history, run.model.horizon),
-        )
+    `render_curves` draws the training curves that are stored with the model.
+    """
 
-    return train_and_publish(run, out, console, lambda: hash_series_file(run.data), make, render_curves)
+    def make_task(checkpoint: ResumePoint | None) -> ForecastingTask:
+        data = prepare_forecasting_data(run.data, run.model.history, run.model.horizon)
+        return ForecastingTask(resolve_device(run, checkpoint and checkpoint.folder), data)
+
+    return train_and_publish(run, out, console, lambda: hash_series_file(run.data), make_task, render_curves)
 
 
 class ForecastingTask:
-    """Forecasting as the training loop sees it: satisfies `tasks.training.Task`."""
+    """Forecasting as the training loop sees it: implements `train.harness.TrainingTask`."""
 
     def __init__(self, run: ForecastingRun, data: ForecastingData) -> None:
-        """How many series are read as one, and what is known of a time, the table decides."""
-        known = data.metadata
-        channels = len(known.columns) if run.data.together else 1
-        self._run = replace(run, model=replace(run.model, channels=channels, calendar=2 * len(known.cycles)))
+        """Build the model with the channels and calendar features that the table gives."""
+        metadata = data.metadata
+        channels = len(metadata.columns) if run.data.together else 1
+        features = 2 * len(metadata.cycles)
+        self._run = replace(run, model=replace(run.model, channels=channels, calendar=features))
         self.data = data
         torch.manual_seed(run.train.seed)
         self.model = TransformerForecaster(self._run.model).to(choose_device(run.compute.device))
@@ -81,18 +83,15 @@ class ForecastingTask:
         )
 
     def describe(self) -> Iterator[str]:
-        """What is about to happen, for the person who asked for it."""
+        """Yield the lines printed before training: model, data, device and length."""
         model = self._run.model
-        size = (
-            f"{model.encoder_layers}+{model.decoder_layers} layers, {model.d_model} wide, {model.heads} heads"
-        )
+        layers = f"{model.encoder_layers}+{model.decoder_layers} layers"
+        sizes = f"{layers}, d_model {model.d_model}, {model.heads} heads"
+        patches = f"{model.history} steps in {model.history_patches} patches"
         yield from format_header(
             [
-                ("model", f"{size}: {self.setup.parameter_count:,} parameters"),
-                (
-                    "",
-                    f"sees {model.history} steps in {model.history_patches} patches, foretells {model.horizon}",
-                ),
+                ("model", f"{sizes}: {self.setup.parameter_count:,} parameters"),
+                ("", f"history {patches}, horizon {model.horizon} steps"),
             ]
         )
         yield from self.data.describe()
@@ -101,7 +100,7 @@ class ForecastingTask:
         )
 
     def run_metadata(self) -> dict[str, object]:
-        """What its curves are called."""
+        """Return the titles of the training curves."""
         return {"loss_title": "Loss, standardised units", "scores": {"mse": "MSE", "mae": "MAE"}}
 
     def write_data_report(self, out: Path) -> None:
@@ -117,9 +116,11 @@ class ForecastingTask:
     def _batches(self, start: DataPosition) -> Iterator[tuple[SeriesBatch, DataPosition]]:
         windows, size = self.data.train, self._run.data.batch_windows
         longest = 1 + max(self._run.model.history, self._run.model.horizon)
-        plan = TokenBudget(size * longest, size, sort_by_length=False)
-        for numbers, after in stream_batches(windows, plan, self._run.train.seed, Place(**start)):
-            yield windows.batch(numbers), asdict(after)
+        budget = TokenBudget(size * longest, size, sort_by_length=False)
+        for indexes, position in stream_batches(
+            windows, budget, self._run.train.seed, StreamPosition(**start)
+        ):
+            yield windows.batch(indexes), asdict(position)
 
     def batch_counts(self, batch: SeriesBatch) -> BatchCounts:
         return BatchCounts(batch.history.numel(), batch.target.numel())
@@ -127,8 +128,8 @@ class ForecastingTask:
     def loss(self, batch: SeriesBatch) -> Tensor:
         batch = batch.to(self._device)
         with self.setup.autocast():
-            foretold = self.model(batch.history, batch.past_features, batch.future_features, batch.target)
-            return forecast_loss(foretold.float(), batch.target, self._run.model.quantiles, self._run.loss)
+            prediction = self.model(batch.history, batch.past_features, batch.future_features, batch.target)
+            return forecast_loss(prediction.float(), batch.target, self._run.model.quantiles, self._run.loss)
 
     def locate_lines(self, batch: SeriesBatch) -> list[FileLines]:
         return self.data.source_lines(batch.window_indices)
@@ -138,36 +139,35 @@ class ForecastingTask:
 
     @torch.no_grad()
     def validate(self) -> ValidationResult:
-        """The loss as it is trained on, and the errors of the mean, over the validation windows."""
+        """Return the training loss, and MSE and MAE of the mean, over the validation windows."""
         self.model.eval()
-        valid, most = self.data.valid, self._run.data.valid_windows
-        numbers = evenly_spaced_indices(valid.epoch_size, most)
+        windows = self.data.valid
+        indexes = evenly_spaced_indices(windows.epoch_size, self._run.data.valid_windows)
         sums, values = torch.zeros(3, dtype=torch.float64), 0
-        for first in range(0, len(numbers), VALIDATION_BATCH_WINDOWS):
-            batch = valid.batch(numbers[first : first + VALIDATION_BATCH_WINDOWS]).to(self._device)
+        for first in range(0, len(indexes), VALIDATION_BATCH_WINDOWS):
+            batch = windows.batch(indexes[first : first + VALIDATION_BATCH_WINDOWS]).to(self._device)
             with self.setup.autocast():
-                foretold = self.model.forecast(
-                    batch.history, batch.past_features, batch.future_features
-                ).float()
-            loss = forecast_loss(foretold, batch.target, self._run.model.quantiles, self._run.loss)
-            error = foretold[..., 0] - batch.target
+                prediction = self.model.forecast(batch.history, batch.past_features, batch.future_features)
+                prediction = prediction.float()
+            loss = forecast_loss(prediction, batch.target, self._run.model.quantiles, self._run.loss)
+            error = prediction[..., 0] - batch.target
             sums += torch.stack([loss, error.square().sum(), error.abs().sum()]).double().cpu()
             values += error.numel()
         loss, squared, absolute = (sums / values).tolist()
         return ValidationResult({"loss": loss, "mse": squared, "mae": absolute})
 
     def save(self, folder: Path) -> dict[str, Any]:
-        tables, files = self.data, dict(self.data.fingerprint)
+        data, files = self.data, dict(self.data.fingerprint)
         facts = {
             "parameters": self.setup.parameter_count,
-            "trained_on": {"rows": len(tables.split.train), "files": files, "left_out": {}},
-            "validated_on": {"rows": len(tables.split.valid), "files": files, "left_out": {}},
+            "trained_on": {"rows": len(data.split.train), "files": files, "left_out": {}},
+            "validated_on": {"rows": len(data.split.valid), "files": files, "left_out": {}},
         }
-        return write_forecaster_files(folder, self.model, tables.metadata, to_toml(self._run), facts)
+        return write_forecaster_files(folder, self.model, data.metadata, to_toml(self._run), facts)
 
 
 def evenly_spaced_indices(count: int, max_count: int | None) -> np.ndarray:
-    """Numbers below `count`, all or as many as `most`, as far apart as can be."""
+    """Return at most `max_count` evenly spaced indexes below `count`."""
     if max_count is None or count <= max_count:
         return np.arange(count)
     return np.linspace(0, count - 1, max_count).round().astype(np.int64)
@@ -179,7 +179,7 @@ def forecast_loss(
     quantiles: tuple[float, ...],
     config: ForecastLossConfig,
 ) -> Float[Tensor, ""]:
-    """The sum over values of the point's error and of the quantiles' mean pinball loss."""
+    """Return the point loss plus the weighted mean pinball loss of the quantiles, summed over the values."""
     loss = _point_loss(prediction[..., 0], target, config.point)
     if quantiles and config.pinball:
         loss = loss + config.pinball * pinball_loss(prediction[..., 1:], target, quantiles) / len(quantiles)
@@ -191,21 +191,21 @@ def pinball_loss(
     target: Float[Tensor, "batch horizon channels"],
     quantiles: tuple[float, ...],
 ) -> Float[Tensor, ""]:
-    """The sum over values and quantiles; least where each share of the values lies below its quantile."""
+    """Return the pinball loss summed over values and quantiles; its minimum is at the true quantiles."""
     losses = []
-    for share, quantile in zip(quantiles, prediction.unbind(-1), strict=True):
+    for level, quantile in zip(quantiles, prediction.unbind(-1), strict=True):
         error = target - quantile
-        losses.append(torch.maximum(share * error, (share - 1) * error).sum())
+        losses.append(torch.maximum(level * error, (level - 1) * error).sum())
     return torch.stack(losses).sum()
 
 
-def _point_loss(foretold: Tensor, target: Tensor, kind: PointLoss) -> Tensor:
+def _point_loss(prediction: Tensor, target: Tensor, kind: PointLoss) -> Tensor:
     match kind:
         case "squared":
-            return functional.mse_loss(foretold, target, reduction="sum")
+            return functional.mse_loss(prediction, target, reduction="sum")
         case "absolute":
-            return functional.l1_loss(foretold, target, reduction="sum")
+            return functional.l1_loss(prediction, target, reduction="sum")
         case "huber":
-            return functional.huber_loss(foretold, target, reduction="sum")
+            return functional.huber_loss(prediction, target, reduction="sum")
         case _:
             assert_never(kind)

@@ -1,4 +1,4 @@
-"""The last window of a table as a forecaster reads it, and when each of its patches is: to look inside."""
+"""Traces of a forecaster: which patch of the past each forecast patch attends to, in every head."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,10 @@ from torch import Tensor
 
 from regard.errors import DataError
 from regard.forecasting.forecaster import Forecaster
-from regard.forecasting.model_folder import TASK, load_forecaster
+from regard.forecasting.model_folder import FORECASTING_TASK, load_forecaster
 from regard.forecasting.series.calendar import calendar_features
 from regard.forecasting.series.table import SeriesTable
-from regard.forecasting.series.time_axis import Times, TimeStep
+from regard.forecasting.series.time_axis import MICROSECONDS_PER_DAY, Times, TimeStep
 from regard.model.masks import NO_MASK, AttentionMask
 from regard.trace.capture import ForwardCapture, capture_decoder, capture_encoder
 from regard.trace.encoder_only import build_encoder_only_trace
@@ -22,100 +22,99 @@ from regard.trace.model_facts import ModelIdentity, build_model_facts, identify_
 from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError, TraceRequest
 from regard.trace.schema import ModelFacts, TraceSource, TraceTarget, TraceToken, VocabSizes
 from regard.trace.trace import Trace
-from regard.train.device import DeviceChoice, choose_device
-
-MICROSECONDS_PER_DAY = 86_400_000_000
+from regard.train.device import DeviceChoice
 
 
 @dataclass(frozen=True, eq=False)
 class LastWindow:
-    """What enters encoder and decoder when the steps after the last row are foretold, patch by patch."""
+    """The embedded patches of the last window of a table, and the times of each patch."""
 
     series: str
     history_patches: tuple[str, ...]
-    """When each patch of the past is, from its first step to its last: the places of the encoder."""
+    """The time span of each history patch: the positions of the encoder."""
     horizon_patches: tuple[str, ...]
-    """When each patch to come is: the places of the decoder."""
+    """The time span of each forecast patch: the positions of the decoder."""
     encoder_input: Float[Tensor, "1 source d_model"]
     decoder_input: Float[Tensor, "1 target d_model"]
     decoder_mask: AttentionMask
-    """What a patch to come may see of the others; of the past each sees everything."""
+    """Which forecast patches a forecast patch may attend to."""
     values: Float64[np.ndarray, " horizon"]
-    """The mean that comes out, in the series' own units."""
+    """The forecast mean, in the units of the series."""
 
 
 @torch.inference_mode()
 def embed_last_window(forecaster: Forecaster, table: SeriesTable, series: str | None = None) -> LastWindow:
-    """Of one series, the first if none is named; a model that reads all at once has one window for all.
+    """Embed the last window of one series, by default the first; a multivariate model has one for all.
 
-    Step by step each patch reads the mean that was foretold for those before it, all in one pass.
+    For a model that decodes step by step, the decoder input holds the means it has predicted, so that
+    one pass gives all attention weights.
     """
-    config, known, network = forecaster.config, forecaster.metadata, forecaster.network
+    config, metadata, network = forecaster.config, forecaster.metadata, forecaster.network
     table = forecaster.select_series(table)
     name = table.columns[0] if series is None else series
     if name not in table.columns:
-        raise DataError(f"the model knows no series {name!r}; it has {', '.join(table.columns)}")
+        raise DataError(f"the model has no series {name!r}; it has {', '.join(table.columns)}")
     number = table.columns.index(name)
     recent, _ = forecaster.recent_history(table)
-    times = np.concatenate(
-        [table.times[-config.history :], table.future_times(config.horizon_patches * config.patch)]
-    )
-    dates = calendar_features(times, known.cycles)
-    rows = recent[:, [number]] if config.channels == 1 else recent
+    future_times = table.future_times(config.horizon_patches * config.patch)
+    times = np.concatenate([table.times[-config.history :], future_times])
+    features = calendar_features(times, metadata.cycles)
+    values = recent[:, [number]] if config.channels == 1 else recent
     history, past, future = (
-        torch.from_numpy(np.ascontiguousarray(each))[None].to(network.device)
-        for each in (rows, dates[: config.history], dates[config.history :][: config.horizon])
+        torch.from_numpy(np.ascontiguousarray(rows))[None].to(network.device)
+        for rows in (values, features[: config.history], features[config.history :][: config.horizon])
     )
     mean = network.forecast(history, past, future)[..., 0]
-    _, source, asked = network.embed(history, past, future, mean)
+    _, encoder_input, decoder_input = network.embed(history, past, future, mean)
     scaled = mean[0, :, 0 if config.channels == 1 else number].cpu().numpy().astype(np.float64)
-    firsts = [
-        config.history - config.patch - config.stride * after for after in range(config.history_patches)
+    history_starts = [
+        config.history - config.patch - config.stride * patch for patch in range(config.history_patches)
     ][::-1]
-    later = [config.history + config.patch * number for number in range(config.horizon_patches)]
-    seen, foretold = (
-        tuple(_format_patch_span(times, first, config.patch, known.time_axis.step) for first in each)
-        for each in (firsts, later)
+    horizon_starts = [config.history + config.patch * patch for patch in range(config.horizon_patches)]
+    step = metadata.time_axis.step
+    return LastWindow(
+        name,
+        tuple(_format_patch_span(times, first, config.patch, step) for first in history_starts),
+        tuple(_format_patch_span(times, first, config.patch, step) for first in horizon_starts),
+        encoder_input,
+        decoder_input,
+        network.target_mask,
+        scaled * metadata.scaler.std[number] + metadata.scaler.mean[number],
     )
-    values = scaled * known.scaler.std[number] + known.scaler.mean[number]
-    return LastWindow(name, seen, foretold, source, asked, network.target_mask, values)
 
 
 def _format_patch_span(times: Times, first: int, patch: int, step: TimeStep) -> str:
-    """From the first step of a patch to its last: 06-12 20:00–13 19:00, as short as a label must be."""
-    begin, end = times[max(first, 0)], times[first + patch - 1]
-    long = bool(step.months) or step.microseconds >= MICROSECONDS_PER_DAY
-    unit = "M" if step.months else "D" if long else "m"
-    texts = [str(np.datetime_as_string(time, unit=unit)).replace("T", " ") for time in (begin, end)]
-    if patch == 1 or long:
+    """Format the first and last time of a patch as a short label: 06-12 20:00–13 19:00."""
+    start, end = times[max(first, 0)], times[first + patch - 1]
+    dates_only = bool(step.months) or step.microseconds >= MICROSECONDS_PER_DAY
+    unit = "M" if step.months else "D" if dates_only else "m"
+    texts = [str(np.datetime_as_string(time, unit=unit)).replace("T", " ") for time in (start, end)]
+    if patch == 1 or dates_only:
         return "–".join(dict.fromkeys(texts))
-    same = next(size for size in (11, 8, 5, 0) if texts[0][:size] == texts[1][:size])
-    return f"{texts[0][5:]}–{texts[1][max(same, 5 if same else 0) :]}"
+    shared = next(size for size in (11, 8, 5, 0) if texts[0][:size] == texts[1][:size])
+    return f"{texts[0][5:]}–{texts[1][max(shared, 5 if shared else 0) :]}"
 
 
 class ForecasterTracer:
-    """Looks into what one forecaster foretells after the last row of a table."""
+    """Traces the forecasts of one model after the last row of a table."""
 
     def __init__(self, forecaster: Forecaster, identity: ModelIdentity, table: SeriesTable) -> None:
         self._forecaster, self._identity, self._table = forecaster, identity, table
 
     @staticmethod
     def load(folder: Path, table: Path, device: DeviceChoice = "auto") -> "ForecasterTracer":
-        """The model of a folder, asked about a file."""
-        found = load_forecaster(folder)
-        forecaster = Forecaster(found.network.to(choose_device(device)), found.metadata)
-        return ForecasterTracer(
-            forecaster, identify_model_folder(folder, found.manifest), forecaster.read_series(table)
-        )
+        """Load the model of a folder and the table to forecast."""
+        loaded = load_forecaster(folder)
+        forecaster = Forecaster.from_loaded(loaded, device)
+        identity = identify_model_folder(folder, loaded.manifest)
+        return ForecasterTracer(forecaster, identity, forecaster.read_series(table))
 
     @torch.inference_mode()
     def trace(self, text: str, max_tokens: int = MAX_TRACE_TOKENS) -> Trace:
-        """Of the series of that name, the first if it has none; its tokens are stretches of time."""
-        began = perf_counter()
-        network, window = (
-            self._forecaster.network,
-            embed_last_window(self._forecaster, self._table, text or None),
-        )
+        """Trace the forecast of the series named `text`, by default the first; its tokens are patches."""
+        start = perf_counter()
+        network = self._forecaster.network
+        window = embed_last_window(self._forecaster, self._table, text or None)
         longest = max(len(window.history_patches), len(window.horizon_patches))
         if longest > max_tokens:
             raise TraceLengthError("the window", longest, max_tokens, "max_tokens")
@@ -138,23 +137,25 @@ class ForecasterTracer:
             TraceSource(window.series, _patch_tokens(window.history_patches)),
             TraceTarget(values, 0.0, 0.0, False, _patch_tokens(window.horizon_patches)),
             captured,
-            1000 * (perf_counter() - began),
+            1000 * (perf_counter() - start),
         )
 
     @property
     def series_names(self) -> tuple[str, ...]:
-        """The names that can be asked for."""
+        """The series that can be traced."""
         return tuple(self._table.columns)
 
     def model_facts(self) -> ModelFacts:
-        """What a trace says of its model."""
+        """Describe the model in a trace."""
         network = self._forecaster.network
         config = network.config
         layers, vocab = (config.encoder_layers, config.decoder_layers), VocabSizes(config.patch, config.patch)
         causal = network.target_mask.causal
-        return build_model_facts(self._identity, network, config, layers, vocab, TASK, causal=causal)
+        return build_model_facts(
+            self._identity, network, config, layers, vocab, FORECASTING_TASK, causal=causal
+        )
 
 
-def _patch_tokens(times: tuple[str, ...]) -> tuple[TraceToken, ...]:
-    """Each its own word: nothing joins two of them."""
-    return tuple(TraceToken(number, text, text, None, None, number) for number, text in enumerate(times))
+def _patch_tokens(spans: tuple[str, ...]) -> tuple[TraceToken, ...]:
+    """Make one token, and one word, of each patch."""
+    return tuple(TraceToken(number, text, text, None, None, number) for number, text in enumerate(spans))

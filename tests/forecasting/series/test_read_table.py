@@ -9,7 +9,7 @@ from regard.forecasting.series.read_table import read_series_table
 HOURS = ["2024-02-28 22:00:00", "2024-02-28 23:00:00", "2024-02-29 00:00:00", "2024-02-29 01:00:00"]
 
 
-def written(folder, rows, header="date,a,b", name="table.csv"):
+def write_table(folder, rows, header="date,a,b", name="table.csv"):
     path = folder / name
     path.write_text("\n".join([header, *rows]) + "\n")
     return path
@@ -19,8 +19,8 @@ def hourly(values):
     return [f"{time},{value}" for time, value in zip(HOURS, values, strict=True)]
 
 
-def test_a_table_has_its_numbers_times_and_names(tmp_path):
-    table = read_series_table(written(tmp_path, hourly(["1,2", "3,4.5", "-1e3,0", "7,8"])))
+def test_a_table_has_values_times_and_column_names(tmp_path):
+    table = read_series_table(write_table(tmp_path, hourly(["1,2", "3,4.5", "-1e3,0", "7,8"])))
     assert table.columns == ("a", "b")
     assert table.time_column == "date"
     assert table.values.tolist() == [[1, 2], [3, 4.5], [-1000, 0], [7, 8]]
@@ -33,11 +33,11 @@ def test_a_table_has_its_numbers_times_and_names(tmp_path):
     assert table.notes == ()
 
 
-def test_a_packed_file_says_the_same(tmp_path):
-    plain = written(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
-    packed = tmp_path / "table.csv.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert (read_series_table(packed).values == read_series_table(plain).values).all()
+def test_a_compressed_file_reads_the_same(tmp_path):
+    plain = write_table(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
+    compressed = tmp_path / "table.csv.gz"
+    compressed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert (read_series_table(compressed).values == read_series_table(plain).values).all()
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_a_packed_file_says_the_same(tmp_path):
         ('"a", "when", "b"', ['"1.5","{}",2', "3,{},4", "5,{},6", "7,{},8"]),
     ],
 )
-def test_delimiter_decimal_comma_and_time_column_are_found(tmp_path, header, rows):
+def test_delimiter_decimal_comma_and_time_column_are_detected(tmp_path, header, rows):
     table = read_series_table(
-        written(tmp_path, [row.format(t) for row, t in zip(rows, HOURS, strict=True)], header)
+        write_table(tmp_path, [row.format(t) for row, t in zip(rows, HOURS, strict=True)], header)
     )
     assert table.time_column == "when"
     assert table.values.tolist() == [[1.5, 2], [3, 4], [5, 6], [7, 8]]
@@ -60,19 +60,19 @@ def test_delimiter_decimal_comma_and_time_column_are_found(tmp_path, header, row
 def test_columns_and_time_can_be_named(tmp_path):
     rows = [f"{time},{time},x,{number}" for number, time in enumerate(HOURS)]
     table = read_series_table(
-        written(tmp_path, rows, "date,other,station,load"), time_column="other", columns=["load"]
+        write_table(tmp_path, rows, "date,other,station,load"), time_column="other", columns=["load"]
     )
     assert (table.time_column, table.columns) == ("other", ("load",))
 
 
 @pytest.mark.parametrize(
-    ("rows", "header", "said"),
+    ("rows", "header", "message"),
     [
         (hourly(["1,2", "3,high", "5,6", "7,8"]), "date,a,b", "line 3 has 'high' in column 'b'"),
         (hourly(["1,2", "3,inf", "5,6", "7,8"]), "date,a,b", "line 3 has 'inf' in column 'b'"),
         (hourly(["1,2", "3", "5,6", "7,8"]), "date,a,b", "line 3 has 2 cells and the header 3"),
         (hourly(["1,2", "3,4", "5,6", "7,8"]), "date,a,a", "two columns 'a'"),
-        (["x,1", "y,2", "z,3"], "date,a", "has no time that can be read: 'x'"),
+        (["x,1", "y,2", "z,3"], "date,a", "'x' is not a time"),
         (["1,1", "2,2", "3,3"], "b,a", "no column that looks like time"),
         ([",1", "2024-01-02,2", "2024-01-03,3"], "date,a", "line 2 has no time in column 'date'"),
         (["2024-01-01", "2024-01-02", "2024-01-03"], "date", "no column beside 'date'"),
@@ -85,27 +85,27 @@ def test_columns_and_time_can_be_named(tmp_path):
         (["2024-01-01,1", "2024-01-02,2", "2024-01-03,3", "2094-01-04,4"], "date,a", "ends in line 5"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_line_and_column(tmp_path, rows, header, said):
-    with pytest.raises(DataError, match=said):
-        read_series_table(written(tmp_path, rows, header))
+def test_an_unreadable_table_is_refused_with_line_and_column(tmp_path, rows, header, message):
+    with pytest.raises(DataError, match=message):
+        read_series_table(write_table(tmp_path, rows, header))
 
 
-def test_a_column_that_is_not_there_is_named_beside_those_that_are(tmp_path):
-    path = written(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
+def test_a_missing_column_is_reported_with_the_existing_ones(tmp_path):
+    path = write_table(tmp_path, hourly(["1,2", "3,4", "5,6", "7,8"]))
     with pytest.raises(DataError, match="no column 'load'; it has date, a, b"):
         read_series_table(path, columns=["load"])
     with pytest.raises(DataError, match="no column 'when'"):
         read_series_table(path, time_column="when")
 
 
-def test_missing_values_are_counted_and_short_gaps_filled(tmp_path):
+def test_missing_values_are_counted_and_short_gaps_interpolated(tmp_path):
     rows = [f"2024-01-{day:02},{value}" for day, value in enumerate(["1", "", "3", "NA", "nan", "?", "7"], 1)]
-    table = read_series_table(written(tmp_path, rows, "date,a"), longest_gap=2)
+    table = read_series_table(write_table(tmp_path, rows, "date,a"), longest_gap=2)
     assert np.array_equal(table.values[:, 0], [1, 2, 3, np.nan, np.nan, np.nan, 7], equal_nan=True)
-    assert table.notes == ("a: 4 values are missing (lines 3, 5, 6, 7): 1 filled in, 3 left out",)
+    assert table.notes == ("a: 4 values are missing (lines 3, 5, 6, 7): 1 interpolated, 3 left out",)
 
 
-def test_bytes_that_are_no_text_are_refused_by_line(tmp_path):
+def test_invalid_utf8_is_refused_with_its_line(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes(b"date,a\n2024-01-01,1\n2024-01-02,\xff\n")
     with pytest.raises(DataError, match="line 3 is not UTF-8"):
@@ -124,7 +124,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
 
 
 class FakeParquet:
-    """pyarrow.parquet, as far as it is asked."""
+    """The part of pyarrow.parquet that is used."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -143,7 +143,7 @@ def parquet_columns(plain):
 
 
 def test_parquet_reads_as_csv_does(tmp_path, monkeypatch):
-    plain = read_series_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
+    plain = read_series_table(write_table(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
     path = tmp_path / "table.parquet"
     fake = FakeParquet(parquet_columns(plain))
     monkeypatch.setattr("regard.forecasting.series.read_table.importlib.import_module", lambda _: fake)
@@ -156,10 +156,10 @@ def test_parquet_reads_as_csv_does(tmp_path, monkeypatch):
     assert "line 2" in table.notes[0]
 
 
-def test_pyarrows_own_files_read_as_csv_does(tmp_path):
+def test_files_written_by_pyarrow_read_as_csv_does(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    plain = read_series_table(written(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
+    plain = read_series_table(write_table(tmp_path, hourly(["1,2", ",4.5", "5,6", "7,8"])))
     path = tmp_path / "table.parquet"
     parquet.write_table(arrow.table(parquet_columns(plain)), path)
     table = read_series_table(path)

@@ -35,12 +35,12 @@ from regard.forecasting.series.time_axis import (
         ["01/01/2024 11:00 AM", "01/01/2024 12:00 PM", "01/01/2024 01:00 PM"],
     ],
 )
-def test_times_are_written_as_they_were_read(texts):
-    times, form = parse_times(texts, "table.csv")
-    assert format_times(times, form) == texts
+def test_formatting_inverts_parsing(texts):
+    times, time_format = parse_times(texts, "table.csv")
+    assert format_times(times, time_format) == texts
 
 
-def test_a_date_that_can_be_read_two_ways_is_read_so_that_steps_are_even():
+def test_an_ambiguous_date_format_is_chosen_by_regular_steps():
     days = [f"{day:02}/03/2024" for day in range(1, 10)]
     months = [f"{month:02}/03/2024" for month in (1, 2, 4, 8)]
     assert parse_times(days, "x")[1] == "%d/%m/%Y"
@@ -48,13 +48,13 @@ def test_a_date_that_can_be_read_two_ways_is_read_so_that_steps_are_even():
     assert parse_times(months, "x")[1] in ("%m/%d/%Y", "%d/%m/%Y")
 
 
-def test_an_offset_is_taken_into_account():
-    times, form = parse_times(["2024-03-31T01:00:00+0100", "2024-03-31T03:00:00+0200"], "x")
+def test_utc_offsets_are_applied():
+    times, time_format = parse_times(["2024-03-31T01:00:00+0100", "2024-03-31T03:00:00+0200"], "x")
     assert np.diff(times).tolist() == [np.timedelta64(1, "h").astype("timedelta64[us]").item()]
-    assert format_times(times, form) == ["2024-03-31T00:00:00+0000", "2024-03-31T01:00:00+0000"]
+    assert format_times(times, time_format) == ["2024-03-31T00:00:00+0000", "2024-03-31T01:00:00+0000"]
 
 
-def test_a_time_in_another_format_is_named():
+def test_a_time_in_another_format_is_reported():
     with pytest.raises(DataError, match="'soon'"):
         parse_times(["2024-01-01", "soon", "2024-01-03"], "x")
 
@@ -64,7 +64,7 @@ moments = st.datetimes(datetime(1950, 1, 1), datetime(2050, 1, 1))
 
 
 @given(moments, steps, st.integers(3, 40))
-def test_a_grid_has_its_own_step_and_each_time_its_place(first, step, count):
+def test_a_grid_has_the_step_and_positions_it_was_made_with(first, step, count):
     times = time_grid(np.datetime64(first, "us"), step, count)
     if not step.months or first.day <= 28:
         assert steps_since_first(times, step).tolist() == list(range(count))
@@ -72,30 +72,34 @@ def test_a_grid_has_its_own_step_and_each_time_its_place(first, step, count):
         assert most_common_step(times) == step
 
 
-def test_months_are_steps_however_long_they_are():
-    times, form = parse_times(["2023-11-01", "2023-12-01", "2024-01-01", "2024-02-01", "2024-03-01"], "x")
-    clock = TimeAxis(form, most_common_step(times))
-    assert clock.step == TimeStep(months=1)
-    assert clock.format_times(clock.times_after(times[-1], 2)) == ["2024-04-01", "2024-05-01"]
+def test_calendar_months_are_a_step():
+    times, time_format = parse_times(
+        ["2023-11-01", "2023-12-01", "2024-01-01", "2024-02-01", "2024-03-01"], "x"
+    )
+    axis = TimeAxis(time_format, most_common_step(times))
+    assert axis.step == TimeStep(months=1)
+    assert axis.format_times(axis.times_after(times[-1], 2)) == ["2024-04-01", "2024-05-01"]
 
 
-def test_months_may_be_named_by_their_last_days():
-    times, form = parse_times(["2023-11-30", "2023-12-31", "2024-01-31", "2024-02-29", "2024-03-31"], "x")
-    clock = TimeAxis(form, most_common_step(times))
-    assert clock.step == TimeStep(months=1, ends=True)
-    assert time_grid(times[0], clock.step, 5).tolist() == times.tolist()
-    assert steps_since_first(times, clock.step).tolist() == [0, 1, 2, 3, 4]
-    assert clock.format_times(clock.times_after(times[-1], 2)) == ["2024-04-30", "2024-05-31"]
+def test_month_ends_are_a_step():
+    times, time_format = parse_times(
+        ["2023-11-30", "2023-12-31", "2024-01-31", "2024-02-29", "2024-03-31"], "x"
+    )
+    axis = TimeAxis(time_format, most_common_step(times))
+    assert axis.step == TimeStep(months=1, ends=True)
+    assert time_grid(times[0], axis.step, 5).tolist() == times.tolist()
+    assert steps_since_first(times, axis.step).tolist() == [0, 1, 2, 3, 4]
+    assert axis.format_times(axis.times_after(times[-1], 2)) == ["2024-04-30", "2024-05-31"]
 
 
-def test_years_are_years_and_not_seconds():
-    times, form = parse_times([str(year) for year in range(1995, 2006)], "x")
-    assert form == "%Y"
+def test_years_are_not_parsed_as_unix_seconds():
+    times, time_format = parse_times([str(year) for year in range(1995, 2006)], "x")
+    assert time_format == "%Y"
     assert most_common_step(times) == TimeStep(months=12)
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "text"),
     [
         (TimeStep(3_600_000_000), "1 hour"),
         (TimeStep(900_000_000), "15 minutes"),
@@ -105,5 +109,5 @@ def test_years_are_years_and_not_seconds():
         (TimeStep(months=3, ends=True), "3 months (last days)"),
     ],
 )
-def test_a_step_can_be_said(step, said):
-    assert str(step) == said
+def test_a_step_is_formatted(step, text):
+    assert str(step) == text

@@ -15,18 +15,19 @@ sizes = st.tuples(
 
 
 def ramp(rows, channels):
-    """A table in which each value says where it stands."""
+    """Return a table whose values encode their row and channel."""
     values = np.arange(rows)[:, None] + 1000 * np.arange(channels)[None]
     return values.astype(np.float32), np.arange(rows)[:, None].astype(np.float32)
 
 
 @given(sizes, st.booleans())
-def test_every_window_of_a_part_is_scored_once_and_none_reaches_out_of_it(size, apart):
+def test_every_horizon_within_the_part_has_one_window(size, per_series):
     history, horizon, channels, first, rows = size
-    values, calendar = ramp(first + rows, channels)
-    found = build_windows(values, calendar, range(first, first + rows), history, horizon, apart)
-    seen = []
-    for batch in found.in_order(3):
+    values, features = ramp(first + rows, channels)
+    windows = build_windows(values, features, range(first, first + rows), history, horizon, per_series)
+    windows_seen = []
+    for first_index in range(0, windows.epoch_size, 3):
+        batch = windows.batch(np.arange(first_index, min(first_index + 3, windows.epoch_size)))
         assert (batch.past_features[:, -1, 0] + 1 == batch.future_features[:, 0, 0]).all()
         for past, future, target in zip(batch.history, batch.future_features, batch.target, strict=True):
             for channel in range(target.shape[1]):
@@ -36,45 +37,45 @@ def test_every_window_of_a_part_is_scored_once_and_none_reaches_out_of_it(size, 
                 assert first <= steps[0]
                 assert steps[-1] < first + rows
                 assert past[-1, channel] + 1 == target[0, channel]
-                seen.append((int(steps[0]), series))
+                windows_seen.append((int(steps[0]), series))
     expected = range(max(first, history), first + rows - horizon + 1)
-    assert sorted(seen) == [(origin, series) for origin in expected for series in range(channels)]
+    assert sorted(windows_seen) == [(origin, series) for origin in expected for series in range(channels)]
 
 
-def test_the_standard_protocol_of_etth1_has_its_windows():
-    values, calendar = ramp(14_400, 1)
-    counted = [
-        build_windows(values, calendar, part, 336, 96, True).epoch_size
+def test_window_counts_match_the_etth1_protocol():
+    values, features = ramp(14_400, 1)
+    counts = [
+        build_windows(values, features, part, 336, 96, True).epoch_size
         for part in (range(8640), range(8640, 11_520), range(11_520, 14_400))
     ]
-    assert counted == [8640 - 336 - 96 + 1, 2880 - 96 + 1, 2880 - 96 + 1]
+    assert counts == [8640 - 336 - 96 + 1, 2880 - 96 + 1, 2880 - 96 + 1]
 
 
 @given(st.integers(0, 2**32), st.booleans())
-def test_windows_with_a_missing_value_are_left_out(seed, apart):
-    values, calendar = ramp(30, 2)
+def test_windows_with_a_missing_value_are_left_out(seed, per_series):
+    values, features = ramp(30, 2)
     values[np.random.default_rng(seed).random(values.shape) < 0.05] = np.nan
-    found = build_windows(values, calendar, range(30), 3, 2, apart)
-    batch = found.batch(np.arange(found.epoch_size))
+    windows = build_windows(values, features, range(30), 3, 2, per_series)
+    batch = windows.batch(np.arange(windows.epoch_size))
     assert not batch.history.isnan().any()
     assert not batch.target.isnan().any()
-    whole = np.array([~np.isnan(values[origin - 3 : origin + 2]).any(axis=0) for origin in range(3, 29)])
-    assert found.epoch_size == (whole.sum() if apart else whole.all(axis=1).sum())
+    complete = np.array([~np.isnan(values[origin - 3 : origin + 2]).any(axis=0) for origin in range(3, 29)])
+    assert windows.epoch_size == (complete.sum() if per_series else complete.all(axis=1).sum())
 
 
-def test_an_epoch_shows_each_window_once_and_can_be_entered_anywhere():
-    values, calendar = ramp(60, 2)
-    found = build_windows(values, calendar, range(60), 5, 3, True)
-    plan = TokenBudget(10**9, 16, sort_by_length=False)
-    batches = list(islice(stream_batches(found, plan, seed=3), -(-found.epoch_size // 16)))
-    assert sorted(n for batch, _ in batches for n in batch.tolist()) == list(range(found.epoch_size))
-    again = next(stream_batches(found, plan, 3, batches[2][1]))
-    assert again[0].tolist() == batches[3][0].tolist()
+def test_an_epoch_has_each_window_once_and_can_be_resumed():
+    values, features = ramp(60, 2)
+    windows = build_windows(values, features, range(60), 5, 3, True)
+    budget = TokenBudget(10**9, 16, sort_by_length=False)
+    batches = list(islice(stream_batches(windows, budget, seed=3), -(-windows.epoch_size // 16)))
+    assert sorted(n for batch, _ in batches for n in batch.tolist()) == list(range(windows.epoch_size))
+    resumed = next(stream_batches(windows, budget, 3, batches[2][1]))
+    assert resumed[0].tolist() == batches[3][0].tolist()
     assert batches[-1][1] == StreamPosition(1)
 
 
-def test_a_part_that_is_too_short_is_refused_with_what_it_needs():
-    values, calendar = ramp(20, 1)
-    found = build_windows(values, calendar, range(20), 16, 8, True)
+def test_a_part_without_a_window_is_refused_with_the_rows_it_needs():
+    values, features = ramp(20, 1)
+    windows = build_windows(values, features, range(20), 16, 8, True)
     with pytest.raises(DataError, match="t.csv has 20 training rows; a window .* needs 24"):
-        reject_empty_windows(found, "t.csv", "training", 20)
+        reject_empty_windows(windows, "t.csv", "training", 20)

@@ -1,1 +1,1 @@
-"""Time series tables: reading, regular time grid, scaling, windows."""
+"""Time series tables: read, put on a regular time grid, scaled and cut into windows."""

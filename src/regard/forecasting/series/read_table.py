@@ -1,4 +1,4 @@
-"""Parquet files, through pyarrow where it is installed."""
+"""Series tables from CSV and Parquet files: find the time column, parse times and numbers."""
 
 import csv
 import importlib
@@ -17,34 +17,132 @@ from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import look_like_times, parse_times
 from regard.text.lines import read_lines
 
-PYARROW_NEEDED = '{} is Parquet, which needs pyarrow: pip install "regard[parquet]"'
+TIME_COLUMN_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
+MISSING_VALUES = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
+DELIMITERS = ",;\t|"
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+"""A number that may have thousands separators; refused if the delimiter is a comma, too."""
+MAX_CELL_CHARACTERS = 40
+"""Characters of a cell that a message shows; after an unclosed quote, the rest of the file is one cell."""
+PYARROW_NEEDED = '{} is a Parquet file, which needs pyarrow: pip install "regard[parquet]"'
+
+
+class TableCells(NamedTuple):
+    """Header and cells of a file as text, with the first line of each row."""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    delimiter: str = ","
+
+
+def read_series_table(
+    path: Path, time_column: str | None = None, columns: Sequence[str] = (), longest_gap: int = 24
+) -> SeriesTable:
+    """Read the series of a file onto a regular time grid.
+
+    Without `time_column` it is found by name or values; without `columns`, all others are series.
+    """
+    cells = _read_parquet(path) if is_parquet(path) else _read_csv(path)
+    if not cells.rows:
+        raise DataError(f"{path} has no rows; give a header and a row for each time")
+    time_column = _find_time_column(path, cells, time_column)
+    names = list(columns) or [name for name in cells.header if name != time_column]
+    if not names:
+        raise DataError(f"{path} has no column beside {time_column!r}; there is nothing to forecast")
+    indexes = [_column_index(path, cells.header, name) for name in (time_column, *names)]
+    texts = [row[indexes[0]] for row in cells.rows]
+    _reject_missing_times(path, texts, cells.lines, time_column)
+    times, time_format = parse_times(texts, f"{path} column {time_column!r}")
+    values = np.array([_parse_numbers(path, cells, index) for index in indexes[1:]]).T
+    rows = RawRows(times, values, np.array(cells.lines, np.int64))
+    return regularize_rows(str(path), time_format, time_column, names, rows, longest_gap)
+
+
+def has_column(path: Path, name: str) -> bool:
+    """Return whether the header of a file has a column of that name."""
+    if is_parquet(path):
+        return name in _read_parquet(path).header
+    return name in _parse_header(path, next(_decoded_lines(path), ""))[0]
 
 
 def is_parquet(path: Path) -> bool:
-    """By its name, or by its first bytes."""
+    """Return whether a file is Parquet, by its suffix or its first bytes."""
     if path.suffix in (".parquet", ".pq"):
         return True
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        return False  # whoever reads it will say what is wrong
+        return False  # reading it as CSV raises the error
 
 
-def read_parquet_cells(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header and the cells as text, times in ISO form."""
+def _parse_header(path: Path, line: str) -> tuple[list[str], str]:
+    """Return the column names in the first line, and the delimiter."""
+    if not line.strip():
+        raise DataError(f"{path} has no header; its first line must name the columns")
+    delimiter = max(DELIMITERS, key=line.count)
+    names = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    return [name.strip() for name in names], delimiter
+
+
+def _read_csv(path: Path) -> TableCells:
+    texts = _decoded_lines(path)
+    header, delimiter = _parse_header(path, next(texts, ""))
+    if len(set(header)) < len(header):
+        duplicate = next(name for name in header if header.count(name) > 1)
+        raise DataError(f"{path} has two columns {duplicate!r}; give each column its own name")
+    rows, lines = [], []
+    for line, row in _csv_rows(path, texts, delimiter):
+        if not any(map(str.strip, row)):
+            continue
+        if len(row) != len(header):
+            raise DataError(
+                f"{path} line {line} has {len(row)} cells and the header {len(header)}; "
+                "every row needs as many cells as the header"
+            )
+        rows.append(row)
+        lines.append(line)
+    return TableCells(header, rows, lines, delimiter)
+
+
+def _csv_rows(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows after the header, each with the number of its first line."""
+    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
+    while True:
+        line = reader.line_num + 2
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise DataError(f"{path} line {line} cannot be read as CSV: {error}") from None
+        if row is None:
+            return
+        yield line, row
+
+
+def _decoded_lines(path: Path) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise DataError(f"{path} line {number} is not UTF-8; convert the file first") from None
+
+
+def _read_parquet(path: Path) -> TableCells:
+    """Read all cells as text, with times in ISO format; needs pyarrow."""
     try:
-        reading: Any = importlib.import_module("pyarrow.parquet")
+        parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise DataError(PYARROW_NEEDED.format(path)) from None
     try:
-        columns = reading.read_table(path).to_pydict()
+        columns = parquet.read_table(path).to_pydict()
     except FileNotFoundError:
         raise DataError(f"{path} does not exist") from None
-    except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file
+    except (OSError, ValueError) as error:  # pyarrow's errors for a damaged file
         raise DataError(f"{path} cannot be read as Parquet: {error}") from None
     texts = [[_format_cell(value) for value in column] for column in columns.values()]
-    return list(columns), [list(row) for row in zip(*texts, strict=True)]
+    rows = [list(row) for row in zip(*texts, strict=True)]
+    return TableCells(list(columns), rows, list(range(1, len(rows) + 1)))
 
 
 def _format_cell(value: object) -> str:
@@ -61,120 +159,14 @@ def _format_cell(value: object) -> str:
             return str(value)
 
 
-TIME_COLUMN_NAMES = ("date", "datetime", "timestamp", "time", "ds", "day", "month", "year", "index")
-MISSING_VALUES = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
-DELIMITERS = ",;\t|"
-THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-"""What may be thousands, where a comma stands between cells too: such a file has no decimal comma."""
-MAX_CELL_CHARACTERS = 40
-"""Characters of a cell that a message shows; a quote without an end makes all that follows one cell."""
-
-
-class TableCells(NamedTuple):
-    """A file's header and cells, as text, and the line that each row begins in."""
-
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-    delimiter: str = ","
-
-
-def read_series_table(
-    path: Path, time_column: str | None = None, columns: Sequence[str] = (), longest_gap: int = 24
-) -> SeriesTable:
-    """The series of a file on an even clock.
-
-    `time` names the time column, else it is found; `columns` are the series, else all other columns.
-    """
-    cells = _read_parquet(path) if is_parquet(path) else _read_csv(path)
-    if not cells.rows:
-        raise DataError(f"{path} has no rows; give a header and a row for each time")
-    time_column = _find_time_column(path, cells, time_column)
-    chosen = list(columns) or [name for name in cells.header if name != time_column]
-    if not chosen:
-        raise DataError(f"{path} has no column beside {time_column!r}; there is nothing to forecast")
-    places = [_column_index(path, cells.header, name) for name in (time_column, *chosen)]
-    texts = [row[places[0]] for row in cells.rows]
-    _reject_missing_times(path, texts, cells.lines, time_column)
-    times, form = parse_times(texts, f"{path} column {time_column!r}")
-    values = np.array([_parse_numbers(path, cells, place) for place in places[1:]]).T
-    rows = RawRows(times, values, np.array(cells.lines, np.int64))
-    return regularize_rows(str(path), form, time_column, chosen, rows, longest_gap)
-
-
-def has_column(path: Path, name: str) -> bool:
-    """Whether a file's header names it."""
-    return name in (
-        read_parquet_cells(path)[0]
-        if is_parquet(path)
-        else _parse_header(path, next(_decoded_lines(path), ""))[0]
-    )
-
-
-def _parse_header(path: Path, first: str) -> tuple[list[str], str]:
-    """The names in the first line, and what lies between them."""
-    if not first.strip():
-        raise DataError(f"{path} has no header; its first line must name the columns")
-    delimiter = max(DELIMITERS, key=first.count)
-    names = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
-    return [name.strip() for name in names], delimiter
-
-
-def _read_csv(path: Path) -> TableCells:
-    texts = _decoded_lines(path)
-    header, delimiter = _parse_header(path, next(texts, ""))
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise DataError(f"{path} has two columns {twice!r}; each needs a name of its own")
-    rows, lines = [], []
-    for line, row in _csv_rows(path, texts, delimiter):
-        if not any(map(str.strip, row)):
-            continue
-        if len(row) != len(header):
-            raise DataError(
-                f"{path} line {line} has {len(row)} cells and the header {len(header)}; "
-                "every row needs as many"
-            )
-        rows.append(row)
-        lines.append(line)
-    return TableCells(header, rows, lines, delimiter)
-
-
-def _csv_rows(path: Path, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows after the header, and the line that each begins in; a quote without an end has no row."""
-    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
-    while True:
-        line = reader.line_num + 2
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise DataError(f"{path} line {line} cannot be read as CSV: {error}") from None
-        if row is None:
-            return
-        yield line, row
-
-
-def _read_parquet(path: Path) -> TableCells:
-    header, rows = read_parquet_cells(path)
-    return TableCells(header, rows, list(range(1, len(rows) + 1)))
-
-
-def _decoded_lines(path: Path) -> Iterator[str]:
-    for number, line in enumerate(read_lines(path), 1):
-        try:
-            yield line.decode()
-        except UnicodeDecodeError:
-            raise DataError(f"{path} line {number} is not UTF-8; convert the file first") from None
-
-
-def _find_time_column(path: Path, cells: TableCells, asked: str | None) -> str:
-    if asked is not None:
-        return cells.header[_column_index(path, cells.header, asked)]
+def _find_time_column(path: Path, cells: TableCells, requested: str | None) -> str:
+    if requested is not None:
+        return cells.header[_column_index(path, cells.header, requested)]
     by_name = [name for known in TIME_COLUMN_NAMES for name in cells.header if name.strip().lower() == known]
     if by_name:
         return by_name[0]
-    for place, name in enumerate(cells.header):
-        if look_like_times([row[place] for row in cells.rows]):
+    for index, name in enumerate(cells.header):
+        if look_like_times([row[index] for row in cells.rows]):
             return name
     raise DataError(
         f"{path} has no column that looks like time; name it with data.time: {', '.join(cells.header)}"
@@ -190,27 +182,27 @@ def _column_index(path: Path, header: Sequence[str], name: str) -> int:
 def _reject_missing_times(path: Path, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
     for text, line in zip(texts, lines, strict=True):
         if not text.strip():
-            raise DataError(f"{path} line {line} has no time in column {column!r}; each row needs one")
+            raise DataError(f"{path} line {line} has no time in column {column!r}; every row needs one")
 
 
-def _parse_numbers(path: Path, cells: TableCells, place: int) -> list[float]:
-    found = []
+def _parse_numbers(path: Path, cells: TableCells, index: int) -> list[float]:
+    numbers = []
     for row, line in zip(cells.rows, cells.lines, strict=True):
-        text = row[place].strip()
-        where = f"{path} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[place]!r}"
+        text = row[index].strip()
+        cell = f"{path} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[index]!r}"
         if cells.delimiter == "," and THOUSANDS.fullmatch(text):
-            raise DataError(f"{where}; write it as {text.replace(',', '')}, or with a decimal point")
+            raise DataError(f"{cell}; write it as {text.replace(',', '')}, or with a decimal point")
         number = _parse_number(text)
         if number is None:
             raise DataError(
-                f"{where}, which is no number; correct it, or name the columns to use with data.columns"
+                f"{cell}, which is not a number; correct it, or name the columns to use with data.columns"
             )
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
 def _parse_number(text: str) -> float | None:
-    """NaN for what is missing, None for what is no number; a decimal comma is read as one."""
+    """Return NaN for a missing value, None for what is not a number; accept a decimal comma."""
     if text.lower() in MISSING_VALUES:
         return math.nan
     try:

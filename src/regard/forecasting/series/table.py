@@ -1,4 +1,4 @@
-"""Table: series side by side on one clock, and what had to be done to them to get there."""
+"""A table of series on a regular time axis, and the scaler fitted on its training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,58 +14,76 @@ SeriesValues = Float64[np.ndarray, "rows channels"]
 
 @dataclass(frozen=True)
 class SeriesTable:
-    """Rows a fixed step apart; a value that is missing is NaN."""
+    """Rows one step apart; a missing value is NaN."""
 
     name: str
-    """The file it comes from."""
+    """Path of the file."""
     time_axis: TimeAxis
-    """How the file writes time, and the step from row to row."""
+    """The time format of the file, and the step between rows."""
     time_column: str
     columns: tuple[str, ...]
     times: Times
     values: SeriesValues
     interpolated: Bool[np.ndarray, "rows channels"]
-    """Which of them the file does not have: a straight line fills the gap."""
-    line_numbers: Int64[np.ndarray, " slice_rows"]
-    """Of the file, from 1; 0 for a row that it does not have."""
+    """Which values are missing in the file and interpolated linearly."""
+    line_numbers: Int64[np.ndarray, " rows"]
+    """The line of each row in the file, from 1; 0 for a row that the file does not have."""
     notes: tuple[str, ...] = ()
-    """What was wrong with the file, and what was done about it."""
+    """Problems found in the file, and how they were handled."""
 
     def __len__(self) -> int:
         return len(self.times)
 
-    def slice_rows(self, first: int, end: int) -> "SeriesTable":
-        """Some of the rows."""
-        some = slice(first, end)
-        return replace(
-            self,
-            times=self.times[some],
-            values=self.values[some],
-            interpolated=self.interpolated[some],
-            line_numbers=self.line_numbers[some],
-        )
-
     def select_columns(self, columns: Sequence[str]) -> "SeriesTable":
-        """These columns, in this order."""
+        """Return the table with these columns, in this order."""
         for column in columns:
             if column not in self.columns:
                 raise DataError(f"{self.name} has no column {column!r}; it has {', '.join(self.columns)}")
-        places = [self.columns.index(column) for column in columns]
+        indexes = [self.columns.index(column) for column in columns]
         return replace(
             self,
             columns=tuple(columns),
-            values=self.values[:, places],
-            interpolated=self.interpolated[:, places],
+            values=self.values[:, indexes],
+            interpolated=self.interpolated[:, indexes],
         )
 
     def values_known_at(self, end_row: int) -> SeriesValues:
-        """The values before that row as they were known then: what a later one helped to guess is missing."""
+        """Return the values before `end_row` as known then.
+
+        A value that was interpolated with the help of a later row is missing.
+        """
         values = self.values[:end_row].copy()
-        for column, guessed in zip(values.T, self.interpolated[:end_row].T, strict=True):
-            told = np.flatnonzero(~guessed & ~np.isnan(column))
-            column[told[-1] + 1 if len(told) else 0 :] = np.nan
+        for column, interpolated in zip(values.T, self.interpolated[:end_row].T, strict=True):
+            measured = np.flatnonzero(~interpolated & ~np.isnan(column))
+            column[measured[-1] + 1 if len(measured) else 0 :] = np.nan
         return values
 
     def future_times(self, steps: int) -> Times:
-        """When the steps after the last row are."""
+        """Return the times of the `steps` steps after the last row."""
         return self.time_axis.times_after(self.times[-1], steps)
+
+
+@dataclass(frozen=True)
+class SeriesScaler:
+    """Standardises each series; part of the model, so that forecasts are in the units of the file."""
+
+    mean: Float64[np.ndarray, " channels"]
+    std: Float64[np.ndarray, " channels"]
+
+    def scale(self, values: SeriesValues) -> SeriesValues:
+        return (values - self.mean) / self.std
+
+    def unscale(self, values: Float64[np.ndarray, "*rows channels"]) -> Float64[np.ndarray, "*rows channels"]:
+        return values * self.std + self.mean
+
+
+def fit_scaler(values: SeriesValues, columns: tuple[str, ...]) -> SeriesScaler:
+    """Fit mean and standard deviation on the training rows; a constant series is only shifted."""
+    for column, series in zip(columns, values.T, strict=True):
+        if np.isnan(series).all():
+            raise DataError(
+                f"column {column!r} has no value in the training rows; leave it out of data.columns"
+            )
+    std = np.nanstd(values, axis=0)
+    varies = np.nanmax(values, axis=0) > np.nanmin(values, axis=0)  # rounding gives a constant a deviation
+    return SeriesScaler(np.nanmean(values, axis=0), np.where(varies & (std > 0), std, 1.0))

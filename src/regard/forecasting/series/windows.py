@@ -1,6 +1,5 @@
-"""Windows over a table: every place where a history can be followed by a horizon, each once."""
+"""Sliding windows over a series table: every history followed by a horizon, as batches of tensors."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,79 +14,74 @@ WindowIndices = Int64[np.ndarray, " chosen"]
 
 @dataclass(frozen=True)
 class SeriesBatch:
-    """Windows side by side: what is seen, when it is, and what came after."""
+    """A batch of windows: history, target, and the calendar features of both."""
 
     history: Float[Tensor, "batch time channels"]
     past_features: Float[Tensor, "batch time features"]
     future_features: Float[Tensor, "batch horizon features"]
     target: Float[Tensor, "batch horizon channels"]
     window_indices: Int64[np.ndarray, " batch"]
-    """Which windows these are."""
+    """The index of each window in its `SeriesWindows`."""
 
     def to(self, device: torch.device) -> "SeriesBatch":
-        def moved(tensor: Tensor) -> Tensor:
+        def move(tensor: Tensor) -> Tensor:
             return tensor.to(device, non_blocking=True)
 
         return replace(
             self,
-            history=moved(self.history),
-            past_features=moved(self.past_features),
-            future_features=moved(self.future_features),
-            target=moved(self.target),
+            history=move(self.history),
+            past_features=move(self.past_features),
+            future_features=move(self.future_features),
+            target=move(self.target),
         )
 
 
 @dataclass(frozen=True)
 class SeriesWindows:
-    """The windows whose horizon lies in one part of a table, numbered in order of time.
+    """The windows whose horizon lies in one part of a table, in the order of time.
 
-    A history may reach back into the part before: its values were known then. If series are `apart`
-    each window of each series has a number of its own, and those with a missing value have none.
+    A history may reach back into the part before, whose values are known. With one series per window,
+    every series has its own windows, and those with a missing value are left out.
     """
 
     values: Float32[np.ndarray, "rows channels"]
-    """Scaled, of the whole table."""
+    """The scaled values of the whole table."""
     features: Float32[np.ndarray, "rows features"]
     history: int
     horizon: int
-    origins: Int64[np.ndarray, " build_windows"]
+    origins: Int64[np.ndarray, " windows"]
     """The first row of each horizon."""
-    channel: Int64[np.ndarray, " build_windows"] | None
-    """The series of each window; none if all are read together."""
+    channel: Int64[np.ndarray, " windows"] | None
+    """The series of each window; none if every window has all series."""
 
     @property
     def epoch_size(self) -> int:
         return len(self.origins)
 
     def epoch_indexes(self, epoch: int, positions: WindowIndices) -> WindowIndices:  # noqa: ARG002
-        """An epoch shows each window once."""
+        """Map positions to windows: an epoch has every window once."""
         return positions
 
     def lengths_of(self, indexes: WindowIndices) -> tuple[WindowIndices, WindowIndices]:
         return np.full_like(indexes, self.history), np.full_like(indexes, self.horizon)
 
-    def batch(self, numbers: WindowIndices) -> SeriesBatch:
-        """Those windows, as tensors."""
-        origins = self.origins[numbers]
-        seen = origins[:, None] + np.arange(-self.history, 0)
-        foretold = origins[:, None] + np.arange(self.horizon)
+    def batch(self, indexes: WindowIndices) -> SeriesBatch:
+        """Return the windows with these indexes as tensors."""
+        origins = self.origins[indexes]
+        past = origins[:, None] + np.arange(-self.history, 0)
+        future = origins[:, None] + np.arange(self.horizon)
         if self.channel is None:
-            history, target = self.values[seen], self.values[foretold]
+            history, target = self.values[past], self.values[future]
         else:
-            channel = self.channel[numbers][:, None]
-            history, target = self.values[seen, channel][..., None], self.values[foretold, channel][..., None]
+            channel = self.channel[indexes][:, None]
+            history, target = self.values[past, channel][..., None], self.values[future, channel][..., None]
         return SeriesBatch(
             history=torch.from_numpy(history),
-            past_features=torch.from_numpy(self.features[seen]),
-            future_features=torch.from_numpy(self.features[foretold]),
+            past_features=torch.from_numpy(self.features[past]),
+            future_features=torch.from_numpy(self.features[future]),
             target=torch.from_numpy(target),
-            window_indices=numbers,
+            window_indices=indexes,
         )
-
-    def in_order(self, size: int) -> Iterator[SeriesBatch]:
-        """All of them once, in order of time, so many at once; the last batch may have fewer."""
-        for first in range(0, self.epoch_size, size):
-            yield self.batch(np.arange(first, min(first + size, self.epoch_size)))
 
 
 def build_windows(
@@ -98,29 +92,30 @@ def build_windows(
     horizon: int,
     per_series: bool,
 ) -> SeriesWindows:
-    """Every window of stride 1 whose horizon lies in `part`."""
+    """Build all windows of stride 1 whose horizon lies in `rows`, without those with a missing value."""
     first = max(rows.start, history)
     origins = np.arange(first, max(rows.stop - horizon + 1, first))
-    whole = _complete_windows(values, origins, history, horizon)
+    complete = _complete_windows(values, origins, history, horizon)
     if not per_series:
-        return SeriesWindows(values, features, history, horizon, origins[whole.all(axis=1)], None)
-    at, channel = np.nonzero(whole)
-    return SeriesWindows(values, features, history, horizon, origins[at], channel)
+        return SeriesWindows(values, features, history, horizon, origins[complete.all(axis=1)], None)
+    windows, channel = np.nonzero(complete)
+    return SeriesWindows(values, features, history, horizon, origins[windows], channel)
 
 
-def reject_empty_windows(found: SeriesWindows, name: str, part: str, rows: int) -> None:
-    """A part in which no window fits is a mistake to be told at once."""
-    if not found.epoch_size:
-        needed = found.history + found.horizon if part == "training" else found.horizon
+def reject_empty_windows(windows: SeriesWindows, name: str, part: str, rows: int) -> None:
+    """Raise an error if no window fits into a part of the table, with the number of rows it needs."""
+    if not windows.epoch_size:
+        history, horizon = windows.history, windows.horizon
+        needed = history + horizon if part == "training" else horizon
         raise DataError(
-            f"{name} has {rows:,} {part} rows; a window of {found.history} steps seen and {found.horizon} "
-            f"foretold needs {needed} without a gap: give more, or a smaller model.history or model.horizon"
+            f"{name} has {rows:,} {part} rows; a window of {history} history and {horizon} forecast steps "
+            f"needs {needed} without a gap: give more rows, or a smaller model.history or model.horizon"
         )
 
 
 def _complete_windows(
     values: Float32[np.ndarray, "rows channels"], origins: WindowIndices, history: int, horizon: int
 ) -> Bool[np.ndarray, "windows channels"]:
-    """Whether a window has no missing value, for each series."""
+    """Return, for each window and series, whether no value is missing."""
     missing = np.concatenate([np.zeros((1, values.shape[1]), np.int64), np.cumsum(np.isnan(values), axis=0)])
     return missing[origins + horizon] == missing[origins - history]
