@@ -58,7 +58,7 @@ def echo(model, monkeypatch):  # noqa: ARG001
         return heard(sources, config, wishes)
 
     engine.translate = translate
-    ready = LoadedModel(engine, tokenizer, 4096)
+    ready = LoadedModel(engine, tokenizer)
     monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     return engine
 
@@ -114,7 +114,7 @@ def test_several_models_write_together(model, micro):
     )
     assert "takes one model" in run_failing_command(*arguments, "other", "--engine", "ctranslate2")
     for flags in (["--alignments"], ["--confidences", "--json"], ["--alignments", "--engine", "torch"]):
-        assert "read from one model, and --ensemble asks for several" in run_failing_command(
+        assert "come from one model, and --ensemble gives several" in run_failing_command(
             *arguments, "other", *flags
         )
 
@@ -128,7 +128,7 @@ def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
     tokenizer = learn_tokenizer(LINES, 300)
     monkeypatch.setattr(
         "regard.translation.translator.load_engine",
-        lambda *_: LoadedModel(EchoEngine(), tokenizer, 4096, DiagonalForcedDecoder()),
+        lambda *_: LoadedModel(EchoEngine(), tokenizer, get_forced_decoder=DiagonalForcedDecoder),
     )
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
     (here / "one").write_text("the cat\n")
@@ -143,14 +143,16 @@ def test_json_has_a_line_for_every_line(here):
     assert [each["line"] for each in found] == [1, 2, 3]
     assert [each["source"] for each in found] == ["the cat", None, ""]
     assert [each["translation"] for each in found] == ["the cat", "", ""]
-    assert found[1]["trouble"] == {"kind": "not UTF-8", "said": "not UTF-8 (byte 1 is 0xff)"}
+    assert found[1]["issue"] == {"kind": "not UTF-8", "message": "not UTF-8 (byte 1 is 0xff)"}
     assert len({tuple(each) for each in found}) == 1
-    known = {"line", "source", "translation", "score", "log_probability", "tokens", "trouble"}
+    known = {"line", "source", "translation", "score", "log_probability", "tokens", "issue"}
     assert set(found[0]) == known
 
 
 def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
-    ready = LoadedModel(echo, learn_tokenizer(LINES, 300), 4096, DiagonalForcedDecoder())
+    ready = LoadedModel(
+        echo, learn_tokenizer(LINES, 300), get_forced_decoder=DiagonalForcedDecoder
+    )
     monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     (here / "odd").write_bytes(b"the cat\n\xff\n\n")
     flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
@@ -235,7 +237,7 @@ def test_wishes_reach_the_search(here, echo):
     )
     required = sorted(len(wish.required) for _, wish in echo.constraints)
     assert required == [1] * 29 + [2]
-    assert all(wish.prefix for _, wish in echo.wishes)
+    assert all(wish.prefix for _, wish in echo.constraints)
 
 
 @pytest.mark.usefixtures("echo")
@@ -255,7 +257,7 @@ def test_wishes_reach_the_search(here, echo):
         (["--overwrite"], "--overwrite is for documents"),
         (["--target-language", "fr"], "--target-language is for documents"),
         (["--sample", "--beam", "4"], "--beam is for searching; what is drawn by chance has none"),
-        (["--sample", "--require", "cat"], "required phrases and glossaries need a beam"),
+        (["--sample", "--require", "cat"], "required phrases and glossaries need beam search"),
     ],
 )
 def test_what_cannot_work_is_said_before_the_work(here, arguments, message):

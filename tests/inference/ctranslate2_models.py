@@ -1,4 +1,4 @@
-"""Model folders for the tests of CTranslate2, and what a model itself says of a translation."""
+"""Models and model folders for the tests of CTranslate2, and reference log-probabilities."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from regard.train.weights import save_weights
 
 
 def write_engine_folder(folder: Path, model: Transformer) -> Path:
-    """As much of a model folder as an engine reads."""
+    """Write the part of a model folder that the engine reads."""
 
-    def fill(place: Path) -> dict[str, object]:
-        save_weights(place, model)
+    def fill(temporary: Path) -> dict[str, object]:
+        save_weights(temporary, model)
         return {}
 
     write_folder_atomically(folder, fill, overwrite=True)
@@ -26,7 +26,7 @@ def write_engine_folder(folder: Path, model: Transformer) -> Path:
 
 @torch.no_grad()
 def log_probability(model: Transformer, source: list[int], target: list[int]) -> float:
-    """Of the target and its end mark, in one pass."""
+    """Return the log-probability of the target and its end mark, computed in one pass."""
     row = torch.tensor([[*source, EOS]])
     logits = model(row, row > 0, torch.tensor([[BOS, *target]]))[0]
     chosen = logits.log_softmax(dim=-1).gather(1, torch.tensor([*target, EOS])[:, None])
@@ -35,7 +35,7 @@ def log_probability(model: Transformer, source: list[int], target: list[int]) ->
 
 @torch.no_grad()
 def with_larger_weights(model: Transformer) -> Transformer:
-    """The same with larger weights, so that tokens differ in likelihood."""
+    """Double the weights, so that the probabilities of tokens differ more."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2 and "table" not in name:
             weight.mul_(2.0)
@@ -48,7 +48,7 @@ def random_sources(count: int, seed: int = 0) -> list[list[int]]:
 
 
 def train_copy_model(config: ModelConfig) -> Transformer:
-    """One that has begun to learn to copy: it ends its sentences, and doubts what is in them."""
+    """Return a model partly trained to copy: it ends its sentences, but is uncertain about their tokens."""
     torch.manual_seed(0)
     model = Transformer(config)
     adam = torch.optim.Adam(model.parameters(), lr=5e-3)

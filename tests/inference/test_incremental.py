@@ -18,10 +18,10 @@ VARIANTS = [
 ]
 
 
-def model_of(micro, **changes):
+def make_model(micro, **changes):
     torch.manual_seed(0)
     model = Transformer(replace(micro, **changes)).eval()
-    for parameter in model.parameters():  # biases and norms that would show if they were left out
+    for parameter in model.parameters():  # so that a missing bias or norm changes the result
         parameter.data += 0.1 * torch.randn_like(parameter)
     return model
 
@@ -30,58 +30,63 @@ def rows(count, longest=9):
     return [torch.randint(3, 23, (n,)).tolist() for n in torch.randint(1, longest, (count,)).tolist()]
 
 
-def same(found, expected, off=1e-4):
-    for one, other in zip(found, expected, strict=True):
+def assert_equal_hypotheses(results, expected, tolerance=1e-4):
+    for one, other in zip(results, expected, strict=True):
         assert [each.tokens for each in one] == [each.tokens for each in other]
-        logs = ([each.log_probability for each in some] for some in (one, other))
-        torch.testing.assert_close(*map(torch.tensor, logs), rtol=off, atol=off)
+        logs = ([each.log_probability for each in hypotheses] for hypotheses in (one, other))
+        torch.testing.assert_close(*map(torch.tensor, logs), rtol=tolerance, atol=tolerance)
 
 
-def test_it_is_searched_by_an_engine(micro_model):
+def test_the_eager_engine_accepts_an_incremental_decoder(micro_model):
     assert isinstance(EagerEngine(IncrementalDecoder(micro_model, "fp32")), Engine)
 
 
 @pytest.mark.parametrize("changes", VARIANTS)
 @pytest.mark.parametrize("config", [GREEDY_SEARCH, replace(PAPER_SEARCH, n_best=4)])
-def test_it_answers_as_the_model_does(micro, changes, config):
-    model = model_of(micro, **changes)
+def test_it_gives_the_same_hypotheses_as_the_model(micro, changes, config):
+    model = make_model(micro, **changes)
     sources = rows(7)
     with torch.no_grad():
-        lean = EagerEngine(IncrementalDecoder(model, "fp32")).translate(sources, config)
-    same(lean, EagerEngine(model).translate(sources, config))
+        results = EagerEngine(IncrementalDecoder(model, "fp32")).translate(sources, config)
+    assert_equal_hypotheses(results, EagerEngine(model).translate(sources, config))
 
 
-def test_it_goes_on_where_the_first_room_is_full(micro):
-    model = model_of(micro, max_length=100)
+def test_the_kv_cache_grows_when_it_is_full(micro):
+    model = make_model(micro, max_length=100)
     config = SearchConfig(beam=3, min_length=2 * INITIAL_CAPACITY + 5, max_length=2 * INITIAL_CAPACITY + 5)
     sources = rows(2)
-    same(
+    assert_equal_hypotheses(
         EagerEngine(IncrementalDecoder(model, "fp32")).translate(sources, config),
         EagerEngine(model).translate(sources, config),
     )
 
 
-def test_wishes_and_chance_are_the_same_to_it(micro_model):
+def test_constraints_and_sampling_give_the_same_hypotheses_as_the_model(micro_model):
     sources = rows(3)
-    wishes = [Constraints(prefix=(5, 6)), Constraints(required=(((7, 8),),)), Constraints(forbidden=((9,),))]
-    lean, plain = EagerEngine(IncrementalDecoder(micro_model, "fp32")), EagerEngine(micro_model)
-    same(lean.translate(sources, PAPER_SEARCH, wishes), plain.translate(sources, PAPER_SEARCH, wishes))
-    drawn = SearchConfig(sampling=Sampling(seed=3), n_best=2)
-    same(lean.translate(sources, drawn), plain.translate(sources, drawn))
+    constraints = [
+        Constraints(prefix=(5, 6)),
+        Constraints(required=(((7, 8),),)),
+        Constraints(forbidden=((9,),)),
+    ]
+    incremental, plain = EagerEngine(IncrementalDecoder(micro_model, "fp32")), EagerEngine(micro_model)
+    sampled = SearchConfig(sampling=Sampling(seed=3), n_best=2)
+    for config, obeyed in ((PAPER_SEARCH, constraints), (sampled, None)):
+        results = incremental.translate(sources, config, obeyed)
+        assert_equal_hypotheses(results, plain.translate(sources, config, obeyed))
 
 
-@pytest.mark.parametrize(("precision", "off"), [("bf16", 0.3), ("int8", 0.3)])
-def test_fewer_bits_cost_little(micro_model, precision, off):
+@pytest.mark.parametrize(("precision", "tolerance"), [("bf16", 0.3), ("int8", 0.3)])
+def test_lower_precision_changes_logits_little(micro_model, precision, tolerance):
     source = torch.tensor([[*row, *[0] * (9 - len(row))] for row in rows(4)])
     token = torch.tensor([5, 6, 7, 8])
     with torch.inference_mode():
-        exact = micro_model.step(micro_model.start(source, source > 0), token)[0]
-        lean = IncrementalDecoder(micro_model, precision)
-        found = lean.step(lean.start_decoding(source, source > 0), token)[0]
-    assert (found.float() - exact).abs().max() < off * exact.std()
+        exact = micro_model.step(micro_model.start_decoding(source, source > 0), token)[0]
+        decoder = IncrementalDecoder(micro_model, precision)
+        logits = decoder.step(decoder.start_decoding(source, source > 0), token)[0]
+    assert (logits.float() - exact).abs().max() < tolerance * exact.std()
 
 
-def test_bytes_give_a_sentence_the_same_answer_whatever_is_beside_it(micro_model):
+def test_int8_results_do_not_depend_on_the_batch(micro_model):
     sources, engine = rows(6), EagerEngine(IncrementalDecoder(micro_model, "int8"))
-    together = engine.translate(sources, PAPER_SEARCH)
-    same([engine.translate([row], PAPER_SEARCH)[0] for row in sources], together)
+    batch = engine.translate(sources, PAPER_SEARCH)
+    assert_equal_hypotheses([engine.translate([row], PAPER_SEARCH)[0] for row in sources], batch)

@@ -12,29 +12,30 @@ def layers(*outputs, bias=True):
 
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("precision", "off"), [("fp32", 1e-6), ("bf16", 2e-2), ("int8", 3e-2)])
-def test_products_side_by_side_are_the_products_one_by_one(precision, off, bias, relu):
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-6), ("bf16", 2e-2), ("int8", 3e-2)])
+def test_a_fused_product_equals_separate_products(precision, tolerance, bias, relu):
     parts, x = layers(7, 16, bias=bias), torch.randn(5, 24)
     expected = torch.cat([part(x) for part in parts], dim=1)
     with torch.inference_mode():
-        one = fuse_linears(parts, precision)
-        found = one(x.bfloat16() if precision == "bf16" else x, relu)
-    torch.testing.assert_close(found.float(), expected.relu() if relu else expected, rtol=off, atol=off)
+        linear = fuse_linears(parts, precision)
+        out = linear(x.bfloat16() if precision == "bf16" else x, relu).float()
+    expected = expected.relu() if relu else expected
+    torch.testing.assert_close(out, expected, rtol=tolerance, atol=tolerance)
 
 
-def test_in_bytes_a_row_depends_on_no_other_row():
+def test_an_int8_row_depends_on_no_other_row():
     (part,), x = layers(33), torch.randn(40, 24) * torch.logspace(-3, 3, 40)[:, None]
     with torch.inference_mode():
         linear = Int8Linear(part.weight.detach(), part.bias.detach())
-        together = linear(x)
-        assert all(torch.equal(linear(x[i : i + 1])[0], together[i]) for i in range(len(x)))
+        batch = linear(x)
+        assert all(torch.equal(linear(x[i : i + 1])[0], batch[i]) for i in range(len(x)))
 
 
-def test_rows_and_columns_of_zeros_stay_zeros_in_bytes():
+def test_zero_rows_and_columns_stay_zero_in_int8():
     weight = torch.randn(6, 24)
     weight[2] = 0.0
     with torch.inference_mode():
-        found = Int8Linear(weight, None)(torch.stack([torch.zeros(24), torch.randn(24)]))
-    assert not found[0].any()
-    assert found[1, 2] == 0.0
-    assert found[1].isfinite().all()
+        out = Int8Linear(weight, None)(torch.stack([torch.zeros(24), torch.randn(24)]))
+    assert not out[0].any()
+    assert out[1, 2] == 0.0
+    assert out[1].isfinite().all()

@@ -12,11 +12,12 @@ from regard.text.tokenizer import learn_tokenizer
 TOKENIZER = learn_tokenizer(["the cat, 42 cats in a category"] * 3, 310)
 
 
-def test_pieces_are_told_apart_by_their_first_and_last_characters():
-    found = find_word_boundaries(TOKENIZER)
-    assert len(found.begins) == len(found.ends) == TOKENIZER.vocab_size
+def test_each_token_has_the_kind_of_its_first_and_last_character():
+    boundaries = find_word_boundaries(TOKENIZER)
+    assert len(boundaries.begins) == len(boundaries.ends) == TOKENIZER.vocab_size
     kinds = {
-        TOKENIZER.id_to_token(id): (found.begins[id], found.ends[id]) for id in range(3, TOKENIZER.vocab_size)
+        TOKENIZER.id_to_token(id): (boundaries.begins[id], boundaries.ends[id])
+        for id in range(3, TOKENIZER.vocab_size)
     }
     assert kinds[" cat"] == (SEPARATE, LETTER)
     assert kinds["s"] == (LETTER, LETTER)
@@ -25,21 +26,21 @@ def test_pieces_are_told_apart_by_their_first_and_last_characters():
     assert kinds["<0xC3>"] == (LETTER, LETTER)
 
 
-def test_a_required_word_is_not_found_inside_a_longer_one(micro):
-    """A model that likes the s too much writes cats, or scats, where a cat is asked for."""
+def test_a_required_word_does_not_count_inside_a_longer_one(micro):
+    """The model prefers the token s, and so writes cats or scats where cat is required."""
     model = Transformer(replace(micro, vocab_size=TOKENIZER.vocab_size, tied="none"))
-    pieces = {TOKENIZER.id_to_token(id): id for id in range(TOKENIZER.vocab_size)}
+    ids = {TOKENIZER.id_to_token(id): id for id in range(TOKENIZER.vocab_size)}
     norm = model.decoder.layers[-1].around_feed_forward.norm
-    with torch.no_grad():  # the same logits always
+    with torch.no_grad():  # constant logits
         norm.weight.zero_()
         norm.bias.fill_(1.0)
         model.output.weight.zero_()
-        model.output.weight[pieces["s"]] = 1.0
-    wish, config = Constraints(required=(((pieces[" cat"],),),)), SearchConfig(max_length=6, n_best=4)
+        model.output.weight[ids["s"]] = 1.0
+    constraints, config = Constraints(required=(((ids[" cat"],),),)), SearchConfig(max_length=6, n_best=4)
 
     def words(engine):
-        (found,) = engine.translate([[pieces["s"]]], config, [wish])
-        return [TOKENIZER.detokenize([one.tokens])[0].split() for one in found]
+        (hypotheses,) = engine.translate([[ids["s"]]], config, [constraints])
+        return [TOKENIZER.detokenize([one.tokens])[0].split() for one in hypotheses]
 
     assert not all("cat" in each for each in words(EagerEngine(model)))
     assert all("cat" in each for each in words(EagerEngine(model, find_word_boundaries(TOKENIZER))))

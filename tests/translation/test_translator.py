@@ -19,6 +19,7 @@ from regard.search.constraints import NO_CONSTRAINTS
 from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation import engines
+from regard.translation.engines import LoadedModel
 from regard.translation.model_folder import load_translation_model, save_translation_model
 from regard.translation.options import TranslateOptions
 from regard.translation.run import TranslationRun
@@ -136,7 +137,7 @@ def test_the_next_best_come_with_their_scores(parts):
 
 def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
     engine, tokenizer = EchoEngine(), learn_tokenizer(TEXTS, 300)
-    translator = Translator(engine, tokenizer)
+    translator = Translator(LoadedModel(engine, tokenizer))
     assert translator.translate(SENTENCES, options=TranslateOptions(deterministic=True)) == [
         s.strip() for s in SENTENCES
     ]
@@ -148,7 +149,7 @@ def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
 def test_what_is_wished_for_is_asked_of_each_sentence():
     engine, tokenizer = EchoEngine(longest=9), learn_tokenizer(TEXTS, 300)
     asked = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
-    Translator(engine, tokenizer).translate(
+    Translator(LoadedModel(engine, tokenizer)).translate(
         ["the dog", "cat", "the cat sees the dog. The cat sings, too."], options=asked
     )
     (prefix,) = tokenizer.tokenize(["a"])
@@ -168,19 +169,21 @@ def test_a_text_has_no_translation_where_one_of_its_parts_has_none():
                 [UNSATISFIABLE] if wish.required else each for each, wish in zip(found, wishes, strict=True)
             ]
 
-    translator = Translator(Mute(longest=9), learn_tokenizer(TEXTS, 300))
+    translator = Translator(LoadedModel(Mute(longest=9), learn_tokenizer(TEXTS, 300)))
     asked = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
     texts = ["the cat sees the dog. The cat sees the bird, too.", "the bird", "the cat"]
     split, whole, other = translator.translate_detailed(texts, options=asked)
     assert split == whole
     assert (split.text, split.status, split.log_probability) == ("", "impossible", -math.inf)
-    assert "keeps to all that is asked" in split.message
+    assert "satisfies all constraints" in split.message
     assert (other.text, other.status) == ("the cat", "whole")
 
 
 def test_words_are_counted_through_all_parts_even_where_a_word_is_cut():
     tokenizer = learn_tokenizer(TEXTS, 300)
-    translator = Translator(EchoEngine(longest=9), tokenizer, forced_decoder=DiagonalForcedDecoder())
+    translator = Translator(
+        LoadedModel(EchoEngine(longest=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+    )
     text = f"the cat {'qx' * 20} sees the dog."
     (found,) = translator.translate_detailed([text], options=TranslateOptions(alignments=True))
     assert found.status == "split"
@@ -198,7 +201,7 @@ def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts
             return super().force_decode(sources, targets)
 
     reader = Counted()
-    translator = Translator(EchoEngine(), parts[1], forced_decoder=reader)
+    translator = Translator(LoadedModel(EchoEngine(), parts[1], get_forced_decoder=lambda: reader))
     texts = [" ".join(["cat"] * n) for n in range(1, 9)]
     found = translator.translate_detailed(texts, SearchConfig(n_best=3), TranslateOptions(alignments=True))
     assert [len(each.alignment) for each in found] == list(range(1, 9))
@@ -215,7 +218,9 @@ def test_one_phrase_is_not_taken_for_its_letters(field):
 
 def test_words_are_aligned_and_judged_by_a_reader():
     tokenizer = learn_tokenizer(TEXTS, 300)
-    translator = Translator(EchoEngine(longest=9), tokenizer, forced_decoder=DiagonalForcedDecoder())
+    translator = Translator(
+        LoadedModel(EchoEngine(longest=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+    )
     asked = TranslateOptions(alignments=True, confidences=True)
     (found,) = translator.translate_detailed(["the cat sings."], options=asked)
     assert found.alignment == ((0, 0), (1, 1), (2, 2))
@@ -225,13 +230,15 @@ def test_words_are_aligned_and_judged_by_a_reader():
     assert long.alignment == tuple((i, i) for i in range(9))
     assert [word.text for word in long.words] == long.text.split()
     with pytest.raises(ConfigError, match="no alignments and no confidences; choose the engine torch"):
-        Translator(EchoEngine(), tokenizer).translate_detailed(
+        Translator(LoadedModel(EchoEngine(), tokenizer)).translate_detailed(
             ["cat"], options=TranslateOptions(alignments=True)
         )
 
 
 def test_the_next_best_are_aligned_and_judged_too():
-    translator = Translator(EchoEngine(), learn_tokenizer(TEXTS, 300), forced_decoder=DiagonalForcedDecoder())
+    translator = Translator(
+        LoadedModel(EchoEngine(), learn_tokenizer(TEXTS, 300), get_forced_decoder=DiagonalForcedDecoder)
+    )
     asked = TranslateOptions(alignments=True, confidences=True)
     (found,) = translator.translate_detailed(["the cat sings."], SearchConfig(n_best=2), asked)
     (other,) = found.alternatives
@@ -239,7 +246,9 @@ def test_the_next_best_are_aligned_and_judged_too():
 
 
 def test_a_blank_text_has_what_others_have():
-    translator = Translator(EchoEngine(), learn_tokenizer(TEXTS, 300), forced_decoder=DiagonalForcedDecoder())
+    translator = Translator(
+        LoadedModel(EchoEngine(), learn_tokenizer(TEXTS, 300), get_forced_decoder=DiagonalForcedDecoder)
+    )
     for asked, expected in (
         (TranslateOptions(), None),
         (TranslateOptions(alignments=True, confidences=True), ()),
@@ -289,11 +298,11 @@ def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeyp
 
 def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
     translator = Translator.from_model(*parts)
-    with pytest.raises(ConfigError, match="glossaries need a beam; leave sampling out"):
+    with pytest.raises(ConfigError, match="glossaries need beam search; leave sampling out"):
         translator.translate_detailed(
             [], SearchConfig(sampling=Sampling()), TranslateOptions(required=("dog",))
         )
-    with pytest.raises(ConfigError, match="read from one model, and --ensemble asks for several"):
+    with pytest.raises(ConfigError, match="come from one model, and --ensemble gives several"):
         translator.translate_detailed(
             [], options=TranslateOptions(ensemble=(Path("other"),), alignments=True)
         )
@@ -390,7 +399,7 @@ def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
 
 def test_a_foreign_tokenizer_is_refused(folder):
     reseal(folder, "tokenizer.json", learn_tokenizer([*TEXTS, "other words, other pieces"] * 2, 290).save)
-    with pytest.raises(CheckpointError, match="pieces and config.toml says"):
+    with pytest.raises(CheckpointError, match="tokens, and model.vocab_size in .* is"):
         load_translation_model(folder)
 
 

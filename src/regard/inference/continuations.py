@@ -1,4 +1,4 @@
-"""Alternatives at a position: what else could come next in a translation, and where each would lead."""
+"""Continuations of a prefix: the most probable next tokens, each with its best translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +12,14 @@ from regard.text.tokenizer import EOS
 
 @dataclass(frozen=True)
 class TokenContinuation:
-    """One way to go on."""
+    """A token that may follow a prefix."""
 
     token: int
-    """What comes next; the end mark where the translation could end here."""
+    """The end mark if the translation could end here."""
     log_probability: float
-    """Of that token, after all before it."""
+    """Of the token, given the prefix."""
     best: Hypothesis
-    """The best translation found that goes on so."""
+    """The best translation that begins with the prefix and this token."""
 
 
 def find_continuations(
@@ -29,18 +29,19 @@ def find_continuations(
     count: int,
     config: SearchConfig = PAPER_SEARCH,
 ) -> list[TokenContinuation]:
-    """The likeliest tokens after `prefix`, the likeliest first, each with its best completion."""
-    before, following = engine.top_next_tokens(source, prefix, count)
-    words = [token for token, _ in following if token != EOS]
-    wishes = [Constraints(prefix=(*prefix, token)) for token in words]
-    found = engine.translate([source] * len(words), replace(config, n_best=1), wishes)
-    best = dict(zip(words, (answer[0] for answer in found), strict=True))
+    """Return the `count` most probable tokens after `prefix`, the most probable first."""
+    prefix_log_probability, next_tokens = engine.top_next_tokens(source, prefix, count)
+    tokens = [token for token, _ in next_tokens if token != EOS]
+    constraints = [Constraints(prefix=(*prefix, token)) for token in tokens]
+    results = engine.translate([source] * len(tokens), replace(config, n_best=1), constraints)
+    best = dict(zip(tokens, (hypotheses[0] for hypotheses in results), strict=True))
     penalty = length_penalty(len(prefix) + 1, config.alpha)
+
+    def ended(log_probability: float) -> Hypothesis:
+        total = prefix_log_probability + log_probability
+        return Hypothesis(tuple(prefix), total, total / penalty)
+
     return [
-        TokenContinuation(
-            token,
-            log,
-            best.get(token) or Hypothesis(tuple(prefix), before + log, (before + log) / penalty),
-        )
-        for token, log in following
+        TokenContinuation(token, log_probability, best.get(token) or ended(log_probability))
+        for token, log_probability in next_tokens
     ]

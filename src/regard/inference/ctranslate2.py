@@ -1,9 +1,10 @@
-"""The road through CTranslate2: int8 on the CPU, a worker on every core, and no torch."""
+"""CTranslate2 engine: int8 on a CPU, one worker per core, without torch."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import ctranslate2
 
@@ -18,26 +19,26 @@ from regard.search.hypothesis import Hypothesis, length_penalty
 from regard.text.tokenizer import BOS, EOS, PAD
 
 GREEDY_BATCH_TOKENS, BEAM_BATCH_TOKENS = 2048, 1024
-"""Source tokens of a worker's batch: more gain nothing on a CPU (benchmarks/translate.py)."""
+"""Source tokens of a worker's batch; larger batches are not faster on a CPU (benchmarks/translate.py)."""
 MAX_PADDING_RATIO = 2
-"""How many times as many places as tokens a batch may have."""
+"""The maximum number of padded positions of a batch, as a multiple of its tokens."""
 SUPPRESSED_SEQUENCES = [[str(PAD)], [str(BOS)]]
-"""What no text has, and a model does not write unless it would rather end and may not."""
+"""Special tokens that no text contains; a model may prefer them while the end mark is not allowed yet."""
 COMPUTE_TYPES: dict[WeightFormat, str] = {"int8": "int8_float32", "fp32": "float32"}
 
 TokenStrings = list[str]
 RawHypotheses = list[tuple[list[int], float]]
-"""What was written for a sentence, the end mark included where there is one, and its log-probability."""
+"""Token ids, including the end mark if there is one, and log-probability of each hypothesis of a sentence."""
 
 
 class CTranslate2Engine:
-    """Translates ids with CTranslate2; satisfies `Engine`.
+    """Translates token ids with CTranslate2; implements `Engine`.
 
-    Its beam search is not quite ours (docs/decisions/0012). It divides by length^alpha, not by the paper's
-    penalty: so it is asked for as many hypotheses as the beam is wide, with their plain log-probabilities,
-    and they are ranked here. It stops at so many that have ended, where ours stops when nothing open can
-    win: which is best differs in one line of a thousand. It has one limit for a whole batch, at which it
-    stops without an end mark: what went past its own limit is searched for again.
+    Its beam search differs from ours (docs/decisions/0012). Its length penalty is length^alpha, not the
+    paper's: so it returns all hypotheses of the beam with plain log-probabilities, and they are ranked here.
+    It stops when that many have ended, where ours stops when no open hypothesis can win: the best hypothesis
+    differs in one line of a thousand. It has one length limit per batch, at which it stops without an end
+    mark: a sentence that exceeds its own limit is searched again.
     """
 
     def __init__(
@@ -46,28 +47,29 @@ class CTranslate2Engine:
         model: ModelConfig,
         precision: RequestedPrecision = "auto",
         threads: int | None = None,
+        manifest: Mapping[str, Any] | None = None,
     ) -> None:
-        """The model of a folder, whose config this is; its weights are converted if they were not before."""
+        """Load the model of `folder`, whose config is `model`, and convert its weights the first time."""
         self._model = model
-        self._precision: RequestedPrecision = precision
+        self._requested_precision: RequestedPrecision = precision
         self._reject_unsupported(PAPER_SEARCH, None)
-        self._stored: WeightFormat = _resolve_weight_format(precision)
+        self._weight_format: WeightFormat = _resolve_weight_format(precision)
         self._workers = _available_cores() if threads is None else threads
         self._translator = ctranslate2.Translator(
-            str(cached_conversion(folder, model, self._stored)),
-            compute_type=COMPUTE_TYPES[self._stored],
+            str(cached_conversion(folder, model, self._weight_format, manifest)),
+            compute_type=COMPUTE_TYPES[self._weight_format],
             inter_threads=self._workers,
             intra_threads=1,
         )
 
     @property
     def precision(self) -> WeightFormat:
-        """In which it computes, whatever was asked."""
-        return self._stored
+        """The precision in use, also if "auto" was requested."""
+        return self._weight_format
 
     @property
     def max_tokens(self) -> int:
-        return self._model.max_length - 1  # one place is the end mark's
+        return self._model.max_tokens
 
     def translate(
         self,
@@ -75,38 +77,40 @@ class CTranslate2Engine:
         config: SearchConfig = PAPER_SEARCH,
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best translations found of each row of ids; give it many, and all workers have work."""
+        """Return the best translations of each source; pass many sources to keep all workers busy."""
         self._reject_unsupported(config, constraints)
-        full = [row for row in sources if row]
-        answers = iter(self._search_within_limits(full, config) if full else ())
-        return [next(answers) if row else [Hypothesis((), 0.0, 0.0)] for row in sources]
+        non_empty = [source for source in sources if source]
+        results = iter(self._search_within_limits(non_empty, config) if non_empty else ())
+        return [next(results) if source else [Hypothesis((), 0.0, 0.0)] for source in sources]
 
     def _search_within_limits(
         self, sources: Sequence[Sequence[int]], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        words = [[str(id) for id in row] for row in sources]
-        limits = [output_length_limit(len(row), self.max_tokens, config, NO_CONSTRAINTS) for row in sources]
-        found = self._search(words, config, max(limits) + 1)
-        late = [index for index, each in enumerate(found) if not _all_ended_within(each, limits[index])]
-        for most, group in groupby(sorted(late, key=limits.__getitem__), limits.__getitem__):
+        texts = [[str(id) for id in source] for source in sources]
+        limits = [
+            output_length_limit(len(source), self.max_tokens, config, NO_CONSTRAINTS) for source in sources
+        ]
+        results = self._search(texts, config, max(limits) + 1)
+        too_long = [index for index, raw in enumerate(results) if not _all_ended_within(raw, limits[index])]
+        for limit, group in groupby(sorted(too_long, key=limits.__getitem__), limits.__getitem__):
             indexes = list(group)
-            again = self._search([words[index] for index in indexes], config, most)
-            for index, each in zip(indexes, again, strict=True):
-                found[index] = each
-        unsure = range(len(found)) if config.min_length else late
-        self._rescore([words[index] for index in unsure], [found[index] for index in unsure])
-        return [_rank_hypotheses(each, config) for each in found]
+            again = self._search([texts[index] for index in indexes], config, limit)
+            for index, raw in zip(indexes, again, strict=True):
+                results[index] = raw
+        inexact = range(len(results)) if config.min_length else too_long
+        self._rescore([texts[index] for index in inexact], [results[index] for index in inexact])
+        return [_rank_hypotheses(raw, config) for raw in results]
 
-    def _search(self, words: list[TokenStrings], config: SearchConfig, longest: int) -> list[RawHypotheses]:
-        """What CTranslate2 finds, in no order of ours; nothing is longer than that, end mark included."""
+    def _search(self, texts: list[TokenStrings], config: SearchConfig, longest: int) -> list[RawHypotheses]:
+        """Return CTranslate2's hypotheses, unranked and of at most `longest` tokens, end mark included."""
         tokens = GREEDY_BATCH_TOKENS if config.beam == 1 else BEAM_BATCH_TOKENS
-        asked = {
-            index: answer
-            for batch in balanced_batches([len(row) for row in words], tokens, self._workers)
-            for index, answer in zip(
+        pending = {
+            index: result
+            for batch in balanced_batches([len(text) for text in texts], tokens, self._workers)
+            for index, result in zip(
                 batch,
                 self._translator.translate_batch(
-                    [words[index] for index in batch],
+                    [texts[index] for index in batch],
                     beam_size=config.beam,
                     num_hypotheses=config.beam,
                     length_penalty=0,
@@ -121,28 +125,28 @@ class CTranslate2Engine:
                 strict=True,
             )
         }
-        answers = [asked[index].result() for index in range(len(words))]
+        results = [pending[index].result() for index in range(len(texts))]
         return [
             [
-                ([int(word) for word in row], score)
-                for row, score in zip(each.hypotheses, each.scores, strict=True)
+                ([int(token) for token in tokens], score)
+                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
             ]
-            for each in answers
+            for result in results
         ]
 
-    def _rescore(self, words: list[TokenStrings], found: list[RawHypotheses]) -> None:
-        """Puts in the true log-probabilities, end mark included.
+    def _rescore(self, texts: list[TokenStrings], results: list[RawHypotheses]) -> None:
+        """Replace the log-probabilities by those of forced decoding, end mark included.
 
-        Search has others where a translation was cut, or where the end mark was forbidden at first: then
-        CTranslate2 gives its share to the other tokens.
+        They differ where a translation was cut off at its limit, and where the end mark was not allowed at
+        first: CTranslate2 then renormalizes the probabilities of the other tokens.
         """
-        sources = [row for row, each in zip(words, found, strict=True) for _ in each]
-        targets = [[str(id) for id in _strip_eos(row)] for each in found for row, _ in each]
+        sources = [text for text, raw in zip(texts, results, strict=True) for _ in raw]
+        targets = [[str(id) for id in _strip_eos(tokens)] for raw in results for tokens, _ in raw]
         lengths = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
-        asked = {
-            index: answer
+        pending = {
+            index: result
             for batch in balanced_batches(lengths, GREEDY_BATCH_TOKENS, self._workers)
-            for index, answer in zip(
+            for index, result in zip(
                 batch,
                 self._translator.score_batch(
                     [sources[index] for index in batch],
@@ -153,37 +157,39 @@ class CTranslate2Engine:
                 strict=True,
             )
         }
-        values = iter([sum(asked[index].result().log_probs) for index in range(len(sources))])
-        for each in found:
-            each[:] = [(row, next(values)) for row, _ in each]
+        scores = iter([sum(pending[index].result().log_probs) for index in range(len(sources))])
+        for raw in results:
+            raw[:] = [(tokens, next(scores)) for tokens, _ in raw]
 
-    def _reject_unsupported(self, config: SearchConfig, wishes: Sequence[Constraints] | None) -> None:
-        wished = any(wish != NO_CONSTRAINTS for wish in wishes or ())
-        if obstacle := unsupported_by_ctranslate2(self._model, self._precision, config, wished):
-            raise ConfigError(f"{obstacle}; choose the engine torch")
+    def _reject_unsupported(self, config: SearchConfig, constraints: Sequence[Constraints] | None) -> None:
+        is_constrained = any(each != NO_CONSTRAINTS for each in constraints or ())
+        unsupported = unsupported_by_ctranslate2(
+            self._model, self._requested_precision, config, is_constrained
+        )
+        if unsupported:
+            raise ConfigError(f"{unsupported}; choose the engine torch")
 
 
 def balanced_batches(lengths: Sequence[int], tokens: int, workers: int) -> list[list[int]]:
-    """All indexes, the longest first: batches of like lengths and like sizes, one or more for each worker."""
+    """Return batches of indexes, longest first: similar lengths, similar sizes, at least one per worker."""
     total = sum(lengths) + len(lengths)  # with the end marks
     rounds = -(-total // (tokens * workers))
-    share = total / max(rounds * workers, 1)
-    found: list[list[int]] = []
-    dealt = widest = 0
+    batch_tokens = total / max(rounds * workers, 1)
+    batches: list[list[int]] = []
+    assigned = widest = 0
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        if dealt >= share * len(found) or (len(found[-1]) + 1) * widest > MAX_PADDING_RATIO * max(
-            share, widest
-        ):
-            found.append([])
+        is_full = assigned >= batch_tokens * len(batches)
+        if is_full or (len(batches[-1]) + 1) * widest > MAX_PADDING_RATIO * max(batch_tokens, widest):
+            batches.append([])
             widest = lengths[index] + 1
-        found[-1].append(index)
-        dealt += lengths[index] + 1
-    return found
+        batches[-1].append(index)
+        assigned += lengths[index] + 1
+    return batches
 
 
-def _rank_hypotheses(found: RawHypotheses, config: SearchConfig) -> list[Hypothesis]:
-    """The best by the paper's score; among equals the one that ended first."""
-    hypotheses = [_score_hypothesis(_strip_eos(row), value, config.alpha) for row, value in found]
+def _rank_hypotheses(raw: RawHypotheses, config: SearchConfig) -> list[Hypothesis]:
+    """Return the n best by the paper's score; the shorter among ties."""
+    hypotheses = [_score_hypothesis(_strip_eos(tokens), score, config.alpha) for tokens, score in raw]
     return sorted(hypotheses, key=lambda each: (-each.score, len(each.tokens)))[: config.n_best]
 
 
@@ -192,24 +198,24 @@ def _score_hypothesis(tokens: Sequence[int], log_probability: float, alpha: floa
     return Hypothesis(tuple(tokens), log_probability, score)
 
 
-def _all_ended_within(found: RawHypotheses, most: int) -> bool:
-    """Whether every hypothesis ended, in time."""
-    return all(row[-1] == EOS and len(row) - 1 <= most for row, _ in found)
+def _all_ended_within(raw: RawHypotheses, limit: int) -> bool:
+    """Return whether every hypothesis has an end mark and at most `limit` tokens before it."""
+    return all(tokens[-1] == EOS and len(tokens) - 1 <= limit for tokens, _ in raw)
 
 
-def _strip_eos(row: Sequence[int]) -> Sequence[int]:
-    return row[:-1] if row[-1] == EOS else row
+def _strip_eos(tokens: Sequence[int]) -> Sequence[int]:
+    return tokens[:-1] if tokens[-1] == EOS else tokens
 
 
 def _resolve_weight_format(precision: RequestedPrecision) -> WeightFormat:
     if precision == "fp32":
         return "fp32"
-    can = COMPUTE_TYPES["int8"] in ctranslate2.get_supported_compute_types("cpu")
-    if precision == "int8" and not can:
-        raise ConfigError("this CPU cannot compute in int8; choose the precision fp32 or auto")
-    return "int8" if can else "fp32"
+    has_int8 = COMPUTE_TYPES["int8"] in ctranslate2.get_supported_compute_types("cpu")
+    if precision == "int8" and not has_int8:
+        raise ConfigError("this CPU does not support int8; choose the precision fp32 or auto")
+    return "int8" if has_int8 else "fp32"
 
 
 def _available_cores() -> int:
-    """Those that this process may use."""
+    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""Search played back on a GPU: every step is launched as one CUDA graph, search and all.
+"""CUDA graph engine: every search step on a GPU is one graph launch, model and search included.
 
-A step of a small model is a few hundred kernels of a few microseconds each, and to launch them one by one
-takes far longer than to run them. A graph is recorded once for each shape of batch and launched whole.
+A step of a small model is a few hundred kernels of a few microseconds each, and launching them one by one
+takes far longer than running them. A graph is captured once per batch shape and launched as a whole.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,16 +20,16 @@ from regard.search.hypothesis import Hypothesis
 from regard.text.tokenizer import EOS, PAD
 
 SOURCE_LENGTH_MULTIPLE = 16
-"""Sources are padded to a multiple of it, so that shapes are few."""
+"""Sources are padded to a multiple of this, so that there are few shapes."""
 LOOKAHEAD_STEPS = 2
-"""Steps that are launched before it is known whether they are needed."""
+"""Steps launched before the host knows whether they are needed."""
 GRAPH_MEMORY_SHARE = 0.25
-"""Of the GPU's memory that is for shapes kept ready; when they would take more, all are forgotten."""
+"""The share of GPU memory for captured graphs; if another would exceed it, all are dropped."""
 
 
 @dataclass(frozen=True)
 class GraphShape:
-    """All that a recording depends on."""
+    """Everything a captured graph depends on."""
 
     sentences: int
     source_length: int
@@ -37,14 +37,17 @@ class GraphShape:
     config: SearchConfig
 
     def kv_cache_bytes(self, model: IncrementalDecoder) -> int:
-        """What keys and values take, which is nearly everything."""
+        """Return the memory of keys and values, which is nearly all of a graph's."""
         tokens = self.sentences * (self.source_length + self.target_length * self.config.beam)
-        each = 2 * model.config.heads * model.config.head_width * model.dtype.itemsize
-        return tokens * each * model.config.decoder_layers
+        token_bytes = 2 * model.config.heads * model.config.head_width * model.dtype.itemsize
+        return tokens * token_bytes * model.config.decoder_layers
 
 
 class CudaGraphEngine:
-    """Translates ids on a GPU; satisfies `Engine`. What no graph can do is searched step by step."""
+    """Translates token ids on a GPU; implements `Engine`.
+
+    Searches that a graph does not support run step by step.
+    """
 
     def __init__(self, model: IncrementalDecoder, word_boundaries: WordBoundaries | None = None) -> None:
         self._model = model
@@ -62,46 +65,47 @@ class CudaGraphEngine:
         config: SearchConfig = PAPER_SEARCH,
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best translations found of each row of ids."""
-        ruled = config.sampling is not None or config.no_repeat_ngram is not None or not config.allow_unknown
-        if ruled or config.min_length or any(wish != NO_CONSTRAINTS for wish in constraints or ()):
+        """Return the best translations of each source."""
+        masks_logits = config.no_repeat_ngram is not None or not config.allow_unknown or config.min_length > 0
+        is_constrained = any(each != NO_CONSTRAINTS for each in constraints or ())
+        if config.sampling is not None or masks_logits or is_constrained:
             return self._eager.translate(sources, config, constraints)
-        found: list[list[Hypothesis]] = []
-        while len(found) < len(sources):
-            rest = sources[len(found) :]
-            found += self._translate_batch(rest[: _batch_size(len(rest))], config)
-        return found
+        results: list[list[Hypothesis]] = []
+        while len(results) < len(sources):
+            rest = sources[len(results) :]
+            results += self._translate_batch(rest[: _batch_size(len(rest))], config)
+        return results
 
     def _translate_batch(
         self, sources: Sequence[Sequence[int]], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        limits = [output_length_limit(len(row), self.max_tokens, config, NO_CONSTRAINTS) for row in sources]
-        longest = max(map(len, sources)) + 1  # and the end mark
+        limits = [
+            output_length_limit(len(source), self.max_tokens, config, NO_CONSTRAINTS) for source in sources
+        ]
+        longest = max(map(len, sources)) + 1  # with the end mark
+        padded = -(-longest // SOURCE_LENGTH_MULTIPLE) * SOURCE_LENGTH_MULTIPLE
         shape = GraphShape(
             sentences=_next_power_of_two(len(sources)),
-            source_length=min(
-                -(-longest // SOURCE_LENGTH_MULTIPLE) * SOURCE_LENGTH_MULTIPLE, self._model.config.max_length
-            ),
+            source_length=min(padded, self._model.config.max_length),
             target_length=max(2 * SOURCE_LENGTH_MULTIPLE, _next_power_of_two(max(limits) + 1)),
             config=config,
         )
-        room = GRAPH_MEMORY_SHARE * torch.cuda.get_device_properties(self._model.device).total_memory
-        if shape.kv_cache_bytes(self._model) > room and len(sources) > 1:
+        budget = GRAPH_MEMORY_SHARE * torch.cuda.get_device_properties(self._model.device).total_memory
+        if shape.kv_cache_bytes(self._model) > budget and len(sources) > 1:
             half = len(sources) // 2
-            return self._translate_batch(sources[:half], config) + self._translate_batch(
-                sources[half:], config
-            )
+            first = self._translate_batch(sources[:half], config)
+            return first + self._translate_batch(sources[half:], config)
         with torch.inference_mode():
             if shape not in self._captured:
-                if sum(known.kv_cache_bytes(self._model) for known in (*self._captured, shape)) > room:
+                if sum(each.kv_cache_bytes(self._model) for each in (*self._captured, shape)) > budget:
                     self._captured.clear()
-                    self._pool = torch.cuda.graph_pool_handle()  # the old one went with its last graph
+                    self._pool = torch.cuda.graph_pool_handle()  # the old pool is freed with its last graph
                 self._captured[shape] = CapturedSearch(self._model, shape, self._pool)
             return self._captured[shape](sources, limits)
 
 
 class CapturedSearch:
-    """One shape of batch: where everything lies, and the graphs that work on it."""
+    """The tensors and CUDA graphs of one batch shape."""
 
     def __init__(self, model: IncrementalDecoder, shape: GraphShape, pool: Any) -> None:
         config, sentences, device = shape.config, shape.sentences, model.device
@@ -110,64 +114,64 @@ class CapturedSearch:
         self._source[:, 0] = EOS
         mask = torch.zeros(sentences, 1, 1, shape.source_length, dtype=model.dtype, device=device)
         lengths = torch.ones(sentences, dtype=torch.long, device=device)
-        sources = model.encode_source(self._source, mask)
-        self._state = model.allocate_state(sources, lengths, mask, config.beam, shape.target_length)
-        self._choosing = make_graph_search(sentences, shape.target_length, config, device)
-        self._at = torch.zeros((), dtype=torch.long, device=device)
-        self._going_on = torch.ones((), dtype=torch.bool, device=device)
-        self._seen = torch.ones(shape.target_length + 1, dtype=torch.bool).pin_memory()
-        self._read = self._capture(self._read_source)
-        self._step = self._capture(self._advance)
+        source_kv = model.encode_source(self._source, mask)
+        self._state = model.allocate_state(source_kv, lengths, mask, config.beam, shape.target_length)
+        self._search = make_graph_search(sentences, shape.target_length, config, device)
+        self._position = torch.zeros((), dtype=torch.long, device=device)
+        self._is_unfinished = torch.ones((), dtype=torch.bool, device=device)
+        self._unfinished_by_step = torch.ones(shape.target_length + 1, dtype=torch.bool).pin_memory()
+        self._encode_graph = self._capture(self._encode)
+        self._step_graph = self._capture(self._step)
 
     def __call__(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> list[list[Hypothesis]]:
         self._load_inputs(sources, limits)
-        self._read.replay()
-        told: list[torch.cuda.Event] = []
-        for number in range(max(limits) + 1):
-            self._step.replay()
-            self._seen[number].copy_(self._going_on, non_blocking=True)
-            told.append(torch.cuda.Event())
-            told[-1].record()
-            if number >= LOOKAHEAD_STEPS:
-                told[number - LOOKAHEAD_STEPS].synchronize()
-                if not self._seen[number - LOOKAHEAD_STEPS]:
+        self._encode_graph.replay()
+        copied: list[torch.cuda.Event] = []
+        for step in range(max(limits) + 1):
+            self._step_graph.replay()
+            self._unfinished_by_step[step].copy_(self._is_unfinished, non_blocking=True)
+            copied.append(torch.cuda.Event())
+            copied[-1].record()
+            if step >= LOOKAHEAD_STEPS:
+                copied[step - LOOKAHEAD_STEPS].synchronize()
+                if not self._unfinished_by_step[step - LOOKAHEAD_STEPS]:
                     break
-        return self._choosing.hypotheses(len(sources))
+        return self._search.hypotheses(len(sources))
 
     def _load_inputs(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> None:
-        """The sentences to their places; what is left over repeats the first, for nobody."""
-        spare = self._shape.sentences - len(sources)
-        rows = [[*row, EOS] for row in [*sources, *[sources[0]] * spare]]
+        """Copy the sentences into the graph's tensors; unused rows repeat the first sentence."""
+        unused = self._shape.sentences - len(sources)
+        rows = [[*source, EOS] for source in [*sources, *[sources[0]] * unused]]
         padded = [row + [PAD] * (self._shape.source_length - len(row)) for row in rows]
         self._source.copy_(torch.tensor(padded))
-        self._choosing.reset([*limits, *[limits[0]] * spare])
+        self._search.reset([*limits, *[limits[0]] * unused])
         self._state.ancestors.fill_(NO_ANCESTOR)
-        self._at.zero_()
+        self._position.zero_()
 
-    def _read_source(self) -> None:
+    def _encode(self) -> None:
         padding, state = self._source == PAD, self._state
         state.source_lengths.copy_((~padding).sum(dim=1))
         state.source_mask.zero_().masked_fill_(padding[:, None, None], -torch.inf)
-        found = self._model.encode_source(self._source, state.source_mask)
-        for place, value in zip(state.source_kv, found, strict=True):
-            place.copy_(value)
+        source_kv = self._model.encode_source(self._source, state.source_mask)
+        for tensor, value in zip(state.source_kv, source_kv, strict=True):
+            tensor.copy_(value)
 
-    def _advance(self) -> None:
-        state, choosing = self._state, self._choosing
-        logits = self._model.step_logits(state, choosing.last_token, self._at, self._shape.target_length)
-        rows = choosing.advance(logits, self._at)
-        if rows is not None:
-            state.ancestors.copy_(state.reorder(rows).ancestors)
-        self._going_on.copy_(choosing.is_unfinished())
-        self._at.add_(1)
+    def _step(self) -> None:
+        state, search = self._state, self._search
+        logits = self._model.step_logits(state, search.last_token, self._position, self._shape.target_length)
+        parents = search.advance(logits, self._position)
+        if parents is not None:
+            state.ancestors.copy_(state.reorder(parents).ancestors)
+        self._is_unfinished.copy_(search.is_unfinished())
+        self._position.add_(1)
 
     def _capture(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-        """Once for warming up, beside what else the GPU does, as graphs want it; then recorded."""
-        aside = torch.cuda.Stream()
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
+        """Run once on a side stream to warm up, as CUDA graphs require, then capture."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
             work()
-        torch.cuda.current_stream().wait_stream(aside)
+        torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
             work()
@@ -175,10 +179,9 @@ class CapturedSearch:
 
 
 def _next_power_of_two(count: int) -> int:
-    """The next power of two: shapes have to be few."""
     return 1 << (count - 1).bit_length()
 
 
 def _batch_size(count: int) -> int:
-    """How many of so many sentences to take at once, so that at most a quarter of the places is empty."""
+    """Return how many of `count` sentences to batch, so that at most a quarter of the rows is unused."""
     return count if 4 * count >= 3 * _next_power_of_two(count) else _next_power_of_two(count) // 2

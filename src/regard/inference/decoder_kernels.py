@@ -1,7 +1,7 @@
-"""One step of a decoder layer on a GPU, where every kernel saved is a few microseconds of a whole step.
+"""Triton kernels of one decoder layer step: self-attention, cross-attention, residual with layer norm.
 
-Each program takes one row and one head. It reads what that row may see and nothing else: of the source as
-much as the sentence has, of the past what the row's own ancestors wrote.
+A program computes one row and one head. It reads only the keys that row may attend to: the source without
+its padding, and of the target the slots that the row's ancestors wrote.
 """
 
 # pyright: reportMissingImports=false, reportIndexIssue=false
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 KEY_TILE = 32
-"""Keys that are looked at together."""
+"""Keys read at once."""
 
 
 def self_attention_step(
@@ -24,13 +24,13 @@ def self_attention_step(
     position: Int[Tensor, ""],
     scale: float,
 ) -> Float[Tensor, "row heads_width"]:
-    """Writes each row's keys and values to its slot at time `at`; what its heads find in its own past."""
+    """Write each row's keys and values at `position`; return its attention over its ancestors' slots."""
     heads, slots, width = kv_cache.shape[2:]
     out = query_key_value.new_empty(len(query_key_value), heads * width)
     beam, times = ancestors.shape[1:]
     _self_attention_kernel[(len(query_key_value), heads)](
-        query_key_value, kv_cache, ancestors, position, out, kv_cache.stride(0), slots, times, scale, beam, heads, width,
-        triton.next_power_of_2(width), KEY_TILE, num_warps=1,
+        query_key_value, kv_cache, ancestors, position, out, kv_cache.stride(0), slots, times, scale, beam,
+        heads, width, triton.next_power_of_2(width), KEY_TILE, num_warps=1,
     )  # fmt: skip
     return out
 
@@ -41,12 +41,12 @@ def cross_attention_step(
     lengths: Int[Tensor, " sentence"],
     scale: float,
 ) -> Float[Tensor, "row heads_width"]:
-    """What the heads of each row find in the first tokens of its sentence, as many as it has."""
+    """Return each row's attention over the first `lengths` tokens of its source."""
     sentences, heads, tokens, width = source_kv.shape[1:]
     out = torch.empty_like(query)
     _cross_attention_kernel[(len(query), heads)](
-        query, source_kv, lengths, out, source_kv.stride(0), tokens, scale, len(query) // sentences, heads, width,
-        triton.next_power_of_2(width), KEY_TILE, num_warps=1,
+        query, source_kv, lengths, out, source_kv.stride(0), tokens, scale, len(query) // sentences, heads,
+        width, triton.next_power_of_2(width), KEY_TILE, num_warps=1,
     )  # fmt: skip
     return out
 
@@ -58,7 +58,7 @@ def add_layer_norm(
     bias: Float[Tensor, " width"],
     epsilon: float,
 ) -> Float[Tensor, "row width"]:
-    """The layer norm of x + y."""
+    """Return the layer norm of x + y."""
     out = torch.empty_like(x)
     width = x.shape[1]
     _add_layer_norm_kernel[(len(x),)](
@@ -69,85 +69,89 @@ def add_layer_norm(
 
 @triton.jit
 def _self_attention_kernel(
-    asked, past, ancestors, at_place, out, values, slots, times, scale,
-    BEAM: tl.constexpr, HEADS: tl.constexpr, WIDTH: tl.constexpr, ROOM: tl.constexpr, TILE: tl.constexpr,
+    query_key_value, kv_cache, ancestors, position, out, values_offset, slots, times, scale,
+    BEAM: tl.constexpr, HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr, TILE: tl.constexpr,
 ) -> Any:  # fmt: skip
     row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    sentence, place = row // BEAM, row % BEAM
-    at = tl.load(at_place)
-    d = tl.arange(0, ROOM)
-    inside = d < WIDTH
-    own = asked + row * 3 * HEADS * WIDTH + head * WIDTH + d
-    query = tl.load(own, mask=inside, other=0.0)
-    key = tl.load(own + HEADS * WIDTH, mask=inside, other=0.0)
-    value = tl.load(own + 2 * HEADS * WIDTH, mask=inside, other=0.0)
-    keys = past + (sentence * HEADS + head) * slots * WIDTH
-    tl.store(keys + (at * BEAM + place) * WIDTH + d, key, mask=inside)
-    tl.store(keys + values + (at * BEAM + place) * WIDTH + d, value, mask=inside)
+    sentence, slot = row // BEAM, row % BEAM
+    step = tl.load(position)
+    d = tl.arange(0, SIZE)
+    in_head = d < WIDTH
+    own_query = query_key_value + row * 3 * HEADS * WIDTH + head * WIDTH + d
+    query = tl.load(own_query, mask=in_head, other=0.0)
+    key = tl.load(own_query + HEADS * WIDTH, mask=in_head, other=0.0)
+    value = tl.load(own_query + 2 * HEADS * WIDTH, mask=in_head, other=0.0)
+    keys = kv_cache + (sentence * HEADS + head) * slots * WIDTH
+    tl.store(keys + (step * BEAM + slot) * WIDTH + d, key, mask=in_head)
+    tl.store(keys + values_offset + (step * BEAM + slot) * WIDTH + d, value, mask=in_head)
     query = query.to(tl.float32) * scale
-    most = tl.sum(query * key.to(tl.float32), axis=0)  # it sees itself
-    total = most * 0.0 + 1.0
-    found = value.to(tl.float32)
-    for first in range(0, at, TILE):
+    highest = tl.sum(query * key.to(tl.float32), axis=0)  # its own key
+    total = highest * 0.0 + 1.0
+    weighted = value.to(tl.float32)
+    for first in range(0, step, TILE):
         time = first + tl.arange(0, TILE)
-        seen = time < at
-        writer = tl.load(ancestors + row * times + time, mask=seen, other=0)
-        where = (time * BEAM + writer)[:, None] * WIDTH + d[None, :]
-        both = seen[:, None] & inside[None, :]
-        key_tile = tl.load(keys + where, mask=both, other=0.0).to(tl.float32)
-        value_tile = tl.load(keys + values + where, mask=both, other=0.0).to(tl.float32)
-        most, total, found = _online_softmax_update(query, key_tile, value_tile, seen, most, total, found)
-    tl.store(out + row * HEADS * WIDTH + head * WIDTH + d, found / total, mask=inside)
+        visible = time < step
+        ancestor = tl.load(ancestors + row * times + time, mask=visible, other=0)
+        offsets = (time * BEAM + ancestor)[:, None] * WIDTH + d[None, :]
+        is_valid = visible[:, None] & in_head[None, :]
+        key_tile = tl.load(keys + offsets, mask=is_valid, other=0.0).to(tl.float32)
+        value_tile = tl.load(keys + values_offset + offsets, mask=is_valid, other=0.0).to(tl.float32)
+        highest, total, weighted = _online_softmax_update(
+            query, key_tile, value_tile, visible, highest, total, weighted
+        )
+    tl.store(out + row * HEADS * WIDTH + head * WIDTH + d, weighted / total, mask=in_head)
 
 
 @triton.jit
 def _cross_attention_kernel(
-    query_rows, source, lengths, out, values, tokens, scale,
-    BEAM, HEADS: tl.constexpr, WIDTH: tl.constexpr, ROOM: tl.constexpr, TILE: tl.constexpr,
+    query_rows, source_kv, lengths, out, values_offset, tokens, scale,
+    BEAM, HEADS: tl.constexpr, WIDTH: tl.constexpr, SIZE: tl.constexpr, TILE: tl.constexpr,
 ) -> Any:  # fmt: skip
     row, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
     sentence = row // BEAM
     length = tl.load(lengths + sentence)
-    d = tl.arange(0, ROOM)
-    inside = d < WIDTH
-    place = row * HEADS * WIDTH + head * WIDTH + d
-    query = tl.load(query_rows + place, mask=inside, other=0.0).to(tl.float32) * scale
-    keys = source + (sentence * HEADS + head) * tokens * WIDTH
-    most = tl.sum(query, axis=0) * 0.0 - 1e30
-    total = most * 0.0
-    found = query * 0.0
+    d = tl.arange(0, SIZE)
+    in_head = d < WIDTH
+    offset = row * HEADS * WIDTH + head * WIDTH + d
+    query = tl.load(query_rows + offset, mask=in_head, other=0.0).to(tl.float32) * scale
+    keys = source_kv + (sentence * HEADS + head) * tokens * WIDTH
+    highest = tl.sum(query, axis=0) * 0.0 - 1e30
+    total = highest * 0.0
+    weighted = query * 0.0
     for first in range(0, length, TILE):
         token = first + tl.arange(0, TILE)
-        seen = token < length
-        where = token[:, None] * WIDTH + d[None, :]
-        both = seen[:, None] & inside[None, :]
-        key_tile = tl.load(keys + where, mask=both, other=0.0).to(tl.float32)
-        value_tile = tl.load(keys + values + where, mask=both, other=0.0).to(tl.float32)
-        most, total, found = _online_softmax_update(query, key_tile, value_tile, seen, most, total, found)
-    tl.store(out + place, found / total, mask=inside)
+        visible = token < length
+        offsets = token[:, None] * WIDTH + d[None, :]
+        is_valid = visible[:, None] & in_head[None, :]
+        key_tile = tl.load(keys + offsets, mask=is_valid, other=0.0).to(tl.float32)
+        value_tile = tl.load(keys + values_offset + offsets, mask=is_valid, other=0.0).to(tl.float32)
+        highest, total, weighted = _online_softmax_update(
+            query, key_tile, value_tile, visible, highest, total, weighted
+        )
+    tl.store(out + offset, weighted / total, mask=in_head)
 
 
 @triton.jit
-def _online_softmax_update(query, key_tile, value_tile, seen, most, total, found) -> Any:
-    """The running softmax with one tile more in it."""
-    scores = tl.where(seen, tl.sum(query[None, :] * key_tile, axis=1), -1e30)
-    higher = tl.maximum(most, tl.max(scores, axis=0))
-    weights = tl.where(seen, tl.exp(scores - higher), 0.0)
-    before = tl.exp(most - higher)
-    total = total * before + tl.sum(weights, axis=0)
-    return higher, total, found * before + tl.sum(weights[:, None] * value_tile, axis=0)
+def _online_softmax_update(query, key_tile, value_tile, visible, highest, total, weighted) -> Any:
+    """Return the running maximum, normalizer and weighted sum of values after one more tile."""
+    scores = tl.where(visible, tl.sum(query[None, :] * key_tile, axis=1), -1e30)
+    new_highest = tl.maximum(highest, tl.max(scores, axis=0))
+    weights = tl.where(visible, tl.exp(scores - new_highest), 0.0)
+    decay = tl.exp(highest - new_highest)
+    total = total * decay + tl.sum(weights, axis=0)
+    return new_highest, total, weighted * decay + tl.sum(weights[:, None] * value_tile, axis=0)
 
 
 @triton.jit
-def _add_layer_norm_kernel(x, y, weight, bias, out, width, epsilon, ROOM: tl.constexpr) -> Any:
+def _add_layer_norm_kernel(x, y, weight, bias, out, width, epsilon, SIZE: tl.constexpr) -> Any:
     row = tl.program_id(0).to(tl.int64)
-    d = tl.arange(0, ROOM)
-    inside = d < width
-    total = tl.load(x + row * width + d, mask=inside, other=0.0).to(tl.float32)
-    total += tl.load(y + row * width + d, mask=inside, other=0.0).to(tl.float32)
+    d = tl.arange(0, SIZE)
+    in_row = d < width
+    total = tl.load(x + row * width + d, mask=in_row, other=0.0).to(tl.float32)
+    total += tl.load(y + row * width + d, mask=in_row, other=0.0).to(tl.float32)
     mean = tl.sum(total, axis=0) / width
-    apart = tl.where(inside, total - mean, 0.0)
-    shrink = 1 / tl.sqrt(tl.sum(apart * apart, axis=0) / width + epsilon)
-    scale = tl.load(weight + d, mask=inside, other=0.0).to(tl.float32)
-    shift = tl.load(bias + d, mask=inside, other=0.0).to(tl.float32)
-    tl.store(out + row * width + d, apart * shrink * scale + shift, mask=inside)
+    centered = tl.where(in_row, total - mean, 0.0)
+    inverse_deviation = 1 / tl.sqrt(tl.sum(centered * centered, axis=0) / width + epsilon)
+    scale = tl.load(weight + d, mask=in_row, other=0.0).to(tl.float32)
+    shift = tl.load(bias + d, mask=in_row, other=0.0).to(tl.float32)
+    tl.store(out + row * width + d, centered * inverse_deviation * scale + shift, mask=in_row)

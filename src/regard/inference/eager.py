@@ -94,19 +94,15 @@ class EagerEngine:
     ) -> list[list[Hypothesis]]:
         """Search one batch; either all or none of its sentences have required phrases."""
         source = pad_source(sources).to(self._model.device)
-        batch_constraints = make_constraint_state(
-            limits, config, constraints, self._word_boundaries, source.device
-        )
+        rules = make_constraint_state(limits, config, constraints, self._word_boundaries, source.device)
         with self._inference_mode():
             state = self._model.start_decoding(source, source != PAD)
             if config.sampling is not None:
-                if batch_constraints.required is not None:
+                if rules.required is not None:
                     raise RegardError("required phrases need a beam; leave sampling out")
-                return sampling_search(
-                    self, state, BOS, EOS, batch_constraints, config, config.sampling, sources
-                )
-            search = greedy_search if config.beam == 1 and batch_constraints.required is None else beam_search
-            return search(self, state, BOS, EOS, batch_constraints, config)
+                return sampling_search(self, state, BOS, EOS, rules, config, config.sampling, sources)
+            search = greedy_search if config.beam == 1 and rules.required is None else beam_search
+            return search(self, state, BOS, EOS, rules, config)
 
     def top_next_tokens(
         self, source: Sequence[int], prefix: Sequence[int], count: int
@@ -160,7 +156,7 @@ def make_constraint_state(
     word_boundaries: WordBoundaries | None = None,
     device: torch.device | None = None,
 ) -> ConstraintState:
-    """Return what the search of a batch must batch_constraints; either all or none of `constraints` have required phrases."""
+    """Return the constraints of a batch as tensors; either all or none have required phrases."""
     if constraints is None:
         bans = _token_bans(config, [()] * len(max_lengths), False, device)
         return ConstraintState.from_lists(max_lengths, config.min_length, bans=bans, device=device)

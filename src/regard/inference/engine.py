@@ -1,4 +1,4 @@
-"""Engine: ids in, hypotheses out; what every road from a model to its translations promises."""
+"""Engine: the interface of everything that translates token ids, and its output length limits; no torch."""
 
 import math
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
 
 EXTRA_LENGTH = 50
-"""A translation may be this much longer than its source (section 6.1)."""
+"""Tokens by which a translation may exceed its source (section 6.1)."""
 UNSATISFIABLE = Hypothesis((), -math.inf, -math.inf)
-"""What is found where nothing can keep to the wish."""
+"""The result where no sequence satisfies the constraints."""
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Translates ids in one batch; which others are in it changes no answer."""
+    """Translates a batch of token ids; the result of a source does not depend on the rest of the batch."""
 
     @property
     def max_tokens(self) -> int:
-        """Source tokens that it takes at most."""
+        """The maximum number of source tokens."""
         ...
 
     def translate(
@@ -29,30 +29,27 @@ class Engine(Protocol):
         config: SearchConfig,
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its `n_best` best translations, the best first; fewer if fewer were found.
+        """Return the `n_best` translations of each source, best first, or fewer if the search found fewer.
 
-        Each has at least one. Where nothing that can be written keeps to the wish, that one is
-        empty, with a log-probability of minus infinity.
+        There is at least one: `UNSATISFIABLE` if no sequence satisfies the constraints.
         """
         ...
 
 
 def constrained_min_length(constraints: Constraints) -> int:
-    """Tokens that a translation has at least which keeps to the wish."""
+    """Return the number of tokens that prefix and required phrases need."""
     return len(constraints.prefix) + sum(min(map(len, phrase)) for phrase in constraints.required)
 
 
 def max_output_length(max_tokens: int, config: SearchConfig) -> int:
-    """Tokens that any translation may have; `longest` is the model's own limit."""
+    """Return the maximum length of any translation; `max_tokens` is the model's own limit."""
     return max_tokens if config.max_length is None else min(config.max_length, max_tokens)
 
 
 def output_length_limit(
     source_length: int, max_tokens: int, config: SearchConfig, constraints: Constraints
 ) -> int:
-    """Tokens that the translation may have; what is asked and needs more room than is usual gets it."""
+    """Return the maximum length of one translation, raised where its constraints need more tokens."""
     usual = source_length + EXTRA_LENGTH if config.max_length is None else config.max_length
-    return min(
-        max(usual, constrained_min_length(constraints), config.min_length),
-        max_output_length(max_tokens, config),
-    )
+    least = max(usual, constrained_min_length(constraints), config.min_length)
+    return min(least, max_output_length(max_tokens, config))

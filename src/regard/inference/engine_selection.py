@@ -1,4 +1,4 @@
-"""Which engine translates, and why; no torch and no CTranslate2, so that choosing costs nothing."""
+"""Engine selection: torch or CTranslate2, with the reason; imports neither, so that it costs no time."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ RequestedPrecision = Literal["auto", "fp32", "bf16", "fp16", "int8"]
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """An engine, and the reason for it, in words that can follow its name."""
+    """An engine and the reason for choosing it."""
 
     name: Literal["torch", "ctranslate2"]
     reason: str
@@ -30,25 +30,20 @@ def select_engine(
     has_constraints: bool = False,
     needs_forced_decoding: bool = False,
 ) -> EngineChoice:
-    """CTranslate2 on a CPU, where it is installed and can do what is asked; torch for all else.
+    """Select CTranslate2 on a CPU if it is installed and supports the options; torch in all other cases.
 
-    `gpu` is whether a GPU will compute, `wishes` whether any sentence has one, `reading` whether translations
-    are to be read once more. An engine asked for by name is refused if it cannot do the rest.
+    An engine requested by name is used, or refused with a `ConfigError` if it does not support the options.
     """
     if requested == "torch":
-        return EngineChoice("torch", "as asked")
+        return EngineChoice("torch", "requested")
     obstacle = _obstacle(has_gpu) or unsupported_by_ctranslate2(
         model, precision, search, has_constraints, needs_forced_decoding
     )
-    if requested == "auto":
-        return (
-            EngineChoice("torch", obstacle)
-            if obstacle
-            else EngineChoice("ctranslate2", "the fastest on a CPU")
-        )
-    if obstacle:
+    if requested == "ctranslate2" and obstacle:
         raise ConfigError(f"the engine ctranslate2 cannot be used: {obstacle}; choose torch or auto")
-    return EngineChoice("ctranslate2", "as asked")
+    if obstacle:
+        return EngineChoice("torch", obstacle)
+    return EngineChoice("ctranslate2", "requested" if requested == "ctranslate2" else "the fastest on a CPU")
 
 
 def unsupported_by_ctranslate2(
@@ -58,23 +53,23 @@ def unsupported_by_ctranslate2(
     has_constraints: bool = False,
     needs_forced_decoding: bool = False,
 ) -> str | None:
-    """What of all this CTranslate2 has no word for, if anything."""
-    asked = {
+    """Return which of these options CTranslate2 does not support, or None."""
+    is_used = {
         'model.norm = "literal"': model.norm == "literal",
-        precision: precision in ("bf16", "fp16"),
+        f"precision {precision}": precision in ("bf16", "fp16"),
         "sampling": search.sampling is not None,
         "no_repeat_ngram": search.no_repeat_ngram is not None,
-        "to leave out unknown characters": not search.allow_unknown,
+        "allow_unknown = False": not search.allow_unknown,
         "prefixes, required and forbidden phrases": has_constraints,
         "alignments and confidences": needs_forced_decoding,
     }
-    missing = [words for words, is_asked in asked.items() if is_asked]
-    return f"CTranslate2 cannot do this: {', '.join(missing)}" if missing else None
+    unsupported = [option for option, used in is_used.items() if used]
+    return f"CTranslate2 does not support {', '.join(unsupported)}" if unsupported else None
 
 
-def _obstacle(gpu: bool) -> str | None:
-    if gpu:
-        return "a GPU computes"
+def _obstacle(has_gpu: bool) -> str | None:
+    if has_gpu:
+        return "the device is a GPU"
     if find_spec("ctranslate2") is None:
         return "CTranslate2 is not installed (pip install 'regard[fast]')"
     return None

@@ -1,4 +1,4 @@
-"""Several models as one: the mean of what they hold to be likely."""
+"""Ensemble: several models searched as one, by the mean of their probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -16,22 +16,22 @@ from regard.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class EnsembleState:
-    """Where each of the models stands."""
+    """The decoder state of each model."""
 
     states: tuple[DecoderState, ...]
 
     def expand(self, beam: int) -> "EnsembleState":
-        return EnsembleState(tuple(one.expand(beam) for one in self.states))
+        return EnsembleState(tuple(state.expand(beam) for state in self.states))
 
     def reorder(self, rows: Int[Tensor, " row"]) -> "EnsembleState":
-        return EnsembleState(tuple(one.reorder(rows) for one in self.states))
+        return EnsembleState(tuple(state.reorder(rows) for state in self.states))
 
     def select(self, sentences: Int[Tensor, " sentence"]) -> "EnsembleState":
-        return EnsembleState(tuple(one.select(sentences) for one in self.states))
+        return EnsembleState(tuple(state.select(sentences) for state in self.states))
 
 
 class Ensemble(nn.Module):
-    """Takes the place of a model in `EagerEngine`; its members may differ in all but their tokenizer."""
+    """A model for `EagerEngine`; its members may differ in everything but their tokenizer."""
 
     def __init__(self, members: Sequence[Transformer]) -> None:
         super().__init__()
@@ -45,31 +45,29 @@ class Ensemble(nn.Module):
     def start_decoding(
         self, source: Int[Tensor, "row source"], source_keep: Bool[Tensor, "row source"]
     ) -> EnsembleState:
-        return EnsembleState(
-            tuple(member.start_decoding(source, source_keep) for member in self._transformers())
-        )
+        members = self._transformers()
+        return EnsembleState(tuple(member.start_decoding(source, source_keep) for member in members))
 
     def step(
         self, state: EnsembleState, token: Int[Tensor, " row"]
     ) -> tuple[Float[Tensor, "row vocab"], EnsembleState]:
-        """The logarithm of the mean probability of every next token."""
-        steps = [
-            member.step(one, token) for member, one in zip(self._transformers(), state.states, strict=True)
-        ]
+        """Return the log of the mean probability of every next token, and the new state."""
+        pairs = zip(self._transformers(), state.states, strict=True)
+        steps = [member.step(member_state, token) for member, member_state in pairs]
         logs = torch.stack([logits.float().log_softmax(dim=-1) for logits, _ in steps])
         mean = logs.logsumexp(dim=0) - math.log(len(steps))
-        return mean, EnsembleState(tuple(decoding for _, decoding in steps))
+        return mean, EnsembleState(tuple(member_state for _, member_state in steps))
 
     def _transformers(self) -> list[Transformer]:
         return [cast(Transformer, member) for member in self.members]
 
 
 def make_ensemble(models: Sequence[Transformer], tokenizers: Sequence[Tokenizer]) -> Ensemble:
-    """Models that cut text into the same pieces, as one; others have nothing to take the mean of."""
+    """Return an ensemble of models with equal tokenizers; others are refused."""
     for number, tokenizer in enumerate(tokenizers[1:], start=2):
         if tokenizer.fingerprint != tokenizers[0].fingerprint:
             raise ConfigError(
-                f"models 1 and {number} cut text into different pieces and cannot work as one; "
+                f"models 1 and {number} have different tokenizers and cannot form an ensemble; "
                 "train them on the same text with the same vocab_size"
             )
     return Ensemble(models)

@@ -1,4 +1,4 @@
-"""Forced decoding: a model reads given translations along their sources, all positions in one pass."""
+"""Forced decoding: log-probabilities and attention of given translations, all positions in one pass."""
 
 from collections.abc import Iterable, Sequence
 from typing import cast
@@ -18,7 +18,7 @@ from regard.text.tokenizer import BOS, EOS, PAD
 
 
 class ForcedDecoder:
-    """Reads translations with a model as it is."""
+    """Decodes given targets with a model."""
 
     def __init__(self, model: Transformer) -> None:
         self._model = model
@@ -26,13 +26,13 @@ class ForcedDecoder:
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that either side may have."""
+        """The maximum number of tokens of either side."""
         return self._model.max_tokens
 
     def force_decode(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[ForcedDecoding]:
-        """One reading for each pair, all in one batch."""
+        """Decode all pairs in one batch."""
         if not sources:
             return []
         device = self._model.device
@@ -47,8 +47,10 @@ class ForcedDecoder:
             self._model.train(was_training)
         sizes = [(len(t) + 1, len(s) + 1) for s, t in zip(sources, targets, strict=True)]
         return [
-            ForcedDecoding(tuple(row[:written].tolist()), looks[:written, :read])
-            for row, looks, (written, read) in zip(logs.cpu(), attention.cpu().numpy(), sizes, strict=True)
+            ForcedDecoding(tuple(row[:target_size].tolist()), weights[:target_size, :source_size])
+            for row, weights, (target_size, source_size) in zip(
+                logs.cpu(), attention.cpu().numpy(), sizes, strict=True
+            )
         ]
 
     def _decode_batch(
@@ -57,33 +59,33 @@ class ForcedDecoder:
         target_in: Int[Tensor, "batch target"],
         target_out: Int[Tensor, "batch target"],
     ) -> tuple[Float[Tensor, "batch target"], Float[Tensor, "batch target source"]]:
-        """The log-probability of each token, and where it looks, heads averaged."""
-        model, visible = self._model, make_padding_mask(source != PAD)
-        past = model.decoder.start_caches(model.encode(source, position_ids(source), visible))
+        """Return each token's log-probability and its cross-attention, averaged over heads."""
+        model, mask = self._model, make_padding_mask(source != PAD)
+        caches = model.decoder.start_caches(model.encode(source, position_ids(source), mask))
         x = model.target_embedding(target_in, position_ids(target_in))
-        looks = torch.zeros(0)
+        attention = torch.zeros(0)
         layers = cast(Iterable[DecoderLayer], model.decoder.layers)
-        for number, (layer, seen) in enumerate(zip(layers, past, strict=True)):
+        for number, (layer, cache) in enumerate(zip(layers, caches, strict=True)):
             if number == self._layer:
-                looks = _cross_attention_weights(layer, x, seen, visible).mean(dim=1)
-            x, _ = layer(x, seen, CAUSAL_MASK, visible)
+                attention = _cross_attention_weights(layer, x, cache, mask).mean(dim=1)
+            x, _ = layer(x, cache, CAUSAL_MASK, mask)
         logits = model.output(model.decoder.norm(x)).flatten(0, 1)
-        chosen = logits.gather(1, target_out.reshape(-1, 1))[:, 0].float()
-        return (chosen - log_normalizer(logits)).view(target_out.shape), looks.float()
+        target_logits = logits.gather(1, target_out.reshape(-1, 1))[:, 0].float()
+        return (target_logits - log_normalizer(logits)).view(target_out.shape), attention.float()
 
 
 def _cross_attention_weights(
-    layer: DecoderLayer, x: Float[Tensor, "batch target d_model"], past: KVCache, visible: AttentionMask
+    layer: DecoderLayer, x: Float[Tensor, "batch target d_model"], cache: KVCache, mask: AttentionMask
 ) -> Float[Tensor, "batch heads target source"]:
-    """What the layer weighs the source with; it is asked, not watched, so nothing is left behind in it."""
+    """Return the layer's cross-attention weights, computed without hooks or state in the layer."""
     weights: list[Tensor] = []
 
-    def look_back(y: Tensor) -> Tensor:
+    def attend_to_target(y: Tensor) -> Tensor:
         return layer.self_attention(y, layer.self_attention.project_keys_values(y), CAUSAL_MASK)
 
-    def ask(y: Tensor) -> Tensor:
-        weights.append(layer.cross_attention.weights(y, past.source, visible))
+    def record_weights(y: Tensor) -> Tensor:
+        weights.append(layer.cross_attention.weights(y, cache.source, mask))
         return y
 
-    layer.around_cross_attention(layer.around_self_attention(x, look_back), ask)
+    layer.around_cross_attention(layer.around_self_attention(x, attend_to_target), record_weights)
     return weights[0]

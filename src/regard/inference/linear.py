@@ -1,4 +1,4 @@
-"""Products made ready once: several side by side, in the layout and precision that the hardware likes."""
+"""Fused linear layers: plain, packed for oneDNN, or int8, chosen by device and precision."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
@@ -10,12 +10,12 @@ from torch.nn import functional
 
 ComputePrecision = Literal["fp32", "bf16", "fp16", "int8"]
 STORAGE_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "int8": torch.float32}
-"""What lies between two products; int8 is for weights and what they are multiplied with, no more."""
+"""The type of activations between two products; int8 applies only to the operands of a product."""
 
 
 @runtime_checkable
 class FusedLinear(Protocol):
-    """x W + b, and perhaps max(0, that)."""
+    """x W + b, with an optional ReLU."""
 
     def __call__(
         self, x: Float[Tensor, "row inputs"], relu: bool = False
@@ -23,7 +23,7 @@ class FusedLinear(Protocol):
 
 
 def fuse_linears(parts: Sequence[nn.Linear], precision: ComputePrecision) -> FusedLinear:
-    """The products of one input with each of `parts`, as one; the answers stand side by side."""
+    """Return one layer that computes all of `parts` on the same input, with their outputs side by side."""
     weight = torch.cat([part.weight.detach() for part in parts])
     biases = [part.bias.detach() for part in parts if part.bias is not None]
     bias = torch.cat(biases) if biases else None
@@ -39,7 +39,7 @@ def fuse_linears(parts: Sequence[nn.Linear], precision: ComputePrecision) -> Fus
 
 
 class PlainLinear:
-    """As torch does it."""
+    """torch's own product."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._weight, self._bias = weight, bias
@@ -55,45 +55,44 @@ class PlainLinear:
 
 
 class PackedLinear:
-    """With weights in oneDNN's own order, which for few rows is up to twice as fast on a CPU."""
+    """Weights in oneDNN's packed layout, up to twice as fast on a CPU for few rows."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._weight, self._bias = torch.ops.mkldnn._reorder_linear_weight(weight), bias
 
     def __call__(self, x: Float[Tensor, "row inputs"], relu: bool = False) -> Float[Tensor, "row outputs"]:
-        after = "relu" if relu else "none"
-        return torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, after, [], "")
+        activation = "relu" if relu else "none"
+        return torch.ops.mkldnn._linear_pointwise(x, self._weight, self._bias, activation, [], "")
 
 
 ZERO_POINT, INT8_MAX = 128, 127
-"""Of the input, whose bytes have no sign: oneDNN has no fast kernel for those that do."""
+"""Inputs are unsigned bytes: oneDNN has no fast kernel for signed ones."""
 MIN_SCALE = 1e-12
 
 
 class Int8Linear:
-    """In bytes on a CPU: a scale for each row of the input, and one for each output.
+    """An int8 product on a CPU, with one scale per input row and one per output.
 
-    Sums of bytes are exact, and a row's scale is its own: a row's answer depends on no other row.
+    Integer sums are exact, and each row has its own scale, so a row's result depends on no other row.
     """
 
     def __init__(self, weight: Float[Tensor, "outputs inputs"], bias: Tensor | None) -> None:
         scale = weight.abs().amax(dim=1).clamp(min=MIN_SCALE) / INT8_MAX
-        in_bytes = (weight / scale[:, None]).round().to(torch.int8)
-        self._weight = torch.ops.onednn.qlinear_prepack(in_bytes, None)
-        self._scale = scale / INT8_MAX  # of a weight, and of an input whose largest is 1
+        quantized = (weight / scale[:, None]).round().to(torch.int8)
+        self._weight = torch.ops.onednn.qlinear_prepack(quantized, None)
+        self._scale = scale / INT8_MAX  # of a weight, for an input whose largest value is 1
         self._zeros = torch.zeros(len(weight), dtype=torch.int32)
-        self._middle = torch.full(
-            (weight.shape[1],), ZERO_POINT + 0.5
-        )  # the half rounds what is then cut off
+        offset = ZERO_POINT + 0.5  # the half turns truncation into rounding
+        self._offset = torch.full((weight.shape[1],), offset)
         self._bias = bias
 
     def __call__(self, x: Float[Tensor, "row inputs"], relu: bool = False) -> Float[Tensor, "row outputs"]:
         largest = x.abs().amax(dim=1, keepdim=True).clamp_min_(MIN_SCALE)
-        whole = torch.addcmul(self._middle, x, largest.reciprocal(), value=INT8_MAX)
+        shifted = torch.addcmul(self._offset, x, largest.reciprocal(), value=INT8_MAX)
         if len(x) > 1:
-            whole = whole.short()  # a detour, and yet faster
+            shifted = shifted.short()  # an extra conversion, and yet faster
         out = torch.ops.onednn.qlinear_pointwise.default(
-            whole.byte(), 1.0, ZERO_POINT, self._weight, self._scale, self._zeros, None,
+            shifted.byte(), 1.0, ZERO_POINT, self._weight, self._scale, self._zeros, None,
             1.0, 0, torch.float32, "none", [], "",
         )  # fmt: skip
         out = out.mul_(largest) if self._bias is None else torch.addcmul(self._bias, out, largest, out=out)

@@ -1,4 +1,4 @@
-"""Where words may be carried on: the first and the last character of every piece of a tokenizer."""
+"""Word boundaries of a vocabulary: the kind of each token's first and last character."""
 
 import unicodedata
 
@@ -8,24 +8,24 @@ from regard.text.unicode import is_unspaced_script
 
 
 def find_word_boundaries(tokenizer: Tokenizer) -> WordBoundaries:
-    """For `EagerEngine`, so that a required phrase is not found inside a longer word.
+    """Return the word boundaries `EagerEngine` needs to match required phrases as whole words.
 
-    A character beyond ASCII that is written byte by byte counts as a letter: most are.
+    A byte token of a character beyond ASCII counts as a letter, since most of these characters are letters.
     """
     beyond_ascii = range(len(SPECIAL_TOKENS) + 128, len(SPECIAL_TOKENS) + len(BYTE_TOKENS))
-    pieces = [
+    tokens = [
         "é" if id in beyond_ascii else " " if id < beyond_ascii.stop else tokenizer.id_to_token(id)
         for id in range(tokenizer.vocab_size)
     ]
     return WordBoundaries(
-        tuple(_character_kind(piece[0]) for piece in pieces),
-        tuple(_character_kind(piece[-1]) for piece in pieces),
+        tuple(_character_kind(token[0]) for token in tokens),
+        tuple(_character_kind(token[-1]) for token in tokens),
     )
 
 
 def _character_kind(character: str) -> int:
     if is_unspaced_script(character):
-        return SEPARATE  # every character may be a word
+        return SEPARATE  # any character may be a word
     match unicodedata.category(character)[0]:
         case "L" | "M":
             return LETTER

@@ -76,12 +76,17 @@ class ModelConfig(LayerConfig):
     tied: TiedEmbeddings = "all"
     """Which embeddings share one matrix. all: source, target and output. target: target and output."""
     max_length: int = 512
-    """Longest sequence in pieces, end mark included."""
+    """Longest sequence in tokens, end mark included."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_at_least(self, 1, "vocab_size", "encoder_layers", "decoder_layers")
         require_at_least(self, 2, "max_length")
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of the longest sequence, without the begin or end mark."""
+        return self.max_length - 1
 
 
 def require_at_least(config: LayerConfig, least: int, *names: str) -> None:

@@ -34,10 +34,11 @@ def beam_search(
     must end, and the end mark counts in its log-probability.
 
     Hypotheses are ranked by log-probability / length penalty. A sentence is done when no open hypothesis
-    can still be one of its `n_best`. Stopping then is exact: a token never raises a log-probability, which is at
-    most 0, so no extension of a hypothesis scores more than its log-probability divided by the highest
+    can still be one of its `n_best`. Stopping then is exact: a token never raises a log-probability, which
+    is at most 0, so no extension of a hypothesis scores more than its log-probability divided by the highest
     penalty, that of the length limit. If this bound is not above the worst of the n best, the extension
-    cannot enter them, because ties keep the earlier hypothesis. Rounding preserves the argument: it is monotonic.
+    cannot enter them, because ties keep the earlier hypothesis. Rounding is monotonic, so this holds in
+    floating point, too.
     """
     sentences = len(constraints.max_length)
     if not sentences:

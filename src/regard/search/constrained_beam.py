@@ -25,9 +25,9 @@ class ConstrainedBeamSearchStep:
     extended by its most probable tokens and by those that extend a phrase. It may end once no token
     is missing; a finished hypothesis takes no slot.
 
-    A hypothesis that misses more tokens than its length limit leaves room for is dropped. One extension of each
-    hypothesis misses one token less, so phrases that fit at the start are complete at the
-    end, unless they are banned.
+    A hypothesis that misses more tokens than its length limit leaves room for is dropped. One extension of
+    each hypothesis misses one token less, so phrases that fit at the start are complete at the end, unless
+    they are banned.
     """
 
     def __init__(self, config: SearchConfig, eos: int, width: int, required: RequiredPhrases) -> None:
@@ -94,7 +94,7 @@ class ConstrainedBeamSearchStep:
     ) -> tuple[Int[Tensor, "sentence slot choices"], Float[Tensor, "sentence slot choices"]]:
         """Return candidate tokens for each slot and their scores; minus infinity for those ruled out.
 
-        The forced token if there is one, else the most probable tokens and those in `required`, without duplicates.
+        The forced token if there is one, else the most probable tokens and those in `required`, none twice.
         """
         logits[:, :, self._eos] = -math.inf
         rows, count = logits.flatten(0, 1)[:, None], min(self._beam, logits.shape[2])

@@ -62,7 +62,7 @@ class TokenBans:
         tokens: Int[Tensor, "sentence slot length"],
         unforced: Bool[Tensor, " sentence"],
     ) -> None:
-        """Set the logits of banned tokens to minus infinity, except in sentences whose next token is forced."""
+        """Set the logits of banned tokens to minus infinity, unless the sentence's next token is forced."""
         for ids in self.suppressed:
             logits[:, :, ids].masked_fill_(unforced[:, None, None], -math.inf)
         if self.last_tokens.shape[1]:

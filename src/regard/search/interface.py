@@ -8,7 +8,7 @@ from torch import Tensor
 ModelState = TypeVar("ModelState")
 
 COMPACTION_SHARE = 0.75
-"""A search drops finished sentences from the batch once at most this share is unfinished: moving rows costs time."""
+"""Finished sentences leave the batch once at most this share is unfinished: moving rows costs time."""
 
 
 @runtime_checkable

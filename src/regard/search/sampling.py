@@ -45,7 +45,7 @@ def sampling_search(
 def sample_tokens(
     logits: Float[Tensor, "row vocab"], uniforms: Float[Tensor, " row"], sampling: Sampling
 ) -> Int[Tensor, " row"]:
-    """Return the first token at which the cumulative probability of the allowed tokens exceeds the uniform number."""
+    """Return the first token whose cumulative probability, among those allowed, exceeds the uniform."""
     logits = (logits.double() - logits.amax(dim=1, keepdim=True)) / sampling.temperature
     if sampling.top_k is not None:
         zeros, count = torch.zeros(len(logits), 1, device=logits.device), min(sampling.top_k, logits.shape[1])
@@ -66,7 +66,7 @@ def sample_tokens(
 def draw_uniforms(
     seed: int, source: Sequence[int], samples: int, length: int
 ) -> Float[np.ndarray, "samples length"]:
-    """Return numbers in [0, 1) that depend on the seed and the source; a longer row has the shorter as prefix."""
+    """Return numbers in [0, 1) that depend on seed and source; a longer row extends the shorter."""
     content = np.array([seed, *source], np.uint64).tobytes()
     keys = [
         hashlib.sha256(content + bytes([0]) + str(sample).encode()).digest()[:16] for sample in range(samples)

@@ -1,4 +1,4 @@
-"""Triton kernels of top-k, log-normalizers and greedy search; same results as topk.py, ties in the same order."""
+"""Triton kernels of top-k, log-normalizers and greedy search, with the results and tie order of topk.py."""
 
 # pyright: reportMissingImports=false, reportIndexIssue=false
 from typing import Any

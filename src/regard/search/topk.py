@@ -21,8 +21,8 @@ SOFTMAX_ROWS = 16
 def log_normalizer(logits: Float[Tensor, "row vocab"]) -> Float[Tensor, " row"]:
     """Return the log of the sum of exponentials; a logit minus it is a log-probability, never above 0.
 
-    Computed from the highest probability, because softmax is one kernel, with the same result for a row wherever
-    it is in the batch, while `logsumexp` makes four passes over the logits.
+    Computed from the highest probability, because softmax is one kernel, with the same result for a row
+    wherever it is in the batch, while `logsumexp` makes four passes over the logits.
     """
     size = len(logits) if logits.is_cuda else SOFTMAX_ROWS
     tops = [rows.softmax(dim=1, dtype=torch.float32).amax(dim=1) for rows in logits.split(size)]
