@@ -82,7 +82,7 @@ def test_the_tmx_target_language_is_inferred_or_required():
     with pytest.raises(DataError, match="is not a language code"):
         read("x.tmx", alone, target_language='"><x')
     several = TMX.replace("<tu><tuv", '<tu><tuv xml:lang="de"><seg>x</seg></tuv><tuv')
-    with pytest.raises(DataError, match="x.tmx has the languages de, fr beside the source's"):
+    with pytest.raises(DataError, match="x.tmx has the languages de, fr besides the source's"):
         read("x.tmx", several)
 
 
@@ -109,7 +109,7 @@ def test_a_tmx_without_its_source_language_is_rejected():
     for language in ("fr", None):
         with pytest.raises(DataError, match=expected):
             read("x.tmx", memory("en-GB", "de", "fr de"), target_language=language)
-    with pytest.raises(DataError, match="it has texts that name no language"):
+    with pytest.raises(DataError, match="it has texts without a language"):
         read("x.tmx", memory("en", "de").replace(' xml:lang="de"', ""), target_language="fr")
     assert read("x.tmx", memory("en"), target_language="fr").segments == ()
 

@@ -209,32 +209,32 @@ class _CodePlacer:
     def _opening_unit(self, unit: int, words: bool) -> int:
         """Return the unit after punctuation of the previous word and before at least one word."""
         after = self._after
-        wanted = max(min(self._project(unit), max(len(after) - 1, 0)), self._last.unit)
-        word = after.next_word(wanted)
+        target = max(min(self._project(unit), max(len(after) - 1, 0)), self._last.unit)
+        word = after.next_word(target)
         if word is None or not words:
-            return after.words[-1] if words and after.words else wanted
+            return after.words[-1] if words and after.words else target
         starts_with_punctuation = unit < len(self._before) and self._before.is_punctuation(unit)
         if starts_with_punctuation and self._before.is_attached(unit):
-            return wanted
+            return target
         while (
-            wanted < word
-            and after.is_punctuation(wanted)
-            and not (starts_with_punctuation and not after.is_attached(wanted))
+            target < word
+            and after.is_punctuation(target)
+            and not (starts_with_punctuation and not after.is_attached(target))
         ):
-            wanted += 1
-        return wanted
+            target += 1
+        return target
 
     def _closing_unit(self, unit: int, opened: int, words: bool) -> int:
         """Return the unit after at least one word and before punctuation from outside the pair."""
         after = self._after
-        wanted = min(max(self._project(unit, first=True), opened + 1), len(after))
+        target = min(max(self._project(unit, first=True), opened + 1), len(after))
         word = after.next_word(opened) if words else None
         if word is None:
-            return wanted
-        wanted = max(wanted, word + 1)
+            return target
+        target = max(target, word + 1)
         if unit and not self._before.is_punctuation(unit - 1):
-            return max(after.end_of_words(wanted), word + 1)
-        return wanted
+            return max(after.end_of_words(target), word + 1)
+        return target
 
     def _nearest_break(self, unit: int) -> int:
         breaks = self._after.breaks
@@ -309,7 +309,7 @@ def _unique_words(units: _AlignmentUnits) -> dict[str, int]:
 
 def _find_protected(source: Segment, translation: str) -> tuple[list[ProtectedSpan], list[InlineCode]]:
     """Return the protected spans found in the translation, and the missing ones as codes to insert."""
-    found: list[ProtectedSpan] = []
+    spans: list[ProtectedSpan] = []
     missing: list[InlineCode] = []
     finder = _TextFinder(translation)
     for part in source.protected:
@@ -322,8 +322,8 @@ def _find_protected(source: Segment, translation: str) -> tuple[list[ProtectedSp
                 InlineCode(part.start, f" {part.raw} ", InlineKind.STANDALONE, SpacePosition.INSTEAD)
             )
         else:
-            found.append(ProtectedSpan(start, start + len(text), part.raw))
-    return sorted(found, key=lambda span: span.start), missing
+            spans.append(ProtectedSpan(start, start + len(text), part.raw))
+    return sorted(spans, key=lambda span: span.start), missing
 
 
 class _TextFinder:
@@ -340,10 +340,10 @@ class _TextFinder:
 
     @cached_property
     def _tokens(self) -> dict[str, list[int]]:
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        positions: defaultdict[str, list[int]] = defaultdict(list)
         for match in WORD_OR_SYMBOL.finditer(self._translation):
-            found[match[0].casefold()].append(match.start())
-        return found
+            positions[match[0].casefold()].append(match.start())
+        return positions
 
     def next(self, text: str, left: bool, right: bool) -> int | None:
         """Return the next position of a text; `left` and `right` require a word boundary at that end."""

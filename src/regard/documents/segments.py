@@ -19,9 +19,9 @@ class InlineKind(Enum):
     TEXT = "text"  # translatable text
     OPEN = "open"  # <b>: attached to the text after it
     CLOSE = "close"  # </b>: attached to the text before it
-    STANDALONE = "alone"  # <img>: attached to neither side
-    SPACE = "break"  # a line break with the prefix of the next line: stands for one space
-    PROTECTED = "kept"  # text that must be copied unchanged: `code`, %s
+    STANDALONE = "standalone"  # <img>: attached to neither side
+    SPACE = "space"  # a line break with the prefix of the next line: stands for one space
+    PROTECTED = "protected"  # text that must be copied unchanged: `code`, %s
 
 
 class InlineFragment(NamedTuple):

@@ -112,15 +112,15 @@ def _language(variant: XmlElement) -> str:
     return variant.attributes.get("lang", "")
 
 
-def _language_matches(language: str, wanted: str) -> bool:
+def _language_matches(language: str, other: str) -> bool:
     """Whether two codes are equal or one extends the other: en matches en-GB, in any case."""
-    language, wanted = language.lower(), wanted.lower()
-    return language == wanted or language.startswith(f"{wanted}-") or wanted.startswith(f"{language}-")
+    language, other = language.lower(), other.lower()
+    return language == other or language.startswith(f"{other}-") or other.startswith(f"{language}-")
 
 
-def _same_base_language(language: str, wanted: str) -> bool:
+def _same_base_language(language: str, other: str) -> bool:
     """Whether two codes share the base language: en-US and en-GB."""
-    return SUBTAG_SEPARATOR.split(language.lower())[0] == SUBTAG_SEPARATOR.split(wanted.lower())[0]
+    return SUBTAG_SEPARATOR.split(language.lower())[0] == SUBTAG_SEPARATOR.split(other.lower())[0]
 
 
 SEGMENT_ELEMENTS = ("trans-unit", "segment")
