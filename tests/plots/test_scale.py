@@ -29,7 +29,7 @@ def test_there_are_a_few_ticks_with_distinct_labels(size):
 
 
 def test_a_padded_range_is_never_empty():
-    for values in ([], [NAN], [3.0], [0.0, 0.0], [-2.0]):
+    for values in ([], [float("nan")], [3.0], [0.0, 0.0], [-2.0]):
         low, high = padded_range(values)
         assert low < high
     assert padded_range([1.0, 2.0], include_zero=True)[0] == 0

@@ -1,4 +1,4 @@
-"""A random model in a run's folder, and a server that looks into it."""
+"""A run folder with random models, and an explorer server for it."""
 
 import json
 from dataclasses import replace
@@ -18,17 +18,17 @@ from regard.text.tokenizer import learn_tokenizer
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
-from server.http_client import serving
+from server.http_client import run_server
 
 TEXTS = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."] * 3
 LIMIT = 14
 
 
 def save_random(folder, seed, **config):
-    """A model that has learnt nothing, in a folder."""
+    """Save an untrained model in a folder."""
     tokenizer = learn_tokenizer(TEXTS, 300)
     torch.manual_seed(seed)
-    config = {"max_length": 14, **config}  # what has learnt nothing does not know when to stop
+    config = {"max_length": 14, **config}  # an untrained model rarely predicts the end of sentence
     model = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, **config)).eval()
     save_translation_model(folder, model, tokenizer, to_toml(TranslationRun(model.config)), {"step": seed})
     return folder
@@ -38,7 +38,7 @@ def write_metrics(run, *rows):
     (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def desk_of(path, text="the cat", limit=LIMIT):
+def build_service(path, text="the cat", limit=LIMIT):
     run = find_training_run(path)
     return TraceService(
         CheckpointCache(path, run, lambda folder: load_explorer_model(folder, "cpu")),
@@ -49,7 +49,7 @@ def desk_of(path, text="the cat", limit=LIMIT):
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
-    """Three checkpoints and a model."""
+    """A run with three checkpoints and a model."""
     run = tmp_path_factory.mktemp("runs") / "mine"
     for step in (100, 200, 300):
         save_random(run / f"step-{step:06}", step)
@@ -65,13 +65,13 @@ def run_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def served(run_folder):
-    """How to ask about it."""
-    with serving(explorer_routes(desk_of(run_folder))) as ask:
-        yield ask
+def client(run_folder):
+    """A client of the explorer's server."""
+    with run_server(explorer_routes(build_service(run_folder))) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
 def translator(run_folder):
-    """The same model, to compare with."""
+    """The same model in this process, for comparison."""
     return Translator.load(run_folder, "cpu", "torch")

@@ -22,11 +22,11 @@ def path(tmp_path):
     return tmp_path / "metrics.jsonl"
 
 
-def test_a_run_without_metrics_yet_has_no_rows(path):
+def test_a_run_without_metrics_has_no_rows(path):
     assert MetricsTail(path).rows_since(0) == {"rows": [], "next": 0, "from": 0}
 
 
-def test_only_what_is_new_comes_and_half_a_line_waits(path):
+def test_only_new_complete_lines_are_returned(path):
     write(path, train(1), train(2), tail='{"kind": "tr')
     metrics = MetricsTail(path)
     first = metrics.rows_since(0)
@@ -39,13 +39,13 @@ def test_only_what_is_new_comes_and_half_a_line_waits(path):
     assert metrics.rows_since(3)["rows"] == []
 
 
-@pytest.mark.parametrize("place", [-1, 99])
-def test_a_place_that_is_none_is_the_beginning(path, place):
+@pytest.mark.parametrize("offset", [-1, 99])
+def test_an_invalid_offset_means_the_start(path, offset):
     write(path, train(1), train(2))
-    assert [row["step"] for row in MetricsTail(path).rows_since(place)["rows"]] == [1, 2]
+    assert [row["step"] for row in MetricsTail(path).rows_since(offset)["rows"]] == [1, 2]
 
 
-def test_a_training_that_was_resumed_is_read_anew(path):
+def test_a_replaced_file_is_read_again(path):
     write(path, train(1), train(2), train(3))
     metrics = MetricsTail(path)
     assert metrics.rows_since(0)["next"] == 3
@@ -57,22 +57,22 @@ def test_a_training_that_was_resumed_is_read_anew(path):
     assert again["from"] == 0
 
 
-def test_many_rows_are_thinned_series_by_series_and_keep_their_peaks():
+def test_metrics_are_downsampled_separately_and_keep_their_extremes():
     rows = [train(step, loss=2 + step % 7, grad_norm=1.0, lr=step / 1e6) for step in range(20_000)]
     rows[777]["loss"], rows[15_000]["grad_norm"], rows[9_999]["loss"] = 50.0, 99.0, None
     rows.insert(300, {"kind": "valid", "step": 299, "loss": 1.5})
-    found = downsample_rows(rows)
+    rows_kept = downsample_rows(rows)
     for name in ("loss", "grad_norm", "lr"):
-        series = [row[name] for row in found if row["kind"] == "train" and name in row]
+        series = [row[name] for row in rows_kept if row["kind"] == "train" and name in row]
         assert 0 < len(series) <= 600
-    assert [row["step"] for row in found if row.get("loss") == 50] == [777]
-    assert [row["step"] for row in found if row.get("grad_norm") == 99] == [15_000]
-    assert [row["step"] for row in found if row.get("loss", 0) is None] == [9_999]
-    assert {"kind": "valid", "step": 299, "loss": 1.5} in found
-    assert [row["step"] for row in found] == sorted(row["step"] for row in found)
+    assert [row["step"] for row in rows_kept if row.get("loss") == 50] == [777]
+    assert [row["step"] for row in rows_kept if row.get("grad_norm") == 99] == [15_000]
+    assert [row["step"] for row in rows_kept if row.get("loss", 0) is None] == [9_999]
+    assert {"kind": "valid", "step": 299, "loss": 1.5} in rows_kept
+    assert [row["step"] for row in rows_kept] == sorted(row["step"] for row in rows_kept)
 
 
-def test_few_rows_come_as_they_are():
+def test_few_rows_are_not_downsampled():
     rows = [train(step) for step in range(600)]
     assert downsample_rows(rows) == rows
 
@@ -85,28 +85,28 @@ def make_run(folder, **data):
     return TrainingRun(folder)
 
 
-def asked(run, since):
+def request_metrics(run, since):
     route = training_routes([run])[f"/api/runs/{run.id}/metrics"]["GET"]
     return json.loads(route(ApiRequest(query={"since": since})).body)
 
 
-def test_what_a_run_learns_from_comes_once(tmp_path):
+def test_the_data_summary_is_sent_with_the_first_rows(tmp_path):
     lengths = {"source": {"bins": [0, 1], "counts": [2, 3]}}
     run = make_run(tmp_path / "a", train={"pairs": 5, "left_out": {"copy": 1}, "longest": 9}, lengths=lengths)
-    first = asked(run, "0")
+    first = request_metrics(run, "0")
     assert first["data"] == {"train": {"pairs": 5, "left_out": {"copy": 1}}, "lengths": lengths}
     assert [row["tokens"] for row in first["rows"]] == [7]
-    assert asked(run, str(first["next"])) == {"rows": [], "next": 1, "from": 1, "data": None}
+    assert request_metrics(run, str(first["next"])) == {"rows": [], "next": 1, "from": 1, "data": None}
 
 
 @pytest.mark.parametrize("data", [{}, {"train": 3, "lengths": {}}, {"lengths": {}}])
-def test_a_run_that_does_not_say_has_rows_all_the_same(tmp_path, data):
-    answer = asked(make_run(tmp_path / "a", **data), "0")
-    assert answer["data"] is None
-    assert len(answer["rows"]) == 1
+def test_a_run_without_data_summary_has_rows(tmp_path, data):
+    response = request_metrics(make_run(tmp_path / "a", **data), "0")
+    assert response["data"] is None
+    assert len(response["rows"]) == 1
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path):
+def test_runs_with_the_same_name_show_their_paths(tmp_path):
     runs = [make_run(tmp_path / name) for name in ("x/a", "y/a", "b")]
     assert [each["name"] for each in list_run_names(runs)] == [
         str(tmp_path / "x/a"),
@@ -116,7 +116,7 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path):
     assert len({each["id"] for each in list_run_names(runs)}) == 3
 
 
-def test_what_is_no_run_cannot_be_compared_with(tmp_path):
+def test_comparing_with_a_folder_that_is_not_a_run_is_an_error(tmp_path):
     run = make_run(tmp_path / "a")
     assert [each.folder for each in load_comparison_runs([run.folder])] == [run.folder]
     with pytest.raises(DataError, match="none is not a run to compare with"):

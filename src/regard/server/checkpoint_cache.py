@@ -1,4 +1,4 @@
-"""The model that is looked into, and of a run its checkpoints: two of them stay loaded."""
+"""Checkpoint cache: the explored model and the checkpoints of its run, two of them loaded at a time."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -25,7 +25,7 @@ ModelT = TypeVar("ModelT")
 
 @dataclass(frozen=True)
 class ExplorerModel:
-    """One of them, ready."""
+    """A loaded translation model with its tracer and translator."""
 
     id: str
     transformer: Transformer
@@ -39,16 +39,16 @@ class ExplorerModel:
 
 
 class CheckpointCache(Generic[ModelT]):
-    """Loads what is asked for; not for two threads at once."""
+    """Loads models on demand. Not thread-safe: the request queue serialises the calls."""
 
     def __init__(self, path: Path, run: TrainingRun | None, load: Callable[[Path], ModelT]) -> None:
-        """`load` makes a model of a folder."""
+        """Load the model at `path`, so that an unreadable one fails at once."""
         self._folder, self._run, self._load = find_model_folder(path), run, load
         self._loaded: OrderedDict[int | None, ModelT] = OrderedDict()
-        self.get(None)  # what cannot be loaded is said at once
+        self.get(None)
 
     def get(self, step: int | None) -> ModelT:
-        """The model itself, or its run's checkpoint of that step."""
+        """Return the model itself, or its run's checkpoint of that step."""
         if step not in self._loaded:
             self._loaded[step] = self._load(self._folder if step is None else self._checkpoint(step))
             if len(self._loaded) > LOADED_CHECKPOINTS:
@@ -61,19 +61,19 @@ class CheckpointCache(Generic[ModelT]):
             if checkpoint_step(folder) == step:
                 return folder
         raise RequestError(
-            "no_checkpoint", f"there is no checkpoint of step {step:,} any more", HTTPStatus.NOT_FOUND
+            "no_checkpoint", f"checkpoint step {step:,} does not exist any more", HTTPStatus.NOT_FOUND
         )
 
 
 def load_explorer_model(folder: Path, device: DeviceChoice) -> ExplorerModel:
-    """The model of a folder that translates."""
-    found = load_translation_model(folder)
-    transformer = found.transformer.to(choose_device(device))
-    identity = identify_model_folder(folder, found.manifest)
+    """Load a translation model, with its tracer and an eager translator."""
+    loaded = load_translation_model(folder)
+    transformer = loaded.transformer.to(choose_device(device))
+    identity = identify_model_folder(folder, loaded.manifest)
     return ExplorerModel(
         identity.id,
         transformer,
-        found.tokenizer,
-        Tracer(transformer, found.tokenizer, identity),
-        Translator.from_model(transformer, found.tokenizer),
+        loaded.tokenizer,
+        Tracer(transformer, loaded.tokenizer, identity),
+        Translator.from_model(transformer, loaded.tokenizer),
     )

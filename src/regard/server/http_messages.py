@@ -1,4 +1,4 @@
-"""What is asked of the explorer and what it answers, without a word of HTTP's grammar."""
+"""Requests, responses, routes and errors of the explorer's API, independent of the HTTP server."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,19 +13,19 @@ JSON_TYPE, NDJSON_TYPE, HTML_TYPE = "application/json", "application/x-ndjson", 
 
 @dataclass(frozen=True)
 class ApiRequest:
-    """One request, after everything that makes it one was checked."""
+    """A validated request."""
 
     body: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     if_none_match: str | None = None
-    """The ETag of what the browser has already."""
+    """ETag of the client's cached copy."""
     is_disconnected: Callable[[], bool] = lambda: False
-    """Whether whoever asked has hung up."""
+    """Return whether the client has disconnected."""
 
 
 @dataclass(frozen=True)
 class ApiResponse:
-    """One answer; an iterator is sent piece by piece, as the pieces are found."""
+    """A response; an iterator is streamed chunk by chunk."""
 
     body: bytes | Iterator[bytes]
     content_type: str = JSON_TYPE
@@ -35,11 +35,11 @@ class ApiResponse:
 
 RouteHandler = Callable[[ApiRequest], ApiResponse]
 RouteTable = Mapping[str, Mapping[str, RouteHandler]]
-"""By path and by method; what is not in it does not exist, so that no path leads out of it."""
+"""Handlers by path and method. Only these exact paths exist, so no path can leave the folder."""
 
 
 class RequestError(RegardError):
-    """A request that is not answered, and why; `code` is for the page, the message for a person."""
+    """A rejected request; `code` is for the page, the message for a person."""
 
     def __init__(
         self,
@@ -53,23 +53,23 @@ class RequestError(RegardError):
 
 
 def to_json_bytes(content: object) -> bytes:
-    """As JSON, which has no infinity and no NaN."""
+    """Return JSON, which must have no infinity and no NaN."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def json_response(content: object) -> ApiResponse:
-    """An answer in JSON."""
+    """Return a JSON response."""
     return ApiResponse(to_json_bytes(content))
 
 
 def error_response(error: RequestError) -> ApiResponse:
-    """A refusal as an answer."""
+    """Return an error response."""
     return ApiResponse(error_to_json(error), status=error.status)
 
 
 def error_to_json(error: RequestError) -> bytes:
-    """A refusal as JSON."""
-    said: dict[str, object] = {"code": error.code, "message": str(error)}
+    """Return an error as JSON."""
+    data: dict[str, object] = {"code": error.code, "message": str(error)}
     if error.limit is not None:
-        said["limit"] = error.limit
-    return to_json_bytes({"error": said})
+        data["limit"] = error.limit
+    return to_json_bytes({"error": data})

@@ -1,4 +1,4 @@
-"""An HTTP server for one person's browser: the standard library's, made careful."""
+"""HTTP server of the explorer on http.server: limits, timeouts, compression and streaming."""
 
 import gzip
 import json
@@ -26,19 +26,19 @@ from regard.server.http_messages import (
 from regard.server.security import SECURITY_HEADERS, HostGuard
 
 MAX_BODY_BYTES = 1_000_000
-"""In the body of a request."""
+"""Largest request body."""
 MAX_DISCARDED_BYTES = 16 * MAX_BODY_BYTES
-"""Of a body that is too large so much is read, so that whoever sends it hears why it is refused."""
+"""Bytes of a body that is too large which are read and discarded, so that the client gets the error."""
 MAX_LENGTH_DIGITS = 30
-"""Of a length: more are as much too large."""
+"""Digits of a Content-Length that are parsed; a longer number is too large anyway."""
 MIN_COMPRESSED_BYTES = 1000
-"""Bytes that are not worth compressing."""
+"""Smaller bodies are not compressed."""
 SOCKET_TIMEOUT_SECONDS = 30.0
-"""Seconds to wait for somebody who sends nothing."""
+"""Timeout of a connection that sends nothing."""
 
 
 class ExplorerServer(ThreadingHTTPServer):
-    """Answers by a table of routes, each request in a thread of its own."""
+    """Serves a table of routes, each request in its own thread."""
 
     daemon_threads = True
 
@@ -47,25 +47,24 @@ class ExplorerServer(ThreadingHTTPServer):
         try:
             super().__init__((host, port), RequestHandler)
         except (OSError, OverflowError) as error:
-            said = error.strerror if isinstance(error, OSError) else "there is no such port"
+            reason = error.strerror if isinstance(error, OSError) else "the port does not exist"
             raise RegardError(
-                f"{host}:{port} cannot be served on: {said}; another --port would do, 0 finds a free one"
+                f"cannot serve on {host}:{port}: {reason}; give another --port, or 0 for a free one"
             ) from None
         self.routes = routes
         self.guard = HostGuard(host, self.server_port)
-        shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(host, host)
-        self.url = (
-            f"http://{f'[{shown}]' if ':' in shown and '[' not in shown else shown}:{self.server_port}/"
-        )
+        display_host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
+        display_host = f"[{display_host}]" if ":" in display_host else display_host
+        self.url = f"http://{display_host}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up is nothing to tell."""
+        """Report errors, except that a browser closed the connection."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
 
 class RequestHandler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -80,10 +79,10 @@ class RequestHandler(BaseHTTPRequestHandler):
         return "regard"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The terminal is for what matters."""
+        """Log nothing: the terminal is for errors."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is no request at all, in the form of every other refusal."""
+        """Send a malformed request's error in the same JSON form as every other error."""
         status = HTTPStatus(code)
         self.close_connection = True
         self._send(
@@ -100,26 +99,26 @@ class RequestHandler(BaseHTTPRequestHandler):
         try:
             self._server.guard.check(self.headers.get_all("Host", []), self.headers.get("Origin"))
             path, _, query = self.path.partition("?")
-            found = self._server.routes.get(path)
-            if found is None:
-                raise RequestError("not_found", "there is nothing under this address", HTTPStatus.NOT_FOUND)
+            handlers = self._server.routes.get(path)
+            if handlers is None:
+                raise RequestError("not_found", "this address does not exist", HTTPStatus.NOT_FOUND)
             method = "GET" if self.command == "HEAD" else self.command
-            if method not in found:
-                return self._method_not_allowed(found)
+            if method not in handlers:
+                return self._method_not_allowed(handlers)
             body = self._read_body() if method == "POST" else {}
             known = self.headers.get("If-None-Match")
-            return found[method](ApiRequest(body, _parse_query(query), known, self._is_disconnected))
+            return handlers[method](ApiRequest(body, _parse_query(query), known, self._is_disconnected))
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
             self._discard_body()
             return error_response(_to_request_error(error))
 
-    def _method_not_allowed(self, found: Mapping[str, object]) -> ApiResponse:
+    def _method_not_allowed(self, handlers: Mapping[str, object]) -> ApiResponse:
         self._discard_body()
-        allowed = ", ".join(["GET", "HEAD"] if "GET" in found else found)
-        refusal = RequestError("method", f"this address answers {allowed}", HTTPStatus.METHOD_NOT_ALLOWED)
-        return ApiResponse(error_to_json(refusal), status=refusal.status, headers={"Allow": allowed})
+        allowed = ", ".join(["GET", "HEAD"] if "GET" in handlers else handlers)
+        error = RequestError("method", f"this address accepts {allowed}", HTTPStatus.METHOD_NOT_ALLOWED)
+        return ApiResponse(error_to_json(error), status=error.status, headers={"Allow": allowed})
 
     def _read_body(self) -> Mapping[str, Any]:
         if self.headers.get_content_type() != JSON_TYPE or "Content-Type" not in self.headers:
@@ -129,51 +128,57 @@ class RequestHandler(BaseHTTPRequestHandler):
         if length is None or "Transfer-Encoding" in self.headers:
             raise RequestError("length", "send Content-Length, in bytes", HTTPStatus.LENGTH_REQUIRED)
         if length > MAX_BODY_BYTES:
-            message = f"the body is larger than what is read, {MAX_BODY_BYTES:,} bytes"
+            message = f"the body is larger than {MAX_BODY_BYTES:,} bytes"
             raise RequestError("too_large", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, MAX_BODY_BYTES)
         content = self.rfile.read(length)
-        del self.headers["Content-Length"]  # nothing is left to be read
+        del self.headers["Content-Length"]  # the body has been read
         return _parse_json_body(content)
 
     def _content_length(self) -> int | None:
-        """Bytes of the body, as its sender says; Python reads no number of thousands of digits."""
-        said = self.headers.get("Content-Length", "")
-        return int(said.lstrip("0")[:MAX_LENGTH_DIGITS] or 0) if said.isascii() and said.isdecimal() else None
+        """Return the Content-Length; only some digits are parsed, as Python rejects numbers of thousands."""
+        length = self.headers.get("Content-Length", "")
+        return (
+            int(length.lstrip("0")[:MAX_LENGTH_DIGITS] or 0)
+            if length.isascii() and length.isdecimal()
+            else None
+        )
 
     def _discard_body(self) -> None:
-        """What was not read must not be taken for the next request."""
-        left = self._content_length() or 0
-        if left or "Transfer-Encoding" in self.headers:
+        """Discard an unread body, so that it is not parsed as the next request."""
+        remaining = self._content_length() or 0
+        if remaining or "Transfer-Encoding" in self.headers:
             self.close_connection = True
-        left = min(left, MAX_DISCARDED_BYTES)
+        remaining = min(remaining, MAX_DISCARDED_BYTES)
         with suppress(OSError):
-            while left > 0 and (read := self.rfile.read(min(left, 2**16))):
-                left -= len(read)
+            while remaining > 0 and (chunk := self.rfile.read(min(remaining, 2**16))):
+                remaining -= len(chunk)
 
     def _is_disconnected(self) -> bool:
-        """Whether the other end is closed: readable, and nothing to read."""
+        """Return whether the client closed the connection: it is readable, but has no data."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
             return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
         except OSError:
             return True
 
-    def _send(self, answer: ApiResponse) -> None:
-        """Complete, or line by line."""
-        self.send_response(answer.status)
-        for name, value in (SECURITY_HEADERS | {"Cache-Control": "no-store"} | dict(answer.headers)).items():
+    def _send(self, response: ApiResponse) -> None:
+        """Send a response, complete or streamed."""
+        self.send_response(response.status)
+        for name, value in (
+            SECURITY_HEADERS | {"Cache-Control": "no-store"} | dict(response.headers)
+        ).items():
             self.send_header(name, value)
-        if answer.status != HTTPStatus.NOT_MODIFIED:
-            self.send_header("Content-Type", answer.content_type)
-        if isinstance(answer.body, bytes):
-            self._send_whole(answer.body)
+        if response.status != HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Type", response.content_type)
+        if isinstance(response.body, bytes):
+            self._send_whole(response.body)
         else:
-            self._send_lines(answer.body)
+            self._send_lines(response.body)
 
     def _send_whole(self, body: bytes) -> None:
         self.send_header("Vary", "Accept-Encoding")
         if len(body) > MIN_COMPRESSED_BYTES and _accepts_gzip(self._header("Accept-Encoding")):
-            body = gzip.compress(body, compresslevel=1, mtime=0)  # more would take longer than sending it
+            body = gzip.compress(body, compresslevel=1, mtime=0)  # a higher level takes longer than sending
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         if self.close_connection:
@@ -193,7 +198,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _header(self, name: str) -> str:
-        """Of a request that may have been too strange to have any."""
+        """Return a header; a malformed request may have no headers."""
         headers = getattr(self, "headers", None)
         return "" if headers is None else headers.get(name, "")
 
@@ -203,7 +208,7 @@ class RequestHandler(BaseHTTPRequestHandler):
 
 
 def _with_error_line(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """What goes wrong on the way becomes the last line."""
+    """Yield the lines; an error on the way becomes the last line."""
     try:
         yield from lines
     except (ConnectionError, TimeoutError):
@@ -213,7 +218,7 @@ def _with_error_line(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _to_request_error(error: Exception) -> RequestError:
-    """What the page is told; what is no fault of the request is told to the terminal, too."""
+    """Convert an error for the page; an unexpected one is also printed in the terminal."""
     if isinstance(error, RequestError):
         return error
     if isinstance(error, RegardError):
@@ -221,7 +226,7 @@ def _to_request_error(error: Exception) -> RequestError:
     sys.stderr.write("".join(traceback.format_exception(error)))
     return RequestError(
         "internal",
-        f"something went wrong in the server ({type(error).__name__}); its terminal says what",
+        f"internal server error ({type(error).__name__}); see the terminal of `regard explore`",
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
 
@@ -230,7 +235,7 @@ def _parse_query(text: str) -> Mapping[str, str]:
     try:
         return dict(parse_qsl(text, max_num_fields=20))
     except ValueError:
-        raise RequestError("bad_value", "no address here takes so many values after its ?") from None
+        raise RequestError("bad_value", "the query has too many parameters") from None
 
 
 def _parse_json_body(content: bytes) -> Mapping[str, Any]:
@@ -248,5 +253,8 @@ def _reject_constant(name: str) -> float:
 
 
 def _accepts_gzip(header: str) -> bool:
-    wanted = [part.replace(" ", "").lower() for part in header.split(",")]
-    return any(part == "gzip" or (part.startswith("gzip;") and part != "gzip;q=0") for part in wanted)
+    encodings = [encoding.replace(" ", "").lower() for encoding in header.split(",")]
+    return any(
+        encoding == "gzip" or (encoding.startswith("gzip;") and encoding != "gzip;q=0")
+        for encoding in encodings
+    )

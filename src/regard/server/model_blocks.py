@@ -1,4 +1,4 @@
-"""The blocks of a model as Figure 1 draws them, with the parameters that each one has."""
+"""Blocks of the model as in Figure 1, with the shapes of their parameters."""
 
 import re
 from collections.abc import Sequence
@@ -19,22 +19,22 @@ SUBLAYER_OF_MODULE = {
 
 
 def describe_model_blocks(config: ModelConfig) -> list[dict[str, Any]]:
-    """One for each sublayer, with its residual's norm, and one for each embedding, norm and output.
+    """Return one block per sublayer with its norm, and one per embedding, final norm and output.
 
-    A matrix that several share is counted where it comes first; the others then have no parameters.
+    A shared matrix is counted in the first block that uses it.
     """
     with torch.device("meta"):
         model = Transformer(config)
-    found: dict[str, dict[str, Any]] = {each["id"]: each for each in _empty_blocks(config)}
+    blocks: dict[str, dict[str, Any]] = {each["id"]: each for each in _empty_blocks(config)}
     for name, parameter in model.named_parameters():
-        block, short = _block_of_parameter(name)
-        found[block]["shapes"].append([short, list(parameter.shape)])
-        found[block]["parameters"] += parameter.numel()
-    return [each for each in found.values() if each["which"] != "norm" or each["parameters"]]
+        block, parameter_name = _block_of_parameter(name)
+        blocks[block]["shapes"].append([parameter_name, list(parameter.shape)])
+        blocks[block]["parameters"] += parameter.numel()
+    return [each for each in blocks.values() if each["which"] != "norm" or each["parameters"]]
 
 
 def _empty_blocks(config: ModelConfig) -> Sequence[dict[str, Any]]:
-    """In the order in which a sentence passes them."""
+    """Return all blocks without parameters, in the order of computation."""
     encoder = [
         _sublayer_block("encoder", layer, which)
         for layer in range(1, config.encoder_layers + 1)
@@ -65,10 +65,10 @@ def _new_block(id: str, stack: str, which: str) -> dict[str, Any]:
 
 
 def _block_of_parameter(name: str) -> tuple[str, str]:
-    """The block that a parameter belongs to, and its name within."""
-    if found := LAYER_PARAMETER.fullmatch(name):
-        stack, layer, part, rest = found.groups()
-        return f"{stack}.{int(layer) + 1}.{SUBLAYER_OF_MODULE[part]}", rest
+    """Return the block of a parameter, and its name within the block."""
+    if match := LAYER_PARAMETER.fullmatch(name):
+        stack, layer, module, rest = match.groups()
+        return f"{stack}.{int(layer) + 1}.{SUBLAYER_OF_MODULE[module]}", rest
     first, _, rest = name.partition(".")
     match first:
         case "source_embedding":

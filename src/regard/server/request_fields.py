@@ -1,4 +1,4 @@
-"""The fields of a request, each of the type and within the bounds that it must have."""
+"""Parsing of request fields: each with its type and bounds, else a 400 error."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,28 +12,28 @@ ChoiceT = TypeVar("ChoiceT", bound=str)
 
 
 def parse_text_field(body: JsonBody, name: str, default: str | None = None) -> str:
-    """A text without half a character in it."""
+    """Return a text that is valid UTF-8."""
     value = body.get(name, default)
     if not isinstance(value, str):
         raise _bad_value(name, "a text", value)
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise _bad_value(name, "a text without half a character (U+D800 to U+DFFF)", value) from None
+        raise _bad_value(name, "a text without lone surrogates (U+D800 to U+DFFF)", value) from None
     return value
 
 
 def parse_bounded_text(body: JsonBody, name: str, max_characters: int) -> str:
-    """A text of at most so many characters."""
+    """Return a text of at most `max_characters`."""
     value = parse_text_field(body, name)
     if len(value) > max_characters:
-        message = f"{name} has {len(value):,} characters, and at most {max_characters:,} are read"
+        message = f"{name} has {len(value):,} characters, and at most {max_characters:,} are accepted"
         raise RequestError("too_long", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, max_characters)
     return value
 
 
 def parse_text_or_ids(body: JsonBody, name: str) -> str | list[int]:
-    """A text, or token ids; neither is no ids."""
+    """Return a text or a list of token ids; an empty list if the field is missing."""
     value = body.get(name)
     if isinstance(value, list) and all(
         isinstance(each, int) and not isinstance(each, bool) for each in value
@@ -43,7 +43,7 @@ def parse_text_or_ids(body: JsonBody, name: str) -> str | list[int]:
 
 
 def parse_object_list(body: JsonBody, name: str) -> list[JsonBody]:
-    """A list of them; nothing is an empty one."""
+    """Return a list of objects; an empty one if the field is missing."""
     value = body.get(name)
     if value is None:
         return []
@@ -53,7 +53,7 @@ def parse_object_list(body: JsonBody, name: str) -> list[JsonBody]:
 
 
 def parse_text_list(body: JsonBody, name: str, count: int, max_characters: int) -> list[str]:
-    """So many of them."""
+    """Return a list of exactly `count` texts."""
     values = body.get(name)
     if not isinstance(values, list) or len(values) != count:
         raise _bad_value(name, f"a list of {count} texts", values)
@@ -61,7 +61,7 @@ def parse_text_list(body: JsonBody, name: str, count: int, max_characters: int) 
 
 
 def parse_integer(body: JsonBody, name: str, default: int | None, minimum: int, maximum: int) -> int:
-    """A whole number."""
+    """Return a whole number."""
     value = body.get(name)
     value = default if value is None else value
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
@@ -70,7 +70,7 @@ def parse_integer(body: JsonBody, name: str, default: int | None, minimum: int, 
 
 
 def parse_number(body: JsonBody, name: str, default: float, minimum: float, maximum: float) -> float:
-    """A number that may have a fraction."""
+    """Return a finite number."""
     value = body.get(name)
     value = default if value is None else value
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -81,7 +81,7 @@ def parse_number(body: JsonBody, name: str, default: float, minimum: float, maxi
 
 
 def parse_choice(body: JsonBody, name: str, allowed: Sequence[ChoiceT]) -> ChoiceT:
-    """One of a few words."""
+    """Return one of the allowed words."""
     value = body.get(name)
     for word in allowed:
         if word == value:
@@ -90,7 +90,7 @@ def parse_choice(body: JsonBody, name: str, allowed: Sequence[ChoiceT]) -> Choic
 
 
 def parse_object(body: JsonBody, name: str) -> JsonBody:
-    """An object inside of it."""
+    """Return a nested object."""
     value = body.get(name)
     if not isinstance(value, dict):
         raise _bad_value(name, "an object", value)
@@ -98,12 +98,12 @@ def parse_object(body: JsonBody, name: str) -> JsonBody:
 
 
 def parse_query_numbers(query: Mapping[str, str]) -> JsonBody:
-    """The values of an address, those that are digits as numbers."""
-    few = {name: value for name, value in query.items() if value.isascii() and value.isdecimal()}
-    return {**query, **{name: int(value) for name, value in few.items() if len(value) < 12}}
+    """Return the query parameters, with decimal values as numbers."""
+    numbers = {name: value for name, value in query.items() if value.isascii() and value.isdecimal()}
+    return {**query, **{name: int(value) for name, value in numbers.items() if len(value) < 12}}
 
 
-def _bad_value(name: str, right: str, value: object) -> RequestError:
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:60]}…"
-    return RequestError("bad_value", f"{name} must be {right}, and is {shown}")
+def _bad_value(name: str, expected: str, value: object) -> RequestError:
+    value_text = repr(value)
+    value_text = value_text if len(value_text) <= 60 else f"{value_text[:60]}…"
+    return RequestError("bad_value", f"{name} must be {expected}, and is {value_text}")

@@ -1,4 +1,7 @@
-"""Whose turn it is: one request computes at a time, in the order they came, and none for nobody."""
+"""Request queue: one request computes at a time, in order of arrival; abandoned requests are dropped.
+
+A model computes no faster for two requests at once.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,18 +13,18 @@ from typing import Generic, TypeVar
 
 import torch
 
-from regard.server import request_fields
 from regard.server.checkpoint_cache import CheckpointCache, ModelT
 from regard.server.http_messages import ApiRequest, RequestError
-from regard.server.request_fields import JsonBody
+from regard.server.request_fields import JsonBody, parse_integer
 from regard.trace.request import TraceLengthError
 
+ExecutorResult = TypeVar("ExecutorResult")
 DISCONNECT_POLL_SECONDS = 0.5
-"""Seconds after which whoever waits looks whether it is still waited for."""
+"""How often a waiting request checks whether its client has disconnected."""
 
 
 class RequestQueue:
-    """A queue for what can do one thing at a time."""
+    """A first-come, first-served lock that drops requests of disconnected clients."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -29,7 +32,7 @@ class RequestQueue:
 
     @contextmanager
     def turn(self, request: ApiRequest) -> Iterator[None]:
-        """Waits for it; gives up if nobody listens any more."""
+        """Wait for the request's turn; raise if its client disconnects."""
         with self._changed:
             self._queue.append(request)
             self._changed.notify_all()
@@ -56,16 +59,13 @@ class RequestQueue:
 
 
 def _reject_if_disconnected(request: ApiRequest) -> None:
-    """The answer reaches nobody; it ends the request."""
+    """Raise if the client has disconnected: nobody would read the response."""
     if request.is_disconnected():
-        raise RequestError("gone", "whoever asked has hung up", HTTPStatus.SERVICE_UNAVAILABLE)
-
-
-ExecutorResult = TypeVar("ExecutorResult")
+        raise RequestError("gone", "the client has disconnected", HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class ModelExecutor(Generic[ModelT]):
-    """The models, and whose turn it is."""
+    """Runs functions on a loaded model, one request at a time."""
 
     def __init__(self, models: CheckpointCache[ModelT]) -> None:
         self._models, self._queue = models, RequestQueue()
@@ -73,31 +73,32 @@ class ModelExecutor(Generic[ModelT]):
     def run(
         self, request: ApiRequest, body: JsonBody, compute: Callable[[ModelT], ExecutorResult]
     ) -> ExecutorResult:
-        """What `do` finds with the model that the body names, when it is its turn."""
-        step = (
-            None if body.get("step") is None else request_fields.parse_integer(body, "step", None, 0, 10**12)
-        )
+        """Return `compute(model)` for the checkpoint named in the body, when the request's turn comes."""
+        step = None if body.get("step") is None else parse_integer(body, "step", None, 0, 10**12)
         return self._run_in_turn(request, lambda: compute(self._models.get(step)))
 
     def stream(
         self, request: ApiRequest, body: JsonBody, compute: Callable[[ModelT], Iterator[ExecutorResult]]
     ) -> Iterator[ExecutorResult]:
-        """The same for what is found one by one: the first at once; between two, others have their turn."""
+        """Yield the results of an iterator; other requests may run between two results.
 
-        def begin(model: ModelT) -> tuple[list[ExecutorResult], Iterator[ExecutorResult]]:
-            found = compute(model)
-            return list(islice(found, 1)), found
+        The first result is computed at once, so that an error becomes the response.
+        """
 
-        first, rest = self.run(request, body, begin)
+        def start(model: ModelT) -> tuple[list[ExecutorResult], Iterator[ExecutorResult]]:
+            results = compute(model)
+            return list(islice(results, 1)), results
+
+        first, rest = self.run(request, body, start)
         return chain(first, self._rest(request, rest))
 
-    def _rest(self, request: ApiRequest, found: Iterator[ExecutorResult]) -> Iterator[ExecutorResult]:
-        while each := self._run_in_turn(request, lambda: list(islice(found, 1))):
-            yield from each
+    def _rest(self, request: ApiRequest, results: Iterator[ExecutorResult]) -> Iterator[ExecutorResult]:
+        while next_results := self._run_in_turn(request, lambda: list(islice(results, 1))):
+            yield from next_results
 
-    def _run_in_turn(self, request: ApiRequest, do: Callable[[], ExecutorResult]) -> ExecutorResult:
+    def _run_in_turn(self, request: ApiRequest, compute: Callable[[], ExecutorResult]) -> ExecutorResult:
         with self._queue.turn(request), torch.inference_mode(), _convert_length_error():
-            return do()
+            return compute()
 
 
 @contextmanager
@@ -105,5 +106,5 @@ def _convert_length_error() -> Iterator[None]:
     try:
         yield
     except TraceLengthError as error:
-        said = str(error.with_setting("--max-trace-tokens of `regard explore`"))
-        raise RequestError("too_long", said, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.limit) from None
+        message = str(error.with_setting("--max-trace-tokens of `regard explore`"))
+        raise RequestError("too_long", message, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.limit) from None

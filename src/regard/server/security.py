@@ -1,4 +1,4 @@
-"""Who may ask, and what a page of ours may do: against other sites, and against text that is markup."""
+"""HTTP security: Host and Origin checks against other sites, Content-Security-Policy against markup."""
 
 import base64
 import hashlib
@@ -22,10 +22,10 @@ SECURITY_HEADERS = {
 
 
 class HostGuard:
-    """Knows the names a server goes by.
+    """Accepts requests for the server's own host names only.
 
-    A site that points its own name at this machine is known by that name, and refused; an address is
-    nobody's name, so a server for all addresses answers to every one.
+    This stops DNS rebinding: a site that points its own name at this machine sends that name as Host.
+    An IP address cannot be rebound, so a server on all addresses accepts any of them.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -39,17 +39,19 @@ class HostGuard:
             self._hosts |= {name.lower() for name in names}
 
     def check(self, hosts: Collection[str], origin: str | None) -> None:
-        """Refuses what was not asked of this server, or was asked by another site's page."""
+        """Reject a request for another host, or from a page of another site."""
         host = next(iter(hosts), "").lower()
         if len(hosts) != 1 or not self._is_ours(host):
             raise RequestError(
                 "host",
-                f"this server does not go by the name {host[:80]!r}; "
+                f"{host[:80]!r} is not a name of this server; "
                 f"open http://127.0.0.1:{self._port}/, or start it with --host NAME",
                 HTTPStatus.FORBIDDEN,
             )
         if origin is not None and origin.lower() != f"http://{host}":
-            raise RequestError("origin", "another site's page may not ask this server", HTTPStatus.FORBIDDEN)
+            raise RequestError(
+                "origin", "requests from pages of other sites are not accepted", HTTPStatus.FORBIDDEN
+            )
 
     def _is_ours(self, host: str) -> bool:
         if host in self._hosts:
@@ -59,7 +61,7 @@ class HostGuard:
 
 
 def content_security_policy(page: str) -> str:
-    """The Content-Security-Policy of the page: its own files, its own server, and the scripts in it."""
+    """Return the Content-Security-Policy of a page: own files, own server, and its inline scripts by hash."""
     hashes = "".join(f" 'sha256-{_script_hash(text)}'" for text in INLINE_SCRIPT.findall(page))
     return (
         f"default-src 'none'; script-src 'self'{hashes}; style-src 'self'; img-src 'self' data: blob:; "

@@ -1,4 +1,4 @@
-"""The page's own files, as they lie in the package; they are listed once, and read when asked for."""
+"""Routes of the page's static files, listed once and read at each request."""
 
 import hashlib
 from http import HTTPStatus
@@ -17,47 +17,47 @@ CONTENT_TYPES = {
 
 
 def static_file_routes(folder: Traversable) -> dict[str, dict[str, RouteHandler]]:
-    """`/` is index.html; every other file is under /static/."""
-    found: dict[str, dict[str, RouteHandler]] = {"/": {"GET": _index_handler(folder / "index.html")}}
+    """Return routes: `/` is index.html, every other file is under /static/."""
+    routes: dict[str, dict[str, RouteHandler]] = {"/": {"GET": _index_handler(folder / "index.html")}}
     for path, file in walk_files(folder):
         if path != "index.html" and path.rpartition(".")[2] in CONTENT_TYPES:
-            found[f"/static/{path}"] = {"GET": _file_handler(file)}
-    return found
+            routes[f"/static/{path}"] = {"GET": _file_handler(file)}
+    return routes
 
 
 def _index_handler(file: Traversable) -> RouteHandler:
-    def page(request: ApiRequest) -> ApiResponse:
+    def handle(request: ApiRequest) -> ApiResponse:
         content = _read(file)
-        return _file_response(
-            request,
-            content,
-            HTML_TYPE,
-            {"Content-Security-Policy": content_security_policy(content.decode())},
-        )
+        headers = {"Content-Security-Policy": content_security_policy(content.decode())}
+        return _file_response(request, content, HTML_TYPE, headers)
 
-    return page
+    return handle
 
 
 def _file_handler(file: Traversable) -> RouteHandler:
-    kind = CONTENT_TYPES[file.name.rpartition(".")[2]]
+    content_type = CONTENT_TYPES[file.name.rpartition(".")[2]]
 
-    def read(request: ApiRequest) -> ApiResponse:
-        return _file_response(request, _read(file), kind, {})
+    def handle(request: ApiRequest) -> ApiResponse:
+        return _file_response(request, _read(file), content_type, {})
 
-    return read
+    return handle
 
 
-def _file_response(request: ApiRequest, content: bytes, kind: str, headers: dict[str, str]) -> ApiResponse:
-    """The browser asks each time, and is told where it has the same already."""
+def _file_response(
+    request: ApiRequest, content: bytes, content_type: str, headers: dict[str, str]
+) -> ApiResponse:
+    """Return the file, or 304 if the browser's cached copy is the same."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     headers = {**headers, "ETag": tag, "Cache-Control": "no-cache"}
     if tag in (request.if_none_match or ""):
-        return ApiResponse(b"", kind, HTTPStatus.NOT_MODIFIED, headers)
-    return ApiResponse(content, kind, headers=headers)
+        return ApiResponse(b"", content_type, HTTPStatus.NOT_MODIFIED, headers)
+    return ApiResponse(content, content_type, headers=headers)
 
 
 def _read(file: Traversable) -> bytes:
     try:
         return file.read_bytes()
     except OSError:
-        raise RequestError("not_found", f"{file.name} is not there any more", HTTPStatus.NOT_FOUND) from None
+        raise RequestError(
+            "not_found", f"{file.name} does not exist any more", HTTPStatus.NOT_FOUND
+        ) from None

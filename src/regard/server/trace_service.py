@@ -1,31 +1,38 @@
-"""The desk that requests come to: the models, and the traces made last."""
+"""Trace service: parses trace requests, runs them on a model and caches the latest traces."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 from regard.search.config import SearchConfig
-from regard.server import request_fields
 from regard.server.checkpoint_cache import CheckpointCache, ExplorerModel
 from regard.server.http_messages import ApiRequest
-from regard.server.request_fields import JsonBody
+from regard.server.request_fields import (
+    JsonBody,
+    parse_bounded_text,
+    parse_integer,
+    parse_number,
+    parse_object_list,
+    parse_text_or_ids,
+)
 from regard.server.request_queue import ModelExecutor
-from regard.server.training_runs import TrainingRun
-from regard.trace.request import TraceRequest as Asked
-from regard.trace.request import trace_id
+from regard.server.training_runs import TrainingRun, list_run_names
+from regard.trace.request import TraceRequest, trace_id
+from regard.trace.schema import ModelFacts
 from regard.trace.trace import Trace
+from regard.version import __version__
 
 TRACE_CACHE_SIZE = 16
 MAX_BEAM, MAX_CANDIDATES, MAX_EXTRA_TOKENS = 64, 200, 1000
 MAX_TEXT_CHARACTERS = 20_000
-"""Characters of a text."""
+MAX_VIEW_CHARACTERS = 2000
 ServiceResult = TypeVar("ServiceResult")
 
 
 @dataclass(frozen=True)
 class ExplorerSettings:
-    """What the page is offered at first, and how much it may ask for."""
+    """Example, default search and trace limit of the page."""
 
     example_text: str
     search: SearchConfig
@@ -33,46 +40,44 @@ class ExplorerSettings:
 
 
 class TraceService:
-    """What a model that translates is asked."""
+    """A translation model behind a request queue, with a cache of traces."""
 
     def __init__(
         self, models: CheckpointCache[ExplorerModel], run: TrainingRun | None, settings: ExplorerSettings
     ) -> None:
-        self.run, self.settings = run, settings
-        self._models, self._work = models, ModelExecutor(models)
+        self.models, self.run, self.settings = models, run, settings
+        self._executor = ModelExecutor(models)
         self._traces: OrderedDict[str, Trace] = OrderedDict()
 
     def run_on_model(
         self, request: ApiRequest, body: JsonBody, compute: Callable[[ExplorerModel], ServiceResult]
     ) -> ServiceResult:
-        """What `do` finds with the model that the body names, when it is its turn."""
-        return self._work.run(request, body, compute)
+        """Return `compute(model)` for the checkpoint named in the body, when the request's turn comes."""
+        return self._executor.run(request, body, compute)
 
     def stream_from_model(
         self, request: ApiRequest, body: JsonBody, compute: Callable[[ExplorerModel], Iterator[ServiceResult]]
     ) -> Iterator[ServiceResult]:
-        """The same for what is found one by one."""
-        return self._work.stream(request, body, compute)
+        """Yield the results of an iterator; other requests may run between two results."""
+        return self._executor.stream(request, body, compute)
 
-    def parse_trace_request(self, model: ExplorerModel, body: JsonBody) -> Asked:
-        """The request of a trace, as the page sends it."""
+    def parse_trace_request(self, model: ExplorerModel, body: JsonBody) -> TraceRequest:
+        """Parse the trace request of the page."""
         search = self.settings.search
         target = body.get("target")
         return model.tracer.build_request(
-            request_fields.parse_bounded_text(body, "text", MAX_TEXT_CHARACTERS),
-            beam=request_fields.parse_integer(body, "beam", search.beam, 1, MAX_BEAM),
-            alpha=request_fields.parse_number(body, "alpha", search.alpha, 0.0, 10.0),
-            max_extra=request_fields.parse_integer(body, "max_extra", 50, 0, MAX_EXTRA_TOKENS),
-            top_k=min(
-                request_fields.parse_integer(body, "top_k", 10, 1, MAX_CANDIDATES), model.tokenizer.vocab_size
-            ),
-            prefix=request_fields.parse_text_or_ids(body, "prefix"),
-            target=None if target is None else request_fields.parse_text_or_ids(body, "target"),
-            interventions=request_fields.parse_object_list(body, "interventions"),
+            parse_bounded_text(body, "text", MAX_TEXT_CHARACTERS),
+            beam=parse_integer(body, "beam", search.beam, 1, MAX_BEAM),
+            alpha=parse_number(body, "alpha", search.alpha, 0.0, 10.0),
+            max_extra=parse_integer(body, "max_extra", 50, 0, MAX_EXTRA_TOKENS),
+            top_k=min(parse_integer(body, "top_k", 10, 1, MAX_CANDIDATES), model.tokenizer.vocab_size),
+            prefix=parse_text_or_ids(body, "prefix"),
+            target=None if target is None else parse_text_or_ids(body, "target"),
+            interventions=parse_object_list(body, "interventions"),
         )
 
-    def cached_trace(self, model: ExplorerModel, trace_request: Asked) -> Trace:
-        """One of those made last, or a new one."""
+    def cached_trace(self, model: ExplorerModel, trace_request: TraceRequest) -> Trace:
+        """Return a trace from the cache, or compute it."""
         key = trace_id(model.id, trace_request)
         if key not in self._traces:
             self._traces[key] = model.tracer.trace(trace_request, self.settings.max_trace_tokens)
@@ -80,3 +85,26 @@ class TraceService:
                 self._traces.popitem(last=False)
         self._traces.move_to_end(key)
         return self._traces[key]
+
+
+def info_payload(
+    facts: ModelFacts,
+    settings: ExplorerSettings,
+    run: TrainingRun | None,
+    comparison_runs: Sequence[TrainingRun],
+) -> dict[str, Any]:
+    """Return what the page needs to know of any model and its runs."""
+    names = list_run_names([*([] if run is None else [run]), *comparison_runs])
+    return {
+        "regard": __version__,
+        "model": asdict(facts),
+        "limits": {"max_trace_tokens": settings.max_trace_tokens},
+        "example": settings.example_text,
+        "run": None if run is None else {**names[0], **run.checkpoint_summary(facts.id)},
+        "others": names[1:],
+    }
+
+
+def parse_view(body: JsonBody) -> str:
+    """Return the URL fragment that an exported page opens with."""
+    return parse_bounded_text({"view": "#/attention", **body}, "view", MAX_VIEW_CHARACTERS)

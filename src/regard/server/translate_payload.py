@@ -1,4 +1,4 @@
-"""Text in, translations out, with what the Translate page shows of each line."""
+"""JSON payload of the Translate page: translation, alignment, candidates and n-best list of a line."""
 
 from typing import Any
 
@@ -27,44 +27,47 @@ EMPTY_LINE_PAYLOAD: dict[str, Any] = {
 def translate_line_payload(
     service: TraceService, model: ExplorerModel, body: JsonBody, text: str, n_best: int
 ) -> dict[str, Any]:
-    """One line: blank, looked into, or too long for that and translated all the same."""
+    """Translate one line: blank, traced, or without a trace if it is too long for one."""
     if not text.strip():
         return EMPTY_LINE_PAYLOAD | {"source": {"text": text, "tokens": []}}
-    asked = service.parse_trace_request(model, {**body, "text": text, "target": None, "interventions": []})
+    trace_request = service.parse_trace_request(
+        model, {**body, "text": text, "target": None, "interventions": []}
+    )
     try:
-        trace = service.cached_trace(model, asked)
+        trace = service.cached_trace(model, trace_request)
     except TraceLengthError:
-        return _untraced_payload(model, text, SearchConfig(asked.beam, asked.alpha, min(n_best, asked.beam)))
-    said = trace.to_json()
+        beam, alpha = trace_request.beam, trace_request.alpha
+        return _untraced_payload(model, text, SearchConfig(beam, alpha, min(n_best, beam)))
+    data = trace.to_json()
     return {
-        "source": said["source"],
-        "target": said["target"],
+        "source": data["source"],
+        "target": data["target"],
         "alignment": trace_alignment(trace).astype(np.float64).round(ALIGNMENT_DECIMALS).tolist(),
-        "steps": said["steps"],
+        "steps": data["steps"],
         "n_best": _n_best(model, trace, n_best),
         "omitted": None,
     }
 
 
 def trace_alignment(trace: Trace) -> np.ndarray:
-    """Which source tokens each target token was written from: rows that sum to 1, marks left out.
+    """Return the soft alignment of target to source tokens: rows sum to 1, special tokens have weight 0.
 
-    The heads of the layer that aligns words best, on average.
+    It is the mean over the heads of the layer that aligns best.
     """
     layers = trace.attention["cross"]
     weights = layers[pick_alignment_layer(len(layers))].mean(axis=0)
-    words = np.array([token.special is None for token in trace.source.tokens])
-    weights = weights * words
+    is_word = np.array([token.special is None for token in trace.source.tokens])
+    weights = weights * is_word
     sums = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
 
 
 def _n_best(model: ExplorerModel, trace: Trace, count: int) -> list[dict[str, Any]]:
-    """The hypotheses that came to an end, the best first."""
+    """Return the finished hypotheses, best first."""
     if trace.beam is None:
         return []
     nodes = {node.id: node for node in trace.beam.nodes}
-    found = []
+    hypotheses = []
     for finished in sorted(trace.beam.finished, key=lambda each: each.rank)[:count]:
         end = nodes[finished.node]
         tokens, node = [], end
@@ -72,15 +75,17 @@ def _n_best(model: ExplorerModel, trace: Trace, count: int) -> list[dict[str, An
             node = nodes[node.parent]
             tokens.append(node.token)
         text = TokenRenderer(model.tokenizer).line(tokens[::-1])
-        found.append({"text": text, "score": end.score, "logprob": end.sum})
-    return found
+        hypotheses.append({"text": text, "score": end.score, "logprob": end.sum})
+    return hypotheses
 
 
 def _untraced_payload(model: ExplorerModel, text: str, search: SearchConfig) -> dict[str, Any]:
-    """Translated sentence by sentence; nothing is looked into."""
-    (found,) = model.translator.translate_detailed([text], search)
-    every = (found, *found.alternatives)
-    best = [{"text": each.text, "score": each.score, "logprob": each.log_probability} for each in every]
-    target = EMPTY_LINE_PAYLOAD["target"] | best[0]
+    """Translate a long line sentence by sentence, without a trace."""
+    (translation,) = model.translator.translate_detailed([text], search)
+    translations = (translation, *translation.alternatives)
+    n_best = [
+        {"text": each.text, "score": each.score, "logprob": each.log_probability} for each in translations
+    ]
+    target = EMPTY_LINE_PAYLOAD["target"] | n_best[0]
     source = {"text": text, "tokens": []}
-    return EMPTY_LINE_PAYLOAD | {"source": source, "target": target, "n_best": best, "omitted": "too_long"}
+    return EMPTY_LINE_PAYLOAD | {"source": source, "target": target, "n_best": n_best, "omitted": "too_long"}
