@@ -42,7 +42,7 @@ def test_a_large_table_shows_its_beginning_and_the_csv_has_all(page, tmp_path):
     open_page(page)
     page.evaluate(
         """async () => {
-          const { takeAway } = await import("regard/parts/take.js");
+          const { takeAway } = await import("regard/parts/downloads.js");
           const names = (n) => Array.from({ length: n }, (_, i) => String(i));
           const table = () => ({ rows: names(127), columns: names(177), values: (r, c) => `${r}.${c}` });
           const taken = takeAway({ name: () => "large", table, svg: () => "" });

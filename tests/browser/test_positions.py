@@ -20,7 +20,7 @@ def test_the_page_computes_the_tables_of_the_model(page, layout):
     open_page(page, "#/positions")
     for length, width in ((20, 512), (7, 5), (3, 2)):
         values = page.evaluate(
-            "async given => Array.from((await import('regard/sinusoids.js')).table(...given).values)",
+            "async given => Array.from((await import('regard/positional_encoding.js')).table(...given).values)",
             [layout, length, width],
         )
         expected = TABLES[layout](length, width).numpy()
@@ -63,7 +63,7 @@ def test_moving_on_is_one_linear_map_wherever_one_stands(page):
     assert found
     assert float(found[1]) < 1e-12
     wrong = page.evaluate(
-        "async () => { const { turn } = await import('regard/sinusoids.js'); const [[a, b]] = turn(5, 7);"
+        "async () => { const { turn } = await import('regard/positional_encoding.js'); const [[a, b]] = turn(5, 7);"
         "return Math.abs(a * Math.sin(3 / 7) + b * Math.cos(3 / 7) - Math.sin(8 / 7)) }"
     )
     assert wrong < 1e-12

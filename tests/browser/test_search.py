@@ -184,7 +184,7 @@ def test_greedy_search_is_drawn_where_it_leaves_the_winner(page):
     open_page(page, "#/search")
     found = page.evaluate(
         """async () => {
-          const { layers } = await import("regard/draw/beam.js");
+          const { layers } = await import("regard/draw/beam_tree.js");
           const node = (id, parent, t, rank, text) =>
             ({ id, parent, t, rank, text, token: id, logprob: -1, sum: -1, score: -1, state: "kept" });
           const nodes = [node(0, null, 0, 0, "a"), node(1, null, 0, 1, "b"), node(2, 1, 1, 0, "c")];

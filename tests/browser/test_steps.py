@@ -44,7 +44,7 @@ def test_the_softmax_of_the_scores_shown_is_the_model_s_weights(
     opened(page, kind, layer, head, position)
     rows = board(page)
     masked = [None if np.isinf(score) else score for score in rows[:, 2]]
-    soft = page.evaluate("async scores => (await import('regard/walk.js')).softmax(scores)", masked)
+    soft = page.evaluate("async scores => (await import('regard/attention_math.js')).softmax(scores)", masked)
     tensor = translator.trace(shown_trace(page)["request"]["text"]).attention[kind]
     assert soft == pytest.approx(rows[:, 3], abs=1e-3)
     assert tensor[layer - 1, head - 1, position] == pytest.approx(rows[:, 3], abs=1e-3)

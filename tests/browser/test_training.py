@@ -99,7 +99,7 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
     open_page(page, "#/training")
     for low, high in [(0.0, 2e3), (0.1, 7.3), (0.0, 0.003), (0.0, 27e3), (-1.0, 3e9), (0.97, 0.99)]:
         found = page.evaluate(
-            "async (scale) => (await import('regard/live/scale.js')).ticks(scale, 5)",
+            "async (scale) => (await import('regard/live/axis_scale.js')).ticks(scale, 5)",
             {"low": low, "high": high, "start": 0, "end": 1},
         )
         expected = LinearScale(low, high, 0.0, 1.0).ticks(5)
@@ -113,7 +113,7 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
         ("the cat sat", "a cat sat down"),
     ]:
         found = page.evaluate(
-            "async ([before, now]) => (await import('regard/live/changes.js')).changes(before, now)",
+            "async ([before, now]) => (await import('regard/live/word_diff.js')).changes(before, now)",
             [before, now],
         )
         assert [(each["word"], each["fresh"]) for each in found] == list(diff_words(before, now))
@@ -122,7 +122,7 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
 def test_a_long_training_keeps_its_peaks_and_its_gaps(page):
     open_page(page, "#/training")
     found = page.evaluate("""async () => {
-      const { smooth, thin } = await import("regard/live/history.js");
+      const { smooth, thin } = await import("regard/live/training_history.js");
       const odd = { 3333: 99, 1234: -99, 4000: NaN };
       const all = Array.from({ length: 5000 }, (_, i) => [i, odd[i] ?? i % 7]);
       return { few: thin(all).map(([x]) => x), mean: smooth(all)[2500][1] };

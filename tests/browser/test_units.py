@@ -65,7 +65,7 @@ def test_entropy_is_0_at_one_place_and_1_everywhere_alike(js):
 
 
 def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
-    found = js("""const { paint, place } = await import("regard/draw/matrix.js");
+    found = js("""const { paint, place } = await import("regard/draw/matrix_image.js");
         const { theme, weight, css } = await import("regard/theme.js");
         const calls = [];
         const surface = new Proxy({}, { get: (_, name) => (...all) => calls.push([name, ...all]) });
@@ -86,7 +86,7 @@ def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
     assert (x, y, width) == (at["left"] + at["cell"], at["top"], at["cell"])
 
 
-PAINTED = """const { cellAt, paint, place } = await import("regard/draw/matrix.js");
+PAINTED = """const { cellAt, paint, place } = await import("regard/draw/matrix_image.js");
   const { theme } = await import("regard/theme.js");
   const { rows, columns, room, locked } = given;
   const names = (count, letter) => Array.from({ length: count }, (_, i) => `${letter}${i}`);
@@ -193,7 +193,7 @@ def test_an_effect_that_writes_what_it_reads_runs_again_in_the_next_frame(js):
 
 
 def test_a_table_as_csv_keeps_commas_quotes_and_lines(js):
-    found = js("""const { csv } = await import("regard/parts/take.js");
+    found = js("""const { csv } = await import("regard/parts/downloads.js");
         return csv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
     assert found == 'c,"x\ny"\r\n"a,""b""",1.5\r\n'
 

@@ -2,12 +2,12 @@
 
 import { makeApp } from "regard/app.js";
 import { fill, h } from "regard/dom.js";
-import { keys } from "regard/keys.js";
+import { keys } from "regard/shortcuts.js";
 import { effect, scope } from "regard/signals.js";
 import { baked, opening, server } from "regard/source.js";
 import { choose, theme, watchTheme } from "regard/theme.js";
-import { exportMenu } from "regard/parts/export.js";
-import { strip } from "regard/parts/strip.js";
+import { exportMenu } from "regard/parts/export_menu.js";
+import { strip } from "regard/parts/token_strip.js";
 import { attention } from "regard/pages/attention.js";
 import { model } from "regard/pages/model.js";
 import { positions } from "regard/pages/positions.js";
@@ -16,7 +16,7 @@ import { search } from "regard/pages/search.js";
 import { translate } from "regard/pages/translate.js";
 
 /** @typedef {import("regard/app.js").App} App */
-/** @typedef {typeof import("regard/live/live.js")} Live */
+/** @typedef {typeof import("regard/live/index.js")} Live */
 
 /** @type {Record<string, { name: string, make: (app: App, live: Live | null) => HTMLElement, when?: (app: App) => boolean }>} */
 const PAGES = {
@@ -43,7 +43,7 @@ async function start() {
   try {
     const info = trace ? null : await server.info();
     const app = makeApp(trace ? null : server, info, trace, opening());
-    const live = trace ? null : await import("regard/live/live.js");
+    const live = trace ? null : await import("regard/live/index.js");
     document.body.replaceChildren(...shell(app, live));
     keys(app);
     Object.assign(globalThis, { regard: { app } });

@@ -1,8 +1,8 @@
 // Questions to ask of the model itself.
 
-import { mixers } from "regard/live/mixers.js";
-import { order, survives } from "regard/live/order.js";
-import { contexts, neighbours } from "regard/live/vocabulary.js";
+import { mixers } from "regard/live/mixer_comparison.js";
+import { order, survives } from "regard/live/word_order.js";
+import { contexts, neighbours } from "regard/live/word_vectors.js";
 
 /** @typedef {import("regard/app.js").App} App */
 

@@ -1,15 +1,15 @@
 // The training of a run, as it goes on: its curves, and sentences that it learns to translate.
 
-import { changes } from "regard/live/changes.js";
+import { changes } from "regard/live/word_diff.js";
 import { choices, fill, h } from "regard/dom.js";
-import { short } from "regard/live/chart.js";
+import { short } from "regard/live/line_chart.js";
 import { computed, effect, signal } from "regard/signals.js";
-import { NAMES, added, begun, charts, watched } from "regard/live/history.js";
-import { chartView } from "regard/live/chart_view.js";
+import { NAMES, added, begun, charts, watched } from "regard/live/training_history.js";
+import { chartView } from "regard/live/line_chart_view.js";
 
 /** @typedef {import("regard/app.js").App} App */
-/** @typedef {import("regard/live/history.js").History} History */
-/** @typedef {import("regard/live/history.js").Axis} Axis */
+/** @typedef {import("regard/live/training_history.js").History} History */
+/** @typedef {import("regard/live/training_history.js").Axis} Axis */
 
 const EVERY = 2000;
 const SHOWN = 40;

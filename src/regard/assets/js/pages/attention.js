@@ -4,11 +4,11 @@ import { kindName, layers, looks, measuredHere, switchedOff } from "regard/app.j
 import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
 import { computed, effect } from "regard/signals.js";
 import { attention as weights, gathered, hiddenCells, labels, mean, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
-import { linesView } from "regard/parts/lines.js";
-import { matrixView } from "regard/parts/matrix.js";
-import { overview } from "regard/parts/overview.js";
-import { measure } from "regard/parts/measure.js";
-import { switchOff } from "regard/parts/switch_off.js";
+import { linesView } from "regard/parts/attention_lines.js";
+import { matrixView } from "regard/parts/matrix_view.js";
+import { overview } from "regard/parts/head_grid.js";
+import { measure } from "regard/parts/head_importance.js";
+import { switchOff } from "regard/parts/head_switch.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Kind} Kind */

@@ -3,13 +3,13 @@
 import { blockName, blocksOf, lengths, shapeOf } from "regard/blocks.js";
 import { fill, h } from "regard/dom.js";
 import { agreeBefore } from "regard/hypothesis.js";
-import { fixed, short } from "regard/numbers.js";
+import { fixed, short } from "regard/format.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { shown } from "regard/trace.js";
-import { asTable, download } from "regard/parts/take.js";
-import { stack } from "regard/parts/stack.js";
-import { rolled } from "regard/parts/rolled.js";
+import { asTable, download } from "regard/parts/downloads.js";
+import { stack } from "regard/parts/stack_view.js";
+import { rolled } from "regard/parts/rollout_view.js";
 import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -26,7 +26,7 @@ const NARROW = 600;
 
 /**
  * @param {App} app
- * @param {typeof import("regard/live/live.js") | null} live null where no model can be asked
+ * @param {typeof import("regard/live/index.js") | null} live null where no model can be asked
  * @returns {HTMLElement}
  */
 export function model(app, live) {

@@ -1,19 +1,19 @@
 // What tells the model where a word stands: the tables, their waves, and what their dot products say of distance.
 
 import { choices, fill, h, pick, reveal } from "regard/dom.js";
-import { cellAt, paint, place } from "regard/draw/heat.js";
-import { paint as paintGraph, place as placeGraph } from "regard/draw/graph.js";
-import { fixed } from "regard/numbers.js";
+import { cellAt, paint, place } from "regard/draw/heat_map.js";
+import { paint as paintGraph, place as placeGraph } from "regard/draw/line_graph.js";
+import { fixed } from "regard/format.js";
 import { computed, effect, signal } from "regard/signals.js";
-import { byDistance, height, LAYOUT_OF, products, table, turn, turned, wave } from "regard/sinusoids.js";
-import { matrixView } from "regard/parts/matrix.js";
-import { painted } from "regard/parts/painted.js";
-import { asTable } from "regard/parts/take.js";
+import { byDistance, height, LAYOUT_OF, products, table, turn, turned, wave } from "regard/positional_encoding.js";
+import { matrixView } from "regard/parts/matrix_view.js";
+import { painted } from "regard/parts/canvas_view.js";
+import { asTable } from "regard/parts/downloads.js";
 import { slice, unpack } from "regard/trace.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/trace.js").Matrix} Matrix */
-/** @typedef {import("regard/sinusoids.js").Layout} Layout */
+/** @typedef {import("regard/positional_encoding.js").Layout} Layout */
 /** @typedef {{ layout: Layout | "learned", matrix: Matrix, top: number }} Shown */
 
 const ABOUT = {

@@ -2,17 +2,17 @@
 
 import { again, looks } from "regard/app.js";
 import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
-import { barsSize, paintBars } from "regard/draw/bars.js";
+import { barsSize, paintBars } from "regard/draw/bar_chart.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { agreeBefore, decidedIn, probability, signed } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { hiddenCells, labels, shown, summary } from "regard/trace.js";
 import { quoted } from "regard/units.js";
-import { beamView } from "regard/parts/beam.js";
+import { beamView } from "regard/parts/beam_view.js";
 import { candidates, name } from "regard/parts/candidates.js";
-import { matrixView } from "regard/parts/matrix.js";
-import { takeAway } from "regard/parts/take.js";
+import { matrixView } from "regard/parts/matrix_view.js";
+import { takeAway } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */

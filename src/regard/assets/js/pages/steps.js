@@ -2,23 +2,23 @@
 
 import { kindName, layers } from "regard/app.js";
 import { choices, fill, h, pick, tick } from "regard/dom.js";
-import { paint, place, pointAt, sub } from "regard/draw/board.js";
-import { paint as paintStrips, place as placeStrips } from "regard/draw/strips.js";
-import { fixed } from "regard/numbers.js";
+import { paint, place, pointAt, sub } from "regard/draw/step_board.js";
+import { paint as paintStrips, place as placeStrips } from "regard/draw/vector_strips.js";
+import { fixed } from "regard/format.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { asked as requested } from "regard/source.js";
-import { following } from "regard/parts/following.js";
-import { matrixView } from "regard/parts/matrix.js";
-import { fromExample, fromFile, fromServer } from "regard/parts/numbers.js";
-import { painted } from "regard/parts/painted.js";
-import { asTable } from "regard/parts/take.js";
+import { following } from "regard/parts/live_query.js";
+import { matrixView } from "regard/parts/matrix_view.js";
+import { fromExample, fromFile, fromServer } from "regard/step_numbers.js";
+import { painted } from "regard/parts/canvas_view.js";
+import { asTable } from "regard/parts/downloads.js";
 import { labels, summary } from "regard/trace.js";
 import { quoted } from "regard/units.js";
-import { cosine, norm, softmax, spread, WORKED } from "regard/walk.js";
+import { cosine, norm, softmax, spread, WORKED } from "regard/attention_math.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Kind} Kind */
-/** @typedef {import("regard/parts/numbers.js").Shown} Shown */
+/** @typedef {import("regard/step_numbers.js").Shown} Shown */
 
 const NAMES = ["x", "q, k, v", "q · k", "÷ √dₖ", "mask", "softmax", "Σ weight · v"];
 const LAST = NAMES.length;

@@ -5,12 +5,12 @@ import { fill, h, pick } from "regard/dom.js";
 import { beginning, excerpt, idsOf, signed, written } from "regard/hypothesis.js";
 import { effect } from "regard/signals.js";
 import { alignment } from "regard/trace.js";
-import { aligned } from "regard/parts/aligned.js";
+import { aligned } from "regard/parts/aligned_texts.js";
 import { alternatives } from "regard/parts/alternatives.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */
-/** @typedef {typeof import("regard/live/live.js")} Live */
+/** @typedef {typeof import("regard/live/index.js")} Live */
 
 /**
  * @param {App} app

@@ -1,9 +1,9 @@
 // Words as vectors: their neighbours in the embedding, and what context makes of them.
 
 import { h } from "regard/dom.js";
-import { fixed } from "regard/numbers.js";
-import { question } from "regard/live/question.js";
-import { asTable } from "regard/parts/take.js";
+import { fixed } from "regard/format.js";
+import { question } from "regard/live/question_form.js";
+import { asTable } from "regard/parts/downloads.js";
 import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */

@@ -1,13 +1,13 @@
 // The seven steps as a board: one row for each word that may be looked at, one column for each step.
 
-import { clip } from "regard/draw/matrix.js";
-import { fixed } from "regard/numbers.js";
+import { clip } from "regard/draw/matrix_image.js";
+import { fixed } from "regard/format.js";
 import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
-/** @typedef {import("regard/walk.js").Walk} Walk */
-/** @typedef {import("regard/walk.js").Vector} Vector */
+/** @typedef {import("regard/attention_math.js").Walk} Walk */
+/** @typedef {import("regard/attention_math.js").Vector} Vector */
 /** @typedef {{ query: string, keys: string[], x: Vector | null, q: Vector, k: Vector[], v: Vector[], divisor: number } & Walk} Numbers */
 /** @typedef {{ numbers: Numbers, step: number, hard: boolean, cursor: { row: number | null, dimension: number } | null }} Board */
 /** @typedef {{ name: string, left: number, width: number }} Column */

@@ -1,12 +1,12 @@
 // Vectors one below another, each with its name and its length.
 
-import { bars, largest } from "regard/draw/board.js";
-import { fixed } from "regard/numbers.js";
-import { norm } from "regard/walk.js";
+import { bars, largest } from "regard/draw/step_board.js";
+import { fixed } from "regard/format.js";
+import { norm } from "regard/attention_math.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
-/** @typedef {{ name: string, values: import("regard/walk.js").Vector, colour: string }} Strip */
+/** @typedef {{ name: string, values: import("regard/attention_math.js").Vector, colour: string }} Strip */
 
 const HEIGHT = 58;
 /** Below this width the length stands under the name, not beside it. */

@@ -4,7 +4,7 @@ import { h } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
-import { takeAway } from "regard/parts/take.js";
+import { takeAway } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
@@ -13,7 +13,7 @@ import { takeAway } from "regard/parts/take.js";
  * @typedef {object} Asked
  * @property {() => string} name
  * @property {(room: number) => Drawing | null} draw read as signals are
- * @property {() => import("regard/parts/take.js").Table} table
+ * @property {() => import("regard/parts/downloads.js").Table} table
  * @property {Record<string, any>} [box] what makes it walkable: role, listeners
  */
 

@@ -1,6 +1,6 @@
 // A and B side by side, on every page: what is different, what it did, and which of them is shown.
 
-import { changes } from "regard/live/changes.js";
+import { changes } from "regard/live/word_diff.js";
 import { choices, fill, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
 import { told } from "regard/what_if.js";

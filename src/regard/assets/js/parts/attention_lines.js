@@ -3,11 +3,11 @@
 import { looks } from "regard/app.js";
 import { follow, h, tick } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
-import { clip } from "regard/draw/matrix.js";
+import { clip } from "regard/draw/matrix_image.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { gathered } from "regard/trace.js";
-import { takeAway } from "regard/parts/take.js";
+import { takeAway } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */

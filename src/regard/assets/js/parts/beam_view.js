@@ -2,14 +2,14 @@
 
 import { again } from "regard/app.js";
 import { fill, h, s, tick } from "regard/dom.js";
-import { COLUMN, layers, nodeAt, paintBeam, paintPlace } from "regard/draw/beam.js";
-import { liveSurface } from "regard/draw/live.js";
+import { COLUMN, layers, nodeAt, paintBeam, paintPlace } from "regard/draw/beam_tree.js";
+import { liveSurface } from "regard/draw/svg_element.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { idsOf, path, penalty, probability, signed, winner, written } from "regard/hypothesis.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
 import { quoted } from "regard/units.js";
-import { takeAway } from "regard/parts/take.js";
+import { takeAway } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Beam} Beam */
@@ -152,7 +152,7 @@ const legend = () =>
   h("span", { class: "faint" }, "● kept  ○ pruned  ■ finished  □ greedy · thicker = likelier · number = Σ log p · blue and bold = the translation");
 
 /**
- * @param {import("regard/draw/beam.js").Layers} drawn
+ * @param {import("regard/draw/beam_tree.js").Layers} drawn
  * @param {BeamNode} from
  * @param {string} key
  * @returns {BeamNode | null}

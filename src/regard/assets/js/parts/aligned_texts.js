@@ -3,7 +3,7 @@
 import { effect, signal } from "regard/signals.js";
 import { gathered } from "regard/trace.js";
 import { quoted } from "regard/units.js";
-import { words } from "regard/parts/words.js";
+import { words } from "regard/parts/word_text.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/trace.js").Label} Label */

@@ -2,16 +2,16 @@
 
 import { blockName, lengths, shapeOf } from "regard/blocks.js";
 import { s } from "regard/dom.js";
-import { clip } from "regard/draw/matrix.js";
-import { column } from "regard/draw/stack.js";
-import { fixed, short } from "regard/numbers.js";
+import { clip } from "regard/draw/matrix_image.js";
+import { column } from "regard/draw/stack_layout.js";
+import { fixed, short } from "regard/format.js";
 import { change, css } from "regard/theme.js";
 
 /** @typedef {import("regard/types").Block} Block */
 /** @typedef {import("regard/types").Model} Model */
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/theme.js").Theme} Theme */
-/** @typedef {import("regard/draw/stack.js").Column} Column */
+/** @typedef {import("regard/draw/stack_layout.js").Column} Column */
 /** @typedef {"encoder" | "decoder"} Stack */
 /**
  * @typedef {object} Asked
@@ -143,7 +143,7 @@ function measured({ trace, before }, block, one) {
   return then && { enters: now.enters - then.enters, adds: now.adds - then.adds };
 }
 
-/** What enters and what is added, as long as they are. @param {Asked} asked @param {Stack} name @param {import("regard/draw/stack.js").Item} item @param {number} x @param {number} y @param {number} most @param {number | null} one */
+/** What enters and what is added, as long as they are. @param {Asked} asked @param {Stack} name @param {import("regard/draw/stack_layout.js").Item} item @param {number} x @param {number} y @param {number} most @param {number | null} one */
 function bars(asked, name, { block }, x, y, most, one) {
   const { theme, before } = asked;
   const found = measured(asked, block, one);

@@ -1,14 +1,14 @@
 // A chart that the mouse, the keyboard and the ear can walk through.
 
 import { h } from "regard/dom.js";
-import { describe, paint, place, short } from "regard/live/chart.js";
-import { put } from "regard/live/scale.js";
+import { describe, paint, place, short } from "regard/live/line_chart.js";
+import { put } from "regard/live/axis_scale.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
-import { takeAway } from "regard/parts/take.js";
+import { takeAway } from "regard/parts/downloads.js";
 
-/** @typedef {import("regard/live/chart.js").Chart} Chart */
+/** @typedef {import("regard/live/line_chart.js").Chart} Chart */
 
 const HEIGHT = 240;
 

@@ -1,6 +1,6 @@
 // Bars below each other, each with its name and its number.
 
-import { clip } from "regard/draw/matrix.js";
+import { clip } from "regard/draw/matrix_image.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */

@@ -1,6 +1,6 @@
 // Lines over two axes.
 
-import { fixed } from "regard/numbers.js";
+import { fixed } from "regard/format.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */

@@ -1,14 +1,14 @@
 // The order of words: what positions tell, and how long it is remembered.
 
 import { fill, h, tick } from "regard/dom.js";
-import { paint, place } from "regard/draw/graph.js";
-import { fixed } from "regard/numbers.js";
+import { paint, place } from "regard/draw/line_graph.js";
+import { fixed } from "regard/format.js";
 import { effect } from "regard/signals.js";
 import { asked } from "regard/source.js";
-import { following } from "regard/parts/following.js";
-import { painted } from "regard/parts/painted.js";
-import { question } from "regard/live/question.js";
-import { asTable } from "regard/parts/take.js";
+import { following } from "regard/parts/live_query.js";
+import { painted } from "regard/parts/canvas_view.js";
+import { question } from "regard/live/question_form.js";
+import { asTable } from "regard/parts/downloads.js";
 import { quoted } from "regard/units.js";
 import { interventions } from "regard/what_if.js";
 

@@ -2,10 +2,10 @@
 
 import { h } from "regard/dom.js";
 import { pixels } from "regard/draw/surface.js";
-import { fixed } from "regard/numbers.js";
+import { fixed } from "regard/format.js";
 import { shaded, theme } from "regard/theme.js";
-import { question } from "regard/live/question.js";
-import { asTable } from "regard/parts/take.js";
+import { question } from "regard/live/question_form.js";
+import { asTable } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
 

@@ -4,7 +4,7 @@ import { PLAIN } from "regard/app.js";
 import { fill, h } from "regard/dom.js";
 import { signed } from "regard/hypothesis.js";
 import { effect, scope } from "regard/signals.js";
-import { aligned } from "regard/parts/aligned.js";
+import { aligned } from "regard/parts/aligned_texts.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Line} Line */

@@ -2,13 +2,13 @@
 
 import { h, reveal } from "regard/dom.js";
 import { canvasSurface, svgSurface } from "regard/draw/surface.js";
-import { cellAt, paint, place } from "regard/draw/matrix.js";
+import { cellAt, paint, place } from "regard/draw/matrix_image.js";
 import { signed } from "regard/hypothesis.js";
 import { effect, signal } from "regard/signals.js";
 import { css, theme, weight, change } from "regard/theme.js";
-import { takeAway } from "regard/parts/take.js";
+import { takeAway } from "regard/parts/downloads.js";
 
-/** @typedef {import("regard/draw/matrix.js").Picture} Picture */
+/** @typedef {import("regard/draw/matrix_image.js").Picture} Picture */
 /**
  * @typedef {object} Asked
  * @property {() => Picture | null} picture what to draw; read as a signal is
@@ -41,7 +41,7 @@ export function matrixView(asked) {
   const scale = h("div", { class: "scale", "aria-hidden": "true" });
   const room = signal(600);
   const cursor = signal(/** @type {[number, number] | null} */ (null));
-  /** @type {import("regard/draw/matrix.js").Place} */
+  /** @type {import("regard/draw/matrix_image.js").Place} */
   let at;
   const take = takeAway({ name: asked.name, table, svg });
   const whole = h("div", { class: "matrix-view" }, box, scale, said, take);

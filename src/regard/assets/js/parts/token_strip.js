@@ -4,7 +4,7 @@
 import { fill, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
 import { shown } from "regard/trace.js";
-import { editing } from "regard/parts/editing.js";
+import { editing } from "regard/parts/text_editor.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Token} Token */

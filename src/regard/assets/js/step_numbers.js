@@ -1,12 +1,12 @@
 // The numbers that the steps walk through: from the model, from the file, or from the worked example.
 
 import { slice, unpack, labels } from "regard/trace.js";
-import { dot, times, walk, WORKED } from "regard/walk.js";
+import { dot, times, walk, WORKED } from "regard/attention_math.js";
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Kind} Kind */
 /** @typedef {import("regard/trace.js").Matrix} Matrix */
-/** @typedef {import("regard/draw/board.js").Numbers} Numbers */
+/** @typedef {import("regard/draw/step_board.js").Numbers} Numbers */
 /** @typedef {{ name: string, values: number[], tone: "query" | "key" | "value" | "ink" | Kind }} Strip */
 /**
  * @typedef {Numbers & { after: Strip[], scores: Matrix | null,

@@ -3,7 +3,7 @@
 import { fill, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
 import { asked } from "regard/source.js";
-import { download } from "regard/parts/take.js";
+import { download } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */

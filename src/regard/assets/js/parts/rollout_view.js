@@ -4,7 +4,7 @@ import { fill, h, pick } from "regard/dom.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { rollout } from "regard/rollout.js";
 import { attention, labels, summary } from "regard/trace.js";
-import { matrixView } from "regard/parts/matrix.js";
+import { matrixView } from "regard/parts/matrix_view.js";
 import { quoted } from "regard/units.js";
 
 /** @typedef {import("regard/app.js").App} App */

@@ -1,8 +1,8 @@
 // What a run's metrics say of its training: its plan, its steps and validations, and the charts of them.
 
-/** @typedef {import("regard/live/chart.js").Chart} Chart */
-/** @typedef {import("regard/live/chart.js").Line} Line */
-/** @typedef {import("regard/live/chart.js").Point} Point */
+/** @typedef {import("regard/live/line_chart.js").Chart} Chart */
+/** @typedef {import("regard/live/line_chart.js").Line} Line */
+/** @typedef {import("regard/live/line_chart.js").Point} Point */
 /** @typedef {Record<string, any>} Row */
 /** @typedef {"step" | "tokens" | "hours"} Axis */
 /** @typedef {{ name: string, facts: Row, train: Row[], valid: Row[], mean: Row | null, data: Row | null }} History `mean` is that of the last checkpoints */
@@ -108,7 +108,7 @@ function speed(runs, x) {
   const lines = runs.flatMap((_, i) => noisy(runs, i, x, "tokens_per_s", "tokens/s"));
   const bands = runs.length > 1 ? [] : pauses(runs[0], x);
   const caption = bands.length ? "grey: validations" : "";
-  return { name: "speed", title: "Source and target tokens a second, without padding", lines, bands, zero: true, caption };
+  return { name: "speed", title: "Source and target tokens per second, without padding", lines, bands, zero: true, caption };
 }
 
 /** @type {Make} */
@@ -120,19 +120,19 @@ function norm(runs, x) {
     if (clip && !levels.some((level) => level.y === clip)) levels.push({ y: clip, label: `clipped at ${clip}`, tone: i });
     return noisy(runs, i, x, "grad_norm", "norm", { settling: SETTLING });
   });
-  return { name: "norm", title: "Length of the gradient", lines, levels, zero: true };
+  return { name: "norm", title: "Gradient norm", lines, levels, zero: true };
 }
 
 /** @type {Make} */
 function padding(runs, x) {
   const lines = runs.flatMap((_, i) => noisy(runs, i, x, "pad_fraction", "padding", { factor: 100 }));
-  return { name: "padding", title: "Padding, % of what is computed", lines, zero: true };
+  return { name: "padding", title: "Padding, % of computed tokens", lines, zero: true };
 }
 
 /** @type {Make} */
 function memory(runs, x) {
   const lines = runs.map((run, i) => ({ points: thin(points(run.train, x, "memory_mb", 1 / 1024)), tone: tone(runs, i, 0), label: named(runs, i, "memory"), dash: runs.length > 1 ? i : 0 }));
-  return { name: "memory", title: "Most memory in use, GiB", lines, zero: true };
+  return { name: "memory", title: "Peak memory, GiB", lines, zero: true };
 }
 
 /** How long the sentences are that were learnt from. @param {History[]} runs @returns {Chart} */
@@ -151,7 +151,7 @@ function byLength(runs) {
   const lines = runs.map((_, i) => ({ points: histogram(rows[i]?.bleu_by_length, "bleu"), tone: tone(runs, i, 1), label: named(runs, i, "BLEU"), dash: runs.length > 1 ? i : 0, bars: true }));
   const [row] = rows;
   const caption = runs.length === 1 && row?.bleu_by_length ? `validation at step ${row.step.toLocaleString("en")}; from left to right ${row.bleu_by_length.pairs?.join(", ")} sentences` : "";
-  return { name: "by-length", title: "BLEU by the length of the source", x: "pieces in the source", lines, zero: true, caption };
+  return { name: "by-length", title: "BLEU by source length", x: "source tokens", lines, zero: true, caption };
 }
 
 /** @param {History} history what was learnt from, and what was left out, in words */

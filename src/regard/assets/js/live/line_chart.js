@@ -1,9 +1,9 @@
 // Lines over one axis, with what to compare them with.
 
-import { around, put, ticks } from "regard/live/scale.js";
+import { around, put, ticks } from "regard/live/axis_scale.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
-/** @typedef {import("regard/live/scale.js").Scale} Scale */
+/** @typedef {import("regard/live/axis_scale.js").Scale} Scale */
 /** @typedef {import("regard/theme.js").Theme} Theme */
 /** @typedef {[number, number]} Point */
 /**

@@ -1,9 +1,9 @@
 // The beam as layers: a column for each step, in it its hypotheses by rank, and a line to each from the one it continues.
 
-import { clip } from "regard/draw/matrix.js";
+import { clip } from "regard/draw/matrix_image.js";
 import { path, signed, winner } from "regard/hypothesis.js";
 
-/** @typedef {import("regard/draw/live.js").Pen} Pen */
+/** @typedef {import("regard/draw/svg_element.js").Pen} Pen */
 /** @typedef {import("regard/theme.js").Theme} Theme */
 /** @typedef {import("regard/types").Beam} Beam */
 /** @typedef {import("regard/types").Node} BeamNode */
