@@ -46,7 +46,7 @@ def engine(folder, micro, monkeypatch):
     )
     used = [EchoEngine()]
     monkeypatch.setattr(
-        "regard.translation.translator.load_engine", lambda *_: LoadedModel(used[0], tokenizer, 4096)
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(used[0], tokenizer)
     )
     return used
 

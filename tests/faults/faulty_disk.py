@@ -104,7 +104,7 @@ class _File:
         return getattr(self._file, name)
 
     def write(self, content):
-        return self._disk.call("write", lambda: self._file.write(content))
+        return self._disk.count_call("write", lambda: self._file.write(content))
 
 
 def crash_at(number, when):

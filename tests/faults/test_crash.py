@@ -5,7 +5,7 @@ import pytest
 from faults.faulty_disk import FaultyDisk, SimulatedCrash, copy_folder, crash_at
 from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
 from regard.checkpoint import list_checkpoints, read_manifest
-from regard.train.state import find_resumable_checkpoint
+from regard.train.state import find_resume_point
 
 pytestmark = pytest.mark.fault
 STEPS = 12
@@ -59,7 +59,7 @@ def survives(begun, place, number, moment, whole):
     assert len(found) >= 2
     for path in found:
         assert read_manifest(path)
-    assert find_resumable_checkpoint(place, pytest.fail) == found[-1]
+    assert find_resume_point(place, pytest.fail).folder == found[-1]
     train_toy(place, steps=STEPS)
     assert not list(place.glob(".*-*"))
     assert read_exact_losses(place) == read_exact_losses(whole)

@@ -9,7 +9,7 @@ from faults.faulty_disk import copy_folder
 from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
 from regard.checkpoint import FORMAT_VERSION, list_checkpoints
 from regard.errors import DataError, FormatError
-from regard.train.state import find_resumable_checkpoint
+from regard.train.state import find_resume_point
 from regard.train.task import ValidationResult
 
 pytestmark = pytest.mark.fault
@@ -26,8 +26,8 @@ def run(tmp_path_factory):
 def found(folder):
     """The checkpoint that would be taken, and what was said."""
     said = []
-    taken = find_resumable_checkpoint(folder, said.append)
-    return (taken and taken.name), " ".join(said)
+    checkpoint = find_resume_point(folder, said.append)
+    return (checkpoint and checkpoint.folder.name), " ".join(said)
 
 
 def damaged(run, place, spoil, expected):
@@ -37,7 +37,7 @@ def damaged(run, place, spoil, expected):
     assert taken == "step-000009"
     assert f"{folder / 'step-000012'}" in said
     assert expected in said
-    assert "put aside as step-000012.damaged and the one before is taken" in said
+    assert "renamed to step-000012.damaged, and the checkpoint before it is used" in said
 
 
 def files(run):
@@ -118,10 +118,10 @@ def test_a_run_of_nothing_but_damaged_checkpoints_begins_again(run, tmp_path):
         (path / "model.safetensors").write_bytes(b"")
     said = []
     train_toy(folder, messages=said, keep_last=3)
-    assert [line.partition(".damaged and ")[2] for line in said] == [
-        "the one before is taken",
-        "the one before is taken",
-        "there is none before, so the run begins again",
+    assert [line.partition(".damaged, and ")[2] for line in said] == [
+        "the checkpoint before it is used",
+        "the checkpoint before it is used",
+        "training starts from the beginning",
     ]
     assert step_digests(folder, 12) == step_digests(run, 12)
 
@@ -166,7 +166,7 @@ def test_a_best_checkpoint_that_is_damaged_is_named_and_another_found(tmp_path):
     outcome = train_toy(folder, told(3.0), said)
     assert (outcome.step, outcome.metrics) == (12, {"loss": 3.0})
     assert "step-000003 is damaged: model.safetensors" in said[0]
-    assert "it was the best so far" in said[0]
+    assert "it was the best checkpoint" in said[0]
 
 
 def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
@@ -183,7 +183,7 @@ def test_the_mean_is_taken_without_a_checkpoint_that_is_damaged(tmp_path):
     assert train_toy(folder, task, said, average=4).stop_reason == "steps"
     damage, mean = said
     assert "step-000006 is damaged: model.safetensors" in damage
-    assert "the mean is taken without it" in damage
+    assert "checkpoints are averaged without it" in damage
     assert mean.startswith("mean of the last 3 checkpoints: loss ")
 
 
@@ -191,7 +191,7 @@ def test_data_that_changed_is_refused_and_named(run, tmp_path):
     folder = copy_folder(run, tmp_path / "run")
     task = ToyTask()
     task.data = "1" * 64
-    with pytest.raises(DataError, match="points changed since .*run was begun"):
+    with pytest.raises(DataError, match="points changed since .*run was started"):
         train_toy(folder, task, keep_last=3)
 
 
@@ -201,5 +201,5 @@ def test_where_none_is_whole_none_before_is_promised(run, tmp_path):
         (checkpoint / "state.json").write_text("{")
     taken, said = found(folder)
     assert taken is None
-    assert said.count("and the one before is taken") == 2
-    assert said.endswith("put aside as step-000006.damaged and there is none before, so the run begins again")
+    assert said.count("and the checkpoint before it is used") == 2
+    assert said.endswith("renamed to step-000006.damaged, and training starts from the beginning")

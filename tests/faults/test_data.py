@@ -259,7 +259,7 @@ def test_d7_a_changed_corpus_is_refused_and_the_file_named(copy, tmp_path):
         (([*source, b"one more line"], [*target, b"une ligne de plus"]), "en"),
         ((target, source), "en"),
     ):
-        with pytest.raises(DataError, match=f"/{name}.* changed since .*run was begun"):
+        with pytest.raises(DataError, match=f"/{name}.* changed since .*run was started"):
             resume_on(write(*changed))
-    with pytest.raises(DataError, match="changed since .*run was begun"):
+    with pytest.raises(DataError, match="changed since .*run was started"):
         resume_on(reversed(write(source, target)))

@@ -49,7 +49,7 @@ def test_a_save_that_fails_is_said_and_the_training_goes_on(whole, saves, tmp_pa
         (message,) = said
         assert re.search(
             rf"{folder}/step-000006 cannot be written: .*; it needs [\d,]+ bytes and [\d,]+ are free; "
-            rf"training goes on, the last good checkpoint is {folder}/step-000003",
+            rf"training continues, the last good checkpoint is {folder}/step-000003",
             message,
         )
         assert [path.name for path in list_checkpoints(folder)] == ["step-000009", "step-000012"]

@@ -16,7 +16,8 @@ from regard.model.config import TINY
 from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.loop import TrainConfig
 from regard.train.weights import load_tensors
-from regard.translation.run import TranslationRun, TranslationTask, train_translation
+from regard.translation.run import TranslationRun
+from regard.translation.task import TranslationTask, train_translation
 
 pytestmark = pytest.mark.fault
 VALUES = [float("nan"), float("inf"), -float("inf")]

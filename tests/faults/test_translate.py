@@ -29,7 +29,7 @@ from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation.engines import LoadedModel
 from regard.translation.line_worker import LineTranslator
-from regard.translation.model_folder import save_translation_model
+from regard.translation.model_folder import TranslationFolder, save_translation_model
 from regard.translation.run import TranslationRun
 
 pytestmark = pytest.mark.fault
@@ -39,12 +39,15 @@ WORK = """
 import sys
 from pathlib import Path
 from regard.search.config import SearchConfig
+from regard.translation.engines import EngineOptions
 from regard.translation.line_worker import LineTranslator
+from regard.translation.model_folder import read_translation_folder
 from regard.jobs.file_job import FileJob
 from regard.jobs.line_batches import LineBatchLimits
 source, output, model, lines, workers = sys.argv[1:]
 search = SearchConfig(beam=1, max_length=6)
-worker = LineTranslator(Path(model), device="cpu", engine="torch", threads=1, search=search)
+folder = read_translation_folder(Path(model))
+worker = LineTranslator(folder, EngineOptions("cpu", "torch", threads=1), search)
 job = FileJob(Path(source), Path(output), worker, LineBatchLimits(int(lines), 2**20), int(workers))
 with job.open():
     for answer in job.run():
@@ -119,7 +122,7 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
 ):
     tokenizer = learn_tokenizer([*SENTENCES, "sentence 1234567890"] * 3, 320)
     monkeypatch.setattr(
-        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(40), tokenizer, 4096)
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(40), tokenizer)
     )
     lines, planted = with_defects(count)
     (tmp_path / "in").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
@@ -247,7 +250,7 @@ def test_b2_a_worker_that_is_killed_ends_the_job_in_one_line(tmp_path, model):
     victim = next(pid for pid in workers_of(process) if "spawn_main" in _read(f"/proc/{pid}/cmdline"))
     os.kill(victim, signal.SIGKILL)
     said = process.communicate()[1].decode()
-    assert "a worker was ended from outside, perhaps because memory ran out; fewer --workers" in said
+    assert "a worker process was killed, perhaps because memory ran out; fewer --workers" in said
     assert len(parts(tmp_path / "out")) >= 3
 
 
@@ -270,12 +273,13 @@ def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
 def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call):
     tokenizer = learn_tokenizer(SENTENCES * 3, 300)
     monkeypatch.setattr(
-        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(), tokenizer, 4096)
+        "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(), tokenizer)
     )
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "manifest.json").write_text("{}")
     source = write_lines(tmp_path / "in", 60)
-    job = FileJob(source, tmp_path / "out", LineTranslator(tmp_path / "model"), LineBatchLimits(10, 2**20), 1)
+    worker = LineTranslator(TranslationFolder(tmp_path / "model", MICRO, tokenizer, {}))
+    job = FileJob(source, tmp_path / "out", worker, LineBatchLimits(10, 2**20), 1)
 
     done = []
 

@@ -13,14 +13,14 @@ from regard.checkpoint import WEIGHTS_FILE, file_sha256, publish_model
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainConfig, run_training_loop
+from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer, learning_rate
 from regard.train.run_folder import open_run_folder
 from regard.train.state import (
     OPTIMIZER_FILE,
     TRAINING_FILES,
     TrainingState,
-    find_resumable_checkpoint,
+    find_resume_point,
     restore_training,
 )
 from regard.train.step import EagerStep, Learner
@@ -83,10 +83,12 @@ def train_toy(folder, task=None, messages=None, **settings):
     console = Console(quiet=True)
     messages = [] if messages is None else messages
     with open_run_folder(folder, f'[train]\nsettings = "{config}"\n', ()):
-        begun = find_resumable_checkpoint(folder, messages.append)
+        checkpoint = find_resume_point(folder, messages.append)
         ema = None if config.ema is None else Ema(task.model, config.ema)
         learner = Learner(task.model, build_optimizer(task.model, OptimizerConfig()), ema)
-        state = TrainingState() if begun is None else restore_training(begun, task, learner, messages.append)
+        state = TrainingState()
+        if checkpoint is not None:
+            state = restore_training(checkpoint, task, learner, messages.append)
         log = TrainingLog(
             folder / METRICS_FILE,
             console,
@@ -97,9 +99,17 @@ def train_toy(folder, task=None, messages=None, **settings):
         log.log_message = messages.append
         with log, InterruptHandler() as interrupt:
             step = EagerStep(task, learner, config.seed, config.clip)
-            outcome = run_training_loop(
-                task, folder, config, learner, step, toy_learning_rate, log, interrupt, state
-            )
+            outcome = TrainingLoop(
+                task=task,
+                folder=folder,
+                config=config,
+                learner=learner,
+                step=step,
+                schedule=toy_learning_rate,
+                log=log,
+                interrupt=interrupt,
+                state=state,
+            ).run()
             if outcome.stop_reason != "interrupt":
                 publish_model(outcome.best_folder, folder / "model", exclude=TRAINING_FILES)
     return outcome

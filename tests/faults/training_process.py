@@ -18,11 +18,12 @@ from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig, learning_rate
 from regard.train.setup import TrainingSetup
 from regard.train.step import Learner
-from regard.translation.run import TranslationRun, TranslationTask, train_translation
+from regard.translation.run import TranslationRun
+from regard.translation.task import TranslationTask, train_translation
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(  # once, and not in each process: the second one the first optimizer loads
-    ["regard.translation.run", "torch._dynamo", "regard.demo.phrasebook.corpus"]
+    ["regard.translation.task", "torch._dynamo", "regard.demo.phrasebook.corpus"]
 )
 
 

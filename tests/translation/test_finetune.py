@@ -20,8 +20,8 @@ from regard.translation.finetune import (
     read_start_model,
 )
 from regard.translation.model_folder import load_translation_model, save_translation_model
-from regard.translation.run import (
-    TranslationRun,
+from regard.translation.run import TranslationRun
+from regard.translation.task import (
     TranslationTask,
     load_start_model,
     prepare_run_corpora,

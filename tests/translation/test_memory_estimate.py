@@ -18,17 +18,16 @@ STEPS = """
 import sys
 from dataclasses import dataclass, replace
 import numpy as np, torch, torch._dynamo
-from regard.data.batch import pair_batch
-from regard.data.pairs import flatten
+from regard.data.batch import make_pair_batch
+from regard.data.pairs import concatenate_rows
 from regard.model import config
 from regard.model.transformer import Transformer
-from regard.translation.task import agreeing_pair_loss, pair_loss
+from regard.translation.task import pair_loss, rdrop_pair_loss
 from regard.runtime import keep_freed_memory
-from regard.train.device import computing_in
-from regard.train.step import Learner
-from regard.train.optimizer import OptimizerConfig, adam
-from regard.train.step import EagerStep
-from regard.train.task import Counts
+from regard.train.device import autocast_to
+from regard.train.optimizer import OptimizerConfig, build_optimizer
+from regard.train.step import EagerStep, Learner
+from regard.train.task import BatchCounts
 name, half, (tokens, length, rdrop) = sys.argv[1], sys.argv[2] == "bf16", map(int, sys.argv[3:])
 keep_freed_memory()
 torch.set_num_threads(1)
@@ -37,15 +36,15 @@ held = next(line for line in open("/proc/self/status") if line.startswith("VmRSS
 shape = getattr(config, name.upper())
 model = Transformer(replace(shape, vocab_size=32_000 if name == "base" else 8_000)).train()
 class Task:
-    def batch_counts(self, batch): return Counts(batch.source_tokens, batch.target_tokens)
+    def batch_counts(self, batch): return BatchCounts(batch.source_tokens, batch.target_tokens)
     def loss(self, batch):
-        with computing_in(torch.bfloat16 if half else torch.float32, torch.device("cpu")):
-            return agreeing_pair_loss(model, batch, 0.1, 5.0) if rdrop else pair_loss(model, batch, 0.1)
-step = EagerStep(Task(), Learner(model, adam(model, OptimizerConfig())), 1, None)
+        with autocast_to(torch.bfloat16 if half else torch.float32, torch.device("cpu")):
+            return rdrop_pair_loss(model, batch, 0.1, 5.0) if rdrop else pair_loss(model, batch, 0.1)
+step = EagerStep(Task(), Learner(model, build_optimizer(model, OptimizerConfig())), 1, None)
 for number in range(3):
     lengths = random.integers(length * 4 // 5, length * 6 // 5, (2, tokens // length))
-    sides = [flatten([random.integers(3, 8000, n) for n in side]) for side in lengths]
-    step(number, [pair_batch(*sides, np.arange(len(sides[0])))], 1e-4)
+    sides = [concatenate_rows([random.integers(3, 8000, n) for n in side]) for side in lengths]
+    step(number, [make_pair_batch(*sides, np.arange(len(sides[0])))], 1e-4)
 print(held)
 """
 
@@ -59,8 +58,28 @@ def measured(name, tokens, precision, length, rdrop) -> float:
 def estimated(name, tokens, precision, length, rdrop) -> float:
     loss = LossConfig(rdrop=5.0 * rdrop)
     return estimate_translation_step_memory(
-        SIZES[name], loss, False, CPU, PRECISIONS[precision], False, float(length), tokens
+        SIZES[name],
+        loss,
+        has_ema=False,
+        device=CPU,
+        precision=PRECISIONS[precision],
+        is_captured=False,
+        sentence_length=float(length),
+        batch_tokens=tokens,
     ).total_bytes(tokens)
+
+
+def estimate_on_cpu(model, loss):
+    return estimate_translation_step_memory(
+        model,
+        loss,
+        has_ema=False,
+        device=CPU,
+        precision=torch.float32,
+        is_captured=False,
+        sentence_length=20.0,
+        batch_tokens=4096,
+    )
 
 
 def slow(*case):
@@ -93,7 +112,14 @@ def test_the_estimate_is_near_what_real_steps_take(name, tokens, precision, leng
 )
 def test_the_estimate_is_near_what_an_h200_was_seen_to_take(model, tokens, gib):
     need = estimate_translation_step_memory(
-        model, LossConfig(), False, CUDA, torch.bfloat16, True, 27.0, tokens
+        model,
+        LossConfig(),
+        has_ema=False,
+        device=CUDA,
+        precision=torch.bfloat16,
+        is_captured=True,
+        sentence_length=27.0,
+        batch_tokens=tokens,
     )
     assert 0.9 < need.total_bytes(tokens) / gib / 2**30 < 1.1
 
@@ -110,18 +136,10 @@ def test_weights_are_counted_but_for_biases_and_norms(model):
     [{"activation": "gelu"}, {"activation_dropout": 0.1}, {"attention_dropout": 0.1}, {"d_k": 128}],
 )
 def test_what_keeps_more_needs_more(more):
-    plain, other = (
-        estimate_translation_step_memory(model, LossConfig(), False, CPU, torch.float32, False, 20.0, 4096)
-        for model in (SMALL, replace(SMALL, **more))
-    )
+    plain, other = (estimate_on_cpu(model, LossConfig()) for model in (SMALL, replace(SMALL, **more)))
     assert other.bytes_per_token > plain.bytes_per_token
 
 
 def test_two_passes_take_twice_the_room_of_one():
-    one, two = (
-        estimate_translation_step_memory(
-            SMALL, LossConfig(rdrop=alpha), False, CPU, torch.float32, False, 20.0, 4096
-        )
-        for alpha in (0.0, 5.0)
-    )
+    one, two = (estimate_on_cpu(SMALL, LossConfig(rdrop=alpha)) for alpha in (0.0, 5.0))
     assert two.bytes_per_token == 2 * one.bytes_per_token

@@ -31,8 +31,8 @@ def test_all_but_the_weights_can_be_had_without_torch(folder):
     code = f"""
 import sys
 from pathlib import Path
-from regard.translation.model_folder import read_folder
-found = read_folder(Path({str(folder)!r}))
+from regard.translation.model_folder import read_translation_folder
+found = read_translation_folder(Path({str(folder)!r}))
 assert found.config.vocab_size == found.tokenizer.vocab_size and found.manifest["step"] == 7
 sys.exit("torch" in sys.modules)
 """

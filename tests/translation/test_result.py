@@ -52,7 +52,7 @@ def test_json_has_all_that_is_known_on_one_line():
                 "words": [],
             }
         ],
-        "trouble": {"kind": "split", "said": "into 2 parts"},
+        "issue": {"kind": "split", "message": "into 2 parts"},
     }
 
 

@@ -21,7 +21,8 @@ from regard.train.optimizer import OptimizerConfig, learning_rate
 from regard.translation.corpus import prepare_pair_corpora
 from regard.translation.memory_estimate import estimate_translation_step_memory
 from regard.translation.model_folder import load_translation_model
-from regard.translation.run import TranslationRun, TranslationTask, train_translation
+from regard.translation.run import TranslationRun
+from regard.translation.task import TranslationTask, train_translation
 from regard.translation.translator import Translator
 
 QUIET = Console(quiet=True)
@@ -146,7 +147,7 @@ def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_r
         (out / "notes.txt").write_text("mine")
         raise RegardError("the loss is nan")
 
-    monkeypatch.setattr("regard.train.harness.run_training_loop", fail)
+    monkeypatch.setattr("regard.train.harness.TrainingLoop", fail)
     with pytest.raises(RegardError, match="the loss is nan"):
         train_translation(small_run, out, QUIET)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
@@ -279,7 +280,7 @@ def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path
         content = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(change + content[1:] if len(change) == 1 else content + change[1:])
     with pytest.raises(
-        DataError, match=f"{tmp_path}/source, {tmp_path}/target changed since {out} was begun"
+        DataError, match=f"{tmp_path}/source, {tmp_path}/target changed since {out} was started"
     ):
         train_translation(small_run, out, QUIET)
 
@@ -381,5 +382,12 @@ def room_for(run, tokens):
     model = replace(run.model, vocab_size=corpora.tokenizer.vocab_size)
     mean = corpora.train.mean_length
     return estimate_translation_step_memory(
-        model, run.loss, False, CPU, torch.float32, False, mean, run.data.batch_tokens
+        model,
+        run.loss,
+        has_ema=False,
+        device=CPU,
+        precision=torch.float32,
+        is_captured=False,
+        sentence_length=mean,
+        batch_tokens=run.data.batch_tokens,
     ).total_bytes(tokens)

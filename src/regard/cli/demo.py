@@ -67,7 +67,7 @@ def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
     from regard.plots.curves_page import render_model_card_svg
     from regard.runtime import keep_freed_memory
     from regard.train.run_folder import reject_unusable_folder
-    from regard.translation.run import train_translation
+    from regard.translation.task import train_translation
 
     out: Path = options.out
     text = out.parent / f"{out.resolve().name}-text"

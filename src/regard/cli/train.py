@@ -147,7 +147,8 @@ def _train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingRes
     from regard.forecasting.run import ForecastingRun
     from regard.forecasting.task import train_forecasting
     from regard.plots.curves_page import render_model_card_svg
-    from regard.translation.run import TranslationRun, train_translation
+    from regard.translation.run import TranslationRun
+    from regard.translation.task import train_translation
 
     match run:
         case TranslationRun():

@@ -1,4 +1,4 @@
-"""`regard translate`: one line in, one line out."""
+"""`regard translate`: translate lines, one in and one out, or the text of a document."""
 
 import argparse
 import os
@@ -13,149 +13,129 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.translate_args import add_translate_arguments, parse_line_translator
 from regard.cli.documents import open_input_document, translate_document
-from regard.cli.output import (
-    is_stream_path,
-    open_output,
-    reject_same_file,
-    reject_unwritable,
-    write_line_report,
-)
+from regard.cli.output import is_stream_path, open_output, reject_same_file, reject_unwritable
 from regard.errors import RegardError
 from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
-    from regard.cli.translate_progress import TranslationProgress
+    from regard.cli.translate_progress import TranslateSession
     from regard.documents.formats import Document
     from regard.jobs.line_batches import LineBatch, LineBatchLimits
-    from regard.jobs.line_report import JobReport
     from regard.translation.line_worker import LineTranslator
 
 LARGE_INPUT_BYTES = 2**18
-"""Bytes of input from which on finished parts are kept, and several processes pay for their start."""
+"""Size of the input from which finished parts are kept, and several processes are worth their start-up."""
 WORKER_MEMORY_BYTES = 2**29
-"""Bytes of memory that a process takes besides the model."""
+"""Memory of a worker process besides the model."""
 WEIGHTS_MEMORY_FACTOR = 4
-"""How many times the size of the model's file a process takes for it."""
+"""Memory that a worker needs for the model, as a multiple of the size of its files."""
 ONEDNN_CACHE_LIMITS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
-"""Of products, for which torch on a CPU keeps code: some for each step, not a thousand from a large file."""
+"""Matrix shapes for which torch on a CPU caches kernels: a large file would fill a thousand entries."""
 
 DESCRIPTION = """\
-Translate each line of the input: as many lines come out as went in, in the same order, whatever is in
-them. A line that cannot be translated becomes an empty one and is reported at the end.
+Translate each line of the input: the output has as many lines, in the same order. A
+line that cannot be translated becomes an empty line and is reported at the end.
 """
 
 EPILOG = """\
 exit codes
-  0  every line is translated
-  1  refused: something must be put right first
-  3  the disk is full, or may not be written to; what is finished is kept
-  4  done, but some lines could not be translated: they are empty, and named on stderr and in --report
+  0  all lines are translated
+  1  error: the message says what to change
+  3  the output cannot be written (disk full, no permission); finished parts are kept
+  4  finished, but some lines could not be translated: they are empty in the output
+     and listed on stderr and in --report
 
 examples
   echo "Jane visits Africa in September." | regard translate runs/demo
   regard translate runs/demo --input new.en.gz --output new.fr
-  regard translate runs/demo --beam 1 < new.en
-  regard translate runs/demo --input big.en --output big.fr     killed? the same command goes on
-  regard translate runs/demo --n-best 4 --json < new.en         all that is known, for programs
-  regard translate runs/demo --input page.html --output page.fr.html   documents keep their structure
-  regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare, one on each line
+  regard translate runs/demo --beam 1 < new.en                  greedy search
+  regard translate runs/demo --input big.en --output big.fr     repeat to resume
+  regard translate runs/demo --n-best 4 --json < new.en         all details, as JSON
+  regard translate runs/demo --input page.html --output page.fr.html
+  regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare
 """
 
 
 def add_translate_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "translate",
-        help="translate text, one line in, one line out",
+        help="translate text line by line, or a document",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
     add_translate_arguments(parser)
     parser.set_defaults(run=run_translate)
 
 
 def run_translate(options: argparse.Namespace) -> None:
-    for name, most in ONEDNN_CACHE_LIMITS.items():
-        os.environ.setdefault(name, most)  # read when torch is loaded, here and by workers
+    for name, limit in ONEDNN_CACHE_LIMITS.items():
+        os.environ.setdefault(name, limit)  # read when torch is loaded, here and in workers
     keep_freed_memory()
     for path in (options.output, options.report):
         if path is not None:
             reject_unwritable(path)
     source = _open_source(options.input)
-    asked = parse_line_translator(options)
-    paper = open_input_document(options)
+    translator = parse_line_translator(options)
+    document = open_input_document(options)
     reject_same_file({"--input": options.input, "--report": options.report})
     reject_same_file({"--output": options.output, "--report": options.report})
-    if paper is None:  # a document may be finished in its place
+    if document is None:  # a document may be translated in place
         reject_same_file({"--input": options.input, "--output": options.output})
     _reject_idle_flags(options, source)
-    from regard.cli.translate_progress import TranslationProgress
+    from regard.cli.translate_progress import TranslateSession, TranslationProgress
     from regard.jobs.line_batches import CPU_BATCH_LIMITS, GPU_BATCH_LIMITS
     from regard.jobs.line_report import JobReport
     from regard.translation.engines import report_engine_choice, uses_gpu
 
-    gpu, choice = uses_gpu(options.device), asked.select_engine()
+    gpu = uses_gpu(options.device)
+    engine = replace(translator.engine, device="cuda" if gpu else "cpu")
+    translator, choice = replace(translator, engine=engine).with_engine_chosen()
     report_engine_choice(choice)
-    all_cores = gpu or choice.name == "ctranslate2"  # without more processes
-    workers = options.workers or (1 if all_cores else _default_workers(source, asked))
-    asked = replace(
-        asked,
-        device="cuda" if gpu else "cpu",
-        engine=choice.name,  # the same for all workers, and when it goes on
-        threads=options.threads or (1 if workers > 1 else None),
-    )
-    work = _TranslationWork(asked, GPU_BATCH_LIMITS if gpu else CPU_BATCH_LIMITS, workers)
-    report = JobReport() if paper is None else JobReport("sentence", "as it is")
-    with TranslationProgress(_total_bytes(source, paper), shown=not _writes_to_terminal(options)) as watch:
-        if paper is not None:
-            with ExitStack() as stack:
-                said = None if options.report is None else stack.enter_context(open_output(options.report))
-                translate_document(
-                    paper, options, work.translator, work.batch_size, workers, watch, report, said
-                )
+    uses_all_cores = gpu or choice.name == "ctranslate2"  # in one process
+    workers = options.workers or (1 if uses_all_cores else _default_workers(source, translator))
+    threads = options.threads or (1 if workers > 1 else None)
+    translator = replace(translator, engine=replace(engine, threads=threads))
+    limits = GPU_BATCH_LIMITS if gpu else CPU_BATCH_LIMITS
+    report = JobReport() if document is None else JobReport("sentence", "as it is")
+    shown = options.output is not None or not sys.stdout.isatty()  # else the bar would mix with the output
+    with TranslationProgress(_total_bytes(source, document), shown=shown) as progress:
+        session = TranslateSession(translator, limits, workers, progress, report)
+        if document is not None:
+            translate_document(document, options, session)
         elif _needs_file_job(options, source):
-            _translate_file_job(options, work, watch, report)
+            _translate_file_job(options, session)
         else:
             with _warn_on_interrupted_pipe(options, source):
-                _translate_stream(options, source, work, watch, report)
+                _translate_stream(options, source, session)
     if not source.is_interactive:
         sys.stderr.write("".join(f"{line}\n" for line in report.summary_lines()))
     report.raise_if_untranslated()
 
 
 class _InputSource(NamedTuple):
-    """Where the text comes from."""
+    """The input of the command."""
 
     path: Path | None
     """None: stdin."""
     size: int | None
-    """In bytes, where that is known before the end."""
+    """In bytes, if it is known before the end."""
     is_pipe: bool = True
-    """Whether it can be read only once, as it comes."""
+    """Whether it can be read only once."""
     is_interactive: bool = False
-    """Who types, and reads the answers."""
+    """Whether a person types it and reads the answers."""
 
-
-class _TranslationWork(NamedTuple):
-    """How it is translated."""
-
-    translator: "LineTranslator"
-    batch_size: "LineBatchLimits"
-    workers: int
-
-    def line_batches(self, source: _InputSource) -> "Iterator[LineBatch]":
+    def line_batches(self, limits: "LineBatchLimits", workers: int) -> "Iterator[LineBatch]":
         from regard.jobs.line_batches import batch_file_lines, batch_pipe_lines, batch_stream_lines
         from regard.text.compression import COMPRESSED_SUFFIXES
 
-        whole = source.size is not None or self.workers > 1
-        if source.path is None:
-            return batch_stream_lines(sys.stdin.fileno(), self.batch_size, wait_until_full=whole)
-        if (
-            source.is_pipe and source.path.suffix not in COMPRESSED_SUFFIXES
-        ):  # what is unpacked is not answered as it goes
-            return batch_pipe_lines(source.path, self.batch_size, wait_until_full=whole)
-        return batch_file_lines(source.path, self.batch_size)
+        wait_until_full = self.size is not None or workers > 1
+        if self.path is None:
+            return batch_stream_lines(sys.stdin.fileno(), limits, wait_until_full=wait_until_full)
+        if self.is_pipe and self.path.suffix not in COMPRESSED_SUFFIXES:
+            return batch_pipe_lines(self.path, limits, wait_until_full=wait_until_full)
+        return batch_file_lines(self.path, limits)
 
 
 def _open_source(path: Path | None) -> _InputSource:
@@ -163,50 +143,46 @@ def _open_source(path: Path | None) -> _InputSource:
         from regard.text.compression import wrap_read_errors
 
         with wrap_read_errors(path):
-            known = path.stat()
-            if not stat.S_ISFIFO(known.st_mode):  # whoever writes into one would see us leave
+            status = path.stat()
+            if not stat.S_ISFIFO(status.st_mode):  # the writer of a FIFO would notice the close
                 path.open("rb").close()
-        return _InputSource(
-            path, known.st_size if stat.S_ISREG(known.st_mode) else None, is_stream_path(path)
-        )
+        size = status.st_size if stat.S_ISREG(status.st_mode) else None
+        return _InputSource(path, size, is_stream_path(path))
     if sys.stdin is None:
         raise RegardError("there is no stdin to read; give --input FILE")
     if sys.stdin.isatty():
         sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
         return _InputSource(None, None, is_interactive=True)
-    found = os.fstat(sys.stdin.fileno())
-    return _InputSource(None, found.st_size if stat.S_ISREG(found.st_mode) else None)
+    status = os.fstat(sys.stdin.fileno())
+    return _InputSource(None, status.st_size if stat.S_ISREG(status.st_mode) else None)
 
 
 def _reject_idle_flags(options: argparse.Namespace, source: _InputSource) -> None:
-    """What has nothing to do with where the text comes from and goes to."""
+    """Reject flags that have no effect with this input and output."""
     if not _is_resumable(options, source):
         reject_unused_flags(
-            options, ("restart",), "is for --input FILE and --output FILE; else nothing is kept"
+            options, ("restart",), "is for --input FILE with --output FILE; nothing else is resumable"
         )
     if source.is_interactive and (options.workers or 1) > 1:
-        raise RegardError("--workers is for files and pipes; who types is answered by one")
+        raise RegardError("--workers is for files and pipes; typed input is translated by one process")
 
 
-def _total_bytes(source: _InputSource, paper: "Document | None") -> int | None:
-    """Bytes to translate."""
-    return source.size if paper is None else sum(len(text.encode("utf-8")) for text in paper.segments)
+def _total_bytes(source: _InputSource, document: "Document | None") -> int | None:
+    """Return the number of bytes to translate, if it is known."""
+    if document is None:
+        return source.size
+    return sum(len(text.encode("utf-8")) for text in document.segments)
 
 
-def _writes_to_terminal(options: argparse.Namespace) -> bool:
-    """Whether answers go to the terminal, where a bar would lie among them."""
-    return options.output is None and sys.stdout.isatty()
-
-
-def _default_workers(source: _InputSource, asked: "LineTranslator") -> int:
-    """One for each core, if there is enough to do and memory for all."""
+def _default_workers(source: _InputSource, translator: "LineTranslator") -> int:
+    """Return one worker per core for a large input, as far as the memory allows."""
     if source.size is None or source.size < LARGE_INPUT_BYTES:
         return 1
     import torch
 
     from regard.train.memory import free_memory
 
-    weights = sum(path.stat().st_size for path in asked.model.iterdir() if path.is_file())
+    weights = sum(path.stat().st_size for path in translator.folder.path.iterdir() if path.is_file())
     free = free_memory(torch.device("cpu"))
     fit = None if free is None else free // (WORKER_MEMORY_BYTES + WEIGHTS_MEMORY_FACTOR * weights)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -219,77 +195,61 @@ def _is_resumable(options: argparse.Namespace, source: _InputSource) -> bool:
 
 
 def _needs_file_job(options: argparse.Namespace, source: _InputSource) -> bool:
-    """Large enough for a kill to hurt; or begun as one."""
+    """Whether to keep finished parts: the input is large, or parts of an earlier run exist."""
     if not _is_resumable(options, source):
         return False
-    return (source.size or 0) >= LARGE_INPUT_BYTES or options.output.with_name(
-        f"{options.output.name}.parts"
-    ).exists()
+    parts_folder = options.output.with_name(f"{options.output.name}.parts")
+    return (source.size or 0) >= LARGE_INPUT_BYTES or parts_folder.exists()
 
 
-def _translate_stream(
-    options: argparse.Namespace,
-    source: _InputSource,
-    work: _TranslationWork,
-    watch: "TranslationProgress",
-    report: "JobReport",
-) -> None:
-    """Answers as they are found, each window at once."""
-    from regard.jobs.worker_pool import run_in_worker_pool, run_sequentially
-
-    windows = work.line_batches(source)
-    if work.workers > 1:
-        answers = run_in_worker_pool(work.translator, windows, work.workers)
-    else:
-        answers = run_sequentially(work.translator, windows, on_done=watch.add_lines)
+def _translate_stream(options: argparse.Namespace, source: _InputSource, session: "TranslateSession") -> None:
+    """Translate batch by batch and write each result at once."""
     with ExitStack() as stack:
         output: BinaryIO = (
             sys.stdout.buffer if options.output is None else stack.enter_context(open_output(options.output))
         )
-        said = None if options.report is None else stack.enter_context(open_output(options.report))
-        for answer in answers:
-            output.write(answer.text.encode("utf-8"))
+        report_file = None if options.report is None else stack.enter_context(open_output(options.report))
+        for result in session.translate_batches(source.line_batches(session.limits, session.workers)):
+            output.write(result.text.encode("utf-8"))
             output.flush()
-            report.add(answer.lines, answer.issues)
-            watch.add_batch(answer.lines, answer.tokens, answer.byte_offset)
-            write_line_report(answer.issues, said)
-            for trouble in answer.issues if source.is_interactive else ():
-                sys.stderr.write(f"regard: line {trouble.line}: {trouble.message}\n")
+            session.record(result, result.issues, report_file)
+            for issue in result.issues if source.is_interactive else ():
+                sys.stderr.write(f"regard: line {issue.line}: {issue.message}\n")
 
 
 @contextmanager
 def _warn_on_interrupted_pipe(options: argparse.Namespace, source: _InputSource) -> Iterator[None]:
-    """Whoever stops a pipe on its way to a file learns that nothing of it is kept."""
+    """Tell the user on Ctrl-C that the translation of a pipe cannot be resumed."""
     try:
         yield
     except KeyboardInterrupt:
         if source.is_pipe and options.output is not None and not is_stream_path(options.output):
             name = source.path or "stdin"
-            sys.stderr.write(f"\nstopped; {name} is a pipe, so nothing is kept: it would begin again\n")
+            sys.stderr.write(f"\nstopped; {name} is a pipe: nothing is kept, and it cannot be resumed\n")
         raise
 
 
-def _translate_file_job(
-    options: argparse.Namespace, work: _TranslationWork, watch: "TranslationProgress", report: "JobReport"
-) -> None:
-    """Part by part, each kept as soon as it is done."""
+def _translate_file_job(options: argparse.Namespace, session: "TranslateSession") -> None:
+    """Translate in parts that are kept on disk, and merge them at the end."""
     from regard.jobs.file_job import FileJob
 
-    job = FileJob(options.input, options.output, work.translator, work.batch_size, work.workers)
+    job = FileJob(options.input, options.output, session.translator, session.limits, session.workers)
+    progress = session.progress
     try:
         with job.open(options.restart):
-            watch.resume_at(max((answer.byte_offset for answer in job.finished_results()), default=0))
-            for answer in job.run(watch.add_lines):
-                watch.add_batch(answer.lines, answer.tokens, answer.byte_offset)
+            progress.resume_at(max((result.byte_offset for result in job.finished_results()), default=0))
+            for result in job.run(progress.add_lines):
+                progress.add_batch(result.lines, result.tokens, result.byte_offset)
             with ExitStack() as stack:
-                said = None if options.report is None else stack.enter_context(open_output(options.report))
-                for answer in job.finished_results():
-                    report.add(answer.lines, answer.issues)
-                    write_line_report(answer.issues, said)
+                report_file = (
+                    None if options.report is None else stack.enter_context(open_output(options.report))
+                )
+                for result in job.finished_results():
+                    session.record(result, result.issues, report_file)
             job.merge_parts()
     except KeyboardInterrupt:
         if job.parts_folder.exists():
             sys.stderr.write(
-                f"\nstopped; what is finished is in {job.parts_folder}, and the same command goes on\n"
+                f"\nstopped; finished parts are in {job.parts_folder}, and the same command resumes\n"
             )
         raise

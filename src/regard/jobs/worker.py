@@ -1,7 +1,6 @@
-"""What a file job asks of whoever answers its lines; the task implements it."""
+"""Worker protocol of file and stream jobs: the task that processes batches of lines implements it."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from regard.jobs.line_batches import LineBatch
@@ -9,36 +8,34 @@ from regard.jobs.line_report import LineIssue
 
 
 class BatchResult(NamedTuple):
-    """A window's answer."""
+    """The output of one batch of lines."""
 
     number: int
+    """Of the batch, from 0."""
     lines: int
     tokens: int
-    """Pieces that were written."""
+    """Tokens of the output."""
     issues: list[LineIssue]
     text: str
-    """The lines themselves."""
+    """The output lines."""
     byte_offset: int
+    """How much of the input has been read, in bytes on disk."""
 
 
 @runtime_checkable
 class Worker(Protocol):
-    """Can be sent to another process."""
+    """Processes batches of lines; can be pickled and sent to another process."""
 
     def load(self) -> Any:
-        """The model, ready."""
+        """Return the loaded model, which `process_batch` gets."""
         ...
 
     def process_batch(
-        self, translator: Any, batch: LineBatch, on_done: Callable[[int], None] | None = None
+        self, model: Any, batch: LineBatch, on_done: Callable[[int], None] | None = None
     ) -> BatchResult:
-        """As many answers as lines, whatever is in them."""
+        """Return one result line or more for every input line, also for lines that cannot be processed."""
         ...
 
-    def models(self) -> list[Path]:
-        """Every model folder that decides what is written."""
-        ...
-
-    def output_settings(self) -> dict[str, str]:
-        """By name, all else that decides it."""
+    def job_facts(self) -> dict[str, Any]:
+        """Return everything besides the input that the output depends on, by name, as JSON values."""
         ...

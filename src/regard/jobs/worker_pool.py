@@ -1,12 +1,14 @@
-"""Windows answered one after another by this process, or by several at once."""
+"""Batches of lines processed in this process, or in order by a pool of worker processes."""
 
 import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from regard.errors import RegardError
@@ -15,14 +17,14 @@ from regard.jobs.worker import BatchResult, Worker
 from regard.runtime import keep_freed_memory
 
 ResultHandler = Callable[[BatchResult], BatchResult]
-"""What becomes of an answer where it was made: a part on disk, for one. Can be sent to another process."""
+"""Called with each result in the process that computed it, for instance to write it to disk; picklable."""
 
 BATCHES_AHEAD_PER_WORKER = 4
-"""Windows for each worker that may be begun before the first of them is done."""
+"""Batches submitted for each worker before the first of them is finished."""
 
 
-def return_result(answered: BatchResult) -> BatchResult:
-    return answered
+def return_result(result: BatchResult) -> BatchResult:
+    return result
 
 
 def run_sequentially(
@@ -31,10 +33,10 @@ def run_sequentially(
     handle_result: ResultHandler = return_result,
     on_done: Callable[[int], None] | None = None,
 ) -> Iterator[BatchResult]:
-    """In this process; `on_done` is told of lines as they are done."""
-    translator = worker.load()
-    for window in batches:
-        yield handle_result(worker.process_batch(translator, window, on_done))
+    """Yield the result of each batch, computed in this process; `on_done` is called with finished lines."""
+    model = worker.load()
+    for batch in batches:
+        yield handle_result(worker.process_batch(model, batch, on_done))
 
 
 def run_in_worker_pool(
@@ -43,52 +45,48 @@ def run_in_worker_pool(
     workers: int,
     handle_result: ResultHandler = return_result,
 ) -> Iterator[BatchResult]:
-    """In processes of their own, each with the model; answers come in the order of their windows.
+    """Yield the results in the order of the batches, computed by `workers` processes with a model each.
 
-    The processes end with this one, whatever it ends of.
+    The processes end with this one, however it ends.
     """
-    with _start_workers(worker, workers, handle_result) as pipes:
-        idle, busy = list(pipes), dict[Connection, int]()
-        begun, given, held = 0, 0, dict[int, BatchResult]()
-        window = next(batches, None)
-        while window is not None or busy:
-            while window is not None and idle and begun - given < BATCHES_AHEAD_PER_WORKER * workers:
-                pipe = idle.pop()
-                busy[pipe] = begun
-                pipe.send(window)
-                begun, window = begun + 1, next(batches, None)
-            for pipe in wait(list(busy)):
-                assert isinstance(pipe, Connection)
-                held[busy.pop(pipe)] = _receive_result(pipe)
-                idle.append(pipe)
-            while given in held:
-                yield held.pop(given)
-                given += 1
+    with _worker_pool(worker, workers, handle_result) as pool:
+        pending = deque[Future[BatchResult]]()
+        try:
+            for batch in batches:
+                pending.append(pool.submit(_process_batch, batch))
+                while pending and (pending[0].done() or len(pending) >= BATCHES_AHEAD_PER_WORKER * workers):
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        except BrokenProcessPool:
+            raise RegardError(
+                "a worker process was killed, perhaps because memory ran out; fewer --workers need less"
+            ) from None
 
 
 @contextmanager
-def _start_workers(worker: Worker, count: int, finish: ResultHandler) -> Iterator[list[Connection]]:
-    context = multiprocessing.get_context("spawn")  # a fork would share what threads hold
-    processes, pipes = [], []
+def _worker_pool(worker: Worker, workers: int, handle_result: ResultHandler) -> Iterator[ProcessPoolExecutor]:
+    """Start a process pool; kill its processes on leaving, since the batches they work on are not needed."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        workers,
+        multiprocessing.get_context("spawn"),  # a forked process would inherit the locks of threads
+        _start_worker,
+        (worker, handle_result),
+    )
     try:
-        with _sigint_ignored():
-            for _ in range(count):
-                ours, theirs = context.Pipe()
-                process = context.Process(target=_run_worker, args=(theirs, worker, finish), daemon=True)
-                process.start()
-                theirs.close()  # so that its end is seen when the process ends
-                processes.append(process)
-                pipes.append(ours)
-        yield pipes
+        with _sigint_ignored():  # inherited by the processes, all of which the first task starts
+            pool.submit(os.getpid)
+        yield pool
     finally:
-        for process in processes:
+        for process in set(multiprocessing.active_children()) - others:
             process.kill()
-            process.join()
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def _sigint_ignored() -> Iterator[None]:
-    """Processes that are started now do not hear Ctrl-C, which is for this one to answer."""
+    """Processes started within ignore Ctrl-C, which the parent handles."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -99,16 +97,21 @@ def _sigint_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run_worker(pipe: Connection, worker: Worker, finish: ResultHandler) -> None:
-    """What a worker does until it is ended: a window in, its answer or what went wrong out."""
+_process_state: dict[str, Any] = {}
+"""Of a worker process: its worker, result handler and, from its first batch on, its model."""
+
+
+def _start_worker(worker: Worker, handle_result: ResultHandler) -> None:
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     keep_freed_memory()
-    try:
-        translator = worker.load()
-        while True:
-            pipe.send(finish(worker.process_batch(translator, pipe.recv())))
-    except Exception as error:
-        pipe.send(error)
+    _process_state.update(worker=worker, handle_result=handle_result)
+
+
+def _process_batch(batch: LineBatch) -> BatchResult:
+    worker: Worker = _process_state["worker"]
+    if "model" not in _process_state:  # not in `_start_worker`, whose errors would not reach the parent
+        _process_state["model"] = worker.load()
+    return _process_state["handle_result"](worker.process_batch(_process_state["model"], batch))
 
 
 def _exit_with_parent() -> None:
@@ -116,15 +119,3 @@ def _exit_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _receive_result(pipe: Connection) -> BatchResult:
-    try:
-        answer: Any = pipe.recv()
-    except (EOFError, OSError):
-        raise RegardError(
-            "a worker was ended from outside, perhaps because memory ran out; fewer --workers take less"
-        ) from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer

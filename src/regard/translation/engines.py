@@ -1,8 +1,9 @@
-"""From a model folder to an engine that is ready, and which one; no torch until one needs it."""
+"""Loading a model folder into an inference engine, chosen for the request; no torch until one needs it."""
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -17,148 +18,210 @@ from regard.inference.engine_selection import (
     select_engine,
     unsupported_by_ctranslate2,
 )
-from regard.search.config import PAPER_SEARCH, SearchConfig
+from regard.search.config import SearchConfig
 from regard.text.tokenizer import Tokenizer
-from regard.translation.model_folder import TranslationFolder, read_translation_folder
-from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
+from regard.translation.model_folder import TranslationFolder
+from regard.translation.options import TranslateOptions, reject_conflicting_options
 
 if TYPE_CHECKING:
+    from regard.inference.linear import ComputePrecision
     from regard.model.transformer import Transformer
+    from regard.trace.model_facts import ModelIdentity
     from regard.translation.tracing import Tracer
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 
 DEFAULT_BATCH_TOKENS = 4096
-"""Source tokens searched at a time, each hypothesis counted; what a beam remembers grows with them."""
+"""Source tokens searched in one batch, counted once per hypothesis; the memory of a beam grows with them."""
 LARGE_BATCH_TOKENS = 32_768
-"""A GPU takes as long for few as for many, and CTranslate2 makes batches for every core of many."""
+"""For a GPU, where a large batch takes as long as a small one, and for CTranslate2, which splits a batch
+over all cores."""
 GPU_DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
-"""One of them is there where a GPU is, under Linux and under Windows' Linux."""
+"""Device files of a GPU: on Linux, and on Linux under Windows."""
 
 
-@runtime_checkable
-class SupportsForceDecode(Protocol):
-    """Reads translations along their sources."""
+@dataclass(frozen=True)
+class EngineOptions:
+    """The device, engine, precision and threads that a user asks for."""
 
-    def force_decode(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> list[ForcedDecoding]:
-        """One reading for each pair, all in one batch."""
-        ...
+    device: DeviceName = "auto"
+    engine: EngineName = "auto"
+    precision: RequestedPrecision = "auto"
+    threads: int | None = None
+    """Threads of one process; None: all cores."""
+
+    def __post_init__(self) -> None:
+        valid = self.threads is None or self.threads >= 1
+        require_setting(valid, "threads", self.threads, "it must be at least 1")
+
+
+DEFAULT_ENGINE = EngineOptions()
 
 
 class EngineInfo(NamedTuple):
-    """What computes, and how exactly."""
+    """The engine and precision in use."""
 
     engine: Literal["torch", "ctranslate2"] = "torch"
     precision: RequestedPrecision = "fp32"
 
 
 TORCH_FP32 = EngineInfo()
-"""A model as it was trained."""
 
 
-class FallbackEngine(NamedTuple):
-    """Another engine for what the first cannot do; nothing is loaded before it is needed."""
+@runtime_checkable
+class SupportsForceDecode(Protocol):
+    """Scores given translations."""
+
+    def force_decode(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[ForcedDecoding]:
+        """Return one result for each pair, all computed in one batch."""
+        ...
+
+
+class Fp32Model:
+    """The torch model in fp32, loaded on first use: for forced decoding, continuations and traces.
+
+    The engines hold weights in layouts and precisions of their own, so translating does not need it.
+    """
+
+    def __init__(
+        self,
+        load: "Callable[[], Transformer]",
+        tokenizer: Tokenizer,
+        identify: "Callable[[Transformer], ModelIdentity]",
+    ) -> None:
+        self._load, self._tokenizer, self._identify = load, tokenizer, identify
+        self._traced: tuple[ModelIdentity, Tracer] | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        return "transformer" in vars(self)
+
+    @cached_property
+    def transformer(self) -> "Transformer":
+        return self._load()
+
+    @cached_property
+    def forced_decoder(self) -> SupportsForceDecode:
+        from regard.inference.forced import ForcedDecoder
+
+        return ForcedDecoder(self.transformer)
+
+    def get_tracer(self) -> "Tracer":
+        """Return the tracer of the model, a new one if the weights have changed."""
+        from regard.translation.tracing import Tracer
+
+        identity = self._identify(self.transformer)
+        if self._traced is None or self._traced[0] != identity:
+            self._traced = identity, Tracer(self.transformer, self._tokenizer, identity)
+        return self._traced[1]
+
+
+@dataclass(frozen=True)
+class FallbackEngine:
+    """Another engine for requests that the first cannot serve, loaded on first use."""
 
     reason: Callable[[SearchConfig, TranslateOptions], str | None]
-    """Why it is, if it is."""
+    """Return why a request needs it, or None."""
     load: Callable[[], "LoadedModel"]
 
 
-class LoadedModel(NamedTuple):
-    """All that a translator needs of a model."""
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in an engine, ready to translate."""
 
     engine: Engine
     tokenizer: Tokenizer
-    batch_tokens: int
-    forced_decoder: SupportsForceDecode | None = None
-    """What alignments and confidences are asked of, where the engine's model can be asked."""
-    engine_info: EngineInfo = TORCH_FP32
+    batch_tokens: int = DEFAULT_BATCH_TOKENS
+    info: EngineInfo = TORCH_FP32
+    fp32: Fp32Model | None = None
+    """None for an ensemble, which has no single model to look into."""
+    get_forced_decoder: Callable[[], SupportsForceDecode] | None = None
+    """Computes alignments and confidences; None: the engine has none."""
     fallback: FallbackEngine | None = None
     ensemble: tuple[Path, ...] = ()
-    """The other models that it writes together with."""
-    make_tracer: "Callable[[], Tracer] | None" = None
-    """Makes what looks into translations, when it is first wanted; None: several models write together."""
-
-
-def load_engine(
-    folder_path: Path,
-    device: DeviceName,
-    engine: EngineName,
-    precision: RequestedPrecision,
-    threads: int | None = None,
-    search: SearchConfig = PAPER_SEARCH,
-    options: TranslateOptions = DEFAULT_OPTIONS,
-) -> LoadedModel:
-    """The model of a folder, in the engine asked for, or in the one that suits what it will be asked."""
-    require_setting(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
-    folder = read_translation_folder(folder_path, size_only=[WEIGHTS_FILE])  # whoever reads them checks them
-    match select_translation_engine(folder, device, engine, precision, search, options).name:
-        case "ctranslate2":
-            found = _load_ctranslate2(folder, precision, threads)
-            if engine == "ctranslate2":
-                return found
-            needed = partial(_unsupported_by_ctranslate2, folder, precision)
-            return found._replace(
-                fallback=FallbackEngine(needed, lambda: _load_torch(folder, device, precision, threads))
-            )
-        case "torch":
-            if options.ensemble:
-                return _load_ensemble(folder.path, options.ensemble, device, precision, threads)
-            return _load_torch(folder, device, precision, threads)
+    """The further models whose predictions are averaged with the first one's."""
 
 
 def select_translation_engine(
-    folder: TranslationFolder,
-    device: DeviceName,
-    engine: EngineName,
-    precision: RequestedPrecision,
-    search: SearchConfig,
-    options: TranslateOptions,
+    folder: TranslationFolder, options: EngineOptions, search: SearchConfig, request: TranslateOptions
 ) -> EngineChoice:
-    """Which engine, and why."""
-    reject_conflicting_options(search, options)
-    if options.ensemble:
-        if engine == "ctranslate2":
-            raise ConfigError("the engine ctranslate2 takes one model; leave out --also, or --engine")
+    """Return the engine for these options, with the reason; reject combinations that no engine supports."""
+    reject_conflicting_options(search, request)
+    if request.ensemble:
+        if options.engine == "ctranslate2":
+            raise ConfigError("the engine ctranslate2 takes one model; leave out --ensemble, or --engine")
         return EngineChoice("torch", "for several models at once")
     return select_engine(
-        engine,
-        has_gpu=uses_gpu(device),
+        options.engine,
+        has_gpu=uses_gpu(options.device),
         model=folder.config,
-        precision=precision,
+        precision=options.precision,
         search=search,
-        has_constraints=options.has_constraints,
-        needs_forced_decoding=options.needs_forced_decoding,
+        has_constraints=request.has_constraints,
+        needs_forced_decoding=request.needs_forced_decoding,
     )
 
 
 def report_engine_choice(choice: EngineChoice) -> None:
-    """Tells a person which engine it is; no file and no program."""
+    """Print the chosen engine to stderr if that is a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"  engine {choice.name}: {choice.reason}\n")
 
 
+def load_engine(
+    folder: TranslationFolder, choice: EngineChoice, options: EngineOptions, request: TranslateOptions
+) -> LoadedModel:
+    """Load the model of a folder into the chosen engine.
+
+    If the user left the engine open, CTranslate2 falls back to torch for requests that it does not support.
+    """
+    match choice.name:
+        case "ctranslate2":
+            fp32 = _fp32_model_of(folder, options)
+            loaded = _load_ctranslate2(folder, options, fp32)
+            if options.engine == "ctranslate2":
+                return loaded
+            fallback = FallbackEngine(
+                lambda search, request: unsupported_by_ctranslate2(
+                    folder.config,
+                    options.precision,
+                    search,
+                    request.has_constraints,
+                    request.needs_forced_decoding,
+                ),
+                lambda: _load_torch(folder, options, fp32),
+            )
+            return replace(loaded, fallback=fallback)
+        case "torch":
+            if request.ensemble:
+                return _load_ensemble(folder, request.ensemble, options)
+            fp32 = _fp32_model_of(folder, options)
+            if request.needs_forced_decoding:
+                _ = fp32.transformer  # the engine below is then built from it, and the weights read once
+            return _load_torch(folder, options, fp32)
+
+
 def wrap_model(model: "Transformer", tokenizer: Tokenizer) -> LoadedModel:
-    """A model in memory, as it is."""
+    """Return a model in memory, unchanged, as one to translate with; it may go on learning meanwhile."""
     from regard.inference.eager import EagerEngine
-    from regard.inference.forced import ForcedDecoder
     from regard.inference.word_boundaries import find_word_boundaries
+    from regard.trace.model_facts import identify_model_in_memory
 
-    def tracer() -> "Tracer":  # each time anew: the model may have learnt since
-        from regard.trace.model_facts import identify_model_in_memory
-        from regard.translation.tracing import Tracer
-
-        return Tracer(model, tokenizer, identify_model_in_memory(model))
-
-    batch_tokens = LARGE_BATCH_TOKENS if next(model.parameters()).is_cuda else DEFAULT_BATCH_TOKENS
-    engine = EagerEngine(model, find_word_boundaries(tokenizer))
-    return LoadedModel(engine, tokenizer, batch_tokens, ForcedDecoder(model), make_tracer=tracer)
+    is_cuda = next(model.parameters()).is_cuda
+    fp32 = Fp32Model(lambda: model, tokenizer, identify_model_in_memory)
+    return LoadedModel(
+        EagerEngine(model, find_word_boundaries(tokenizer)),
+        tokenizer,
+        LARGE_BATCH_TOKENS if is_cuda else DEFAULT_BATCH_TOKENS,
+        fp32=fp32,
+        get_forced_decoder=lambda: fp32.forced_decoder,
+    )
 
 
 def uses_gpu(device: DeviceName) -> bool:
-    """Whether a GPU will compute; asks torch only where there may be one."""
+    """Return whether a GPU will compute; torch is imported only if the machine may have one."""
     if device == "cpu" or not (device == "cuda" or any(path.exists() for path in GPU_DEVICE_FILES)):
         return False
     from regard.train.device import choose_device
@@ -166,37 +229,77 @@ def uses_gpu(device: DeviceName) -> bool:
     return choose_device(device).type == "cuda"
 
 
-def _load_ctranslate2(
-    folder: TranslationFolder, precision: RequestedPrecision, threads: int | None
-) -> LoadedModel:
+def _fp32_model_of(folder: TranslationFolder, options: EngineOptions) -> Fp32Model:
+    """Return the fp32 model of a folder, not yet loaded."""
+
+    def load() -> "Transformer":
+        from regard.train.device import choose_device
+        from regard.translation.model_folder import load_transformer
+
+        return load_transformer(folder).to(choose_device(options.device))
+
+    def identify(_: "Transformer") -> "ModelIdentity":
+        from regard.trace.model_facts import identify_model_folder
+
+        return identify_model_folder(folder.path, folder.manifest)
+
+    return Fp32Model(load, folder.tokenizer, identify)
+
+
+def _load_ctranslate2(folder: TranslationFolder, options: EngineOptions, fp32: Fp32Model) -> LoadedModel:
     from regard.inference.ctranslate2 import CTranslate2Engine
 
-    engine = CTranslate2Engine(folder.path, folder.config, precision, threads)
-
-    @cache
-    def tracer() -> "Tracer":
-        from regard.translation.model_folder import load_translation_model
-
-        return _build_tracer(folder, load_translation_model(folder.path).transformer)
-
-    how = EngineInfo("ctranslate2", engine.precision)
-    return LoadedModel(engine, folder.tokenizer, LARGE_BATCH_TOKENS, engine_info=how, make_tracer=tracer)
-
-
-def _unsupported_by_ctranslate2(
-    folder: TranslationFolder, precision: RequestedPrecision, search: SearchConfig, asked: TranslateOptions
-) -> str | None:
-    return unsupported_by_ctranslate2(
-        folder.config, precision, search, asked.has_constraints, asked.needs_forced_decoding
+    engine = CTranslate2Engine(
+        folder.path, folder.config, options.precision, options.threads, folder.manifest
+    )
+    return LoadedModel(
+        engine,
+        folder.tokenizer,
+        LARGE_BATCH_TOKENS,
+        EngineInfo("ctranslate2", engine.precision),
+        fp32,
     )
 
 
+def _load_torch(folder: TranslationFolder, options: EngineOptions, fp32: Fp32Model) -> LoadedModel:
+    import torch
+
+    from regard.inference.cuda_graphs import CudaGraphEngine
+    from regard.inference.eager import EagerEngine
+    from regard.inference.incremental import IncrementalDecoder
+    from regard.inference.word_boundaries import find_word_boundaries
+    from regard.train.device import choose_device
+    from regard.translation.model_folder import load_transformer
+
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    device = choose_device(options.device)
+    is_cuda = device.type == "cuda"
+    precision = _resolve_torch_precision(options.precision, is_cuda)
+    model = fp32.transformer if fp32.is_loaded else load_transformer(folder).to(device)
+    decoder = IncrementalDecoder(model, precision)
+    return LoadedModel(
+        (CudaGraphEngine if is_cuda else EagerEngine)(decoder, find_word_boundaries(folder.tokenizer)),
+        folder.tokenizer,
+        LARGE_BATCH_TOKENS if is_cuda else DEFAULT_BATCH_TOKENS,
+        EngineInfo("torch", precision),
+        fp32,
+        lambda: fp32.forced_decoder,
+    )
+
+
+def _resolve_torch_precision(requested: RequestedPrecision, is_cuda: bool) -> "ComputePrecision":
+    if is_cuda and requested == "int8":
+        raise ConfigError("int8 is for a CPU; on a GPU fp16 is as fast, and the default")
+    if not is_cuda and requested == "fp16":
+        raise ConfigError("fp16 is for a GPU; on a CPU int8 is faster")
+    if requested == "auto":
+        return "fp16" if is_cuda else "fp32"
+    return requested
+
+
 def _load_ensemble(
-    first: Path,
-    also: tuple[Path, ...],
-    device: DeviceName,
-    precision: RequestedPrecision,
-    threads: int | None,
+    folder: TranslationFolder, others: tuple[Path, ...], options: EngineOptions
 ) -> LoadedModel:
     import torch
 
@@ -204,59 +307,14 @@ def _load_ensemble(
     from regard.inference.ensemble import make_ensemble
     from regard.inference.word_boundaries import find_word_boundaries
     from regard.train.device import choose_device
-    from regard.translation.model_folder import load_translation_model
+    from regard.translation.model_folder import load_transformer, read_translation_folder
 
-    if precision not in ("auto", "fp32"):
-        raise ConfigError(f"several models at once compute in fp32, not in {precision}")
-    if threads is not None:
-        torch.set_num_threads(threads)
-    models = [load_translation_model(Path(path)) for path in (first, *also)]
-    tokenizer = models[0].tokenizer
-    together = make_ensemble([model.transformer for model in models], [model.tokenizer for model in models])
-    engine = EagerEngine(together.to(choose_device(device)), find_word_boundaries(tokenizer))
-    return LoadedModel(engine, tokenizer, DEFAULT_BATCH_TOKENS, ensemble=also)
-
-
-def _load_torch(
-    folder: TranslationFolder, device: DeviceName, precision: RequestedPrecision, threads: int | None
-) -> LoadedModel:
-    import torch
-
-    from regard.inference.cuda_graphs import CudaGraphEngine
-    from regard.inference.eager import EagerEngine
-    from regard.inference.forced import ForcedDecoder
-    from regard.inference.incremental import IncrementalDecoder
-    from regard.inference.word_boundaries import find_word_boundaries
-    from regard.train.device import choose_device
-    from regard.translation.model_folder import load_translation_model
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    where = choose_device(device)
-    gpu = where.type == "cuda"
-    if gpu and precision == "int8":
-        raise ConfigError("int8 is for a CPU; on a GPU fp16 is as fast, and the default")
-    if not gpu and precision == "fp16":
-        raise ConfigError("fp16 is for a GPU; on a CPU int8 is faster")
-    model = load_translation_model(folder.path)
-    transformer = model.transformer.to(where)
-    exactly = ("fp16" if gpu else "fp32") if precision == "auto" else precision
-    lean = IncrementalDecoder(transformer, exactly)
-    engine = (CudaGraphEngine if gpu else EagerEngine)(lean, find_word_boundaries(model.tokenizer))
-    batch_tokens = LARGE_BATCH_TOKENS if gpu else DEFAULT_BATCH_TOKENS
-    tracer = cache(lambda: _build_tracer(folder, transformer))
-    return LoadedModel(
-        engine,
-        model.tokenizer,
-        batch_tokens,
-        ForcedDecoder(transformer),
-        EngineInfo("torch", exactly),
-        make_tracer=tracer,
-    )
-
-
-def _build_tracer(folder: TranslationFolder, transformer: "Transformer") -> "Tracer":
-    from regard.trace.model_facts import identify_model_folder
-    from regard.translation.tracing import Tracer
-
-    return Tracer(transformer, folder.tokenizer, identify_model_folder(folder.path, folder.manifest))
+    if options.precision not in ("auto", "fp32"):
+        raise ConfigError(f"several models at once compute in fp32, not in {options.precision}")
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    folders = [folder, *(read_translation_folder(Path(path), size_only=[WEIGHTS_FILE]) for path in others)]
+    models = [load_transformer(each) for each in folders]
+    ensemble = make_ensemble(models, [each.tokenizer for each in folders])
+    engine = EagerEngine(ensemble.to(choose_device(options.device)), find_word_boundaries(folder.tokenizer))
+    return LoadedModel(engine, folder.tokenizer, ensemble=others)

@@ -7,14 +7,13 @@ from typing import Any
 
 import torch
 
-from regard.checkpoint import WEIGHTS_FILE, find_model_folder, read_manifest
-from regard.config import merge_settings, read_settings
+from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, find_model_folder, read_manifest
+from regard.config import merge_settings, read_settings, setting
 from regard.errors import ConfigError, require_setting
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import Tokenizer
 from regard.text.vocab_extension import decompose_new_tokens
-from regard.train.model_files import CONFIG_FILE
 from regard.translation.model_folder import TranslationModel, load_translation_model
 
 SETTINGS_WITHOUT_WEIGHTS = ("dropout", "attention_dropout", "activation_dropout")
@@ -31,9 +30,9 @@ FINETUNE_SETTINGS: Mapping[str, Mapping[str, object]] = {
 class StartConfig:
     """Where the weights come from before the first step."""
 
-    model: str | None = None
+    model: str | None = setting(None, is_path=True, flag="--from")
     """A model's folder, to go on from its weights and pieces; empty: all at random."""
-    extend_vocabulary: int | None = None
+    extend_vocabulary: int | None = setting(None, flag="--extend-vocabulary")
     """Pieces, at most, to learn from the new corpus beside the model's own; none keeps those as they are."""
 
     def __post_init__(self) -> None:

@@ -1,11 +1,11 @@
-"""A commission: what translates, how, in what form; all that a process needs to answer lines."""
+"""LineTranslator: the worker of translation jobs; translates batches of input lines to output lines."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from regard.checkpoint import WEIGHTS_FILE
-from regard.inference.engine_selection import EngineChoice, EngineName, RequestedPrecision
+from regard.checkpoint import MANIFEST_FILE, file_sha256, find_model_folder
+from regard.inference.engine_selection import EngineChoice
 from regard.jobs.line_batches import LineBatch
 from regard.jobs.line_report import (
     CUT_LINE,
@@ -18,8 +18,8 @@ from regard.jobs.line_report import (
 from regard.jobs.worker import BatchResult
 from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.text.lines import InputLine
-from regard.translation.engines import DeviceName, select_translation_engine
-from regard.translation.model_folder import read_translation_folder
+from regard.translation.engines import DEFAULT_ENGINE, EngineOptions, select_translation_engine
+from regard.translation.model_folder import TranslationFolder
 from regard.translation.options import DEFAULT_OPTIONS, LongTextMode, TranslateOptions
 from regard.translation.result import TEXT_ONLY, RowFormat, Translation, format_rows
 from regard.translation.translator import Translator
@@ -34,86 +34,79 @@ ISSUE_OF_STATUS = {
 
 @dataclass(frozen=True)
 class LineTranslator:
-    """Can be sent to another process."""
+    """A model folder with all options of a translation job; implements `Worker`."""
 
-    model: Path
-    device: DeviceName = "auto"
-    engine: EngineName = "auto"
-    precision: RequestedPrecision = "auto"
-    threads: int | None = None
+    folder: TranslationFolder
+    engine: EngineOptions = DEFAULT_ENGINE
     search: SearchConfig = PAPER_SEARCH
     options: TranslateOptions = DEFAULT_OPTIONS
     row_format: RowFormat = TEXT_ONLY
+    choice: EngineChoice | None = None
+    """The engine, once it has been chosen: the same in every process."""
+
+    def with_engine_chosen(self) -> "tuple[LineTranslator, EngineChoice]":
+        """Choose the engine, before any is loaded."""
+        choice = select_translation_engine(self.folder, self.engine, self.search, self.options)
+        return replace(self, choice=choice), choice
 
     def load(self) -> Translator:
-        return Translator.load(
-            self.model,
-            self.device,
-            self.engine,
-            self.precision,
-            threads=self.threads,
-            search=self.search,
-            options=self.options,
-        )
+        return Translator.from_folder(self.folder, self.engine, self.search, self.options, self.choice)
 
-    def select_engine(self) -> EngineChoice:
-        """Which engine that is, and why, before it is loaded."""
-        folder = read_translation_folder(self.model, size_only=[WEIGHTS_FILE])
-        return select_translation_engine(
-            folder, self.device, self.engine, self.precision, self.search, self.options
-        )
-
-    def models(self) -> list[Path]:
-        """Its model and those that write together with it."""
-        return [self.model, *self.options.ensemble]
-
-    def output_settings(self) -> dict[str, str]:
-        """By name, all that decides what is written, besides the model itself."""
-        how = {"device": self.device, "engine": self.engine, "precision": self.precision}
-        groups = (self.search, self.options, self.row_format)
-        known = {f.name: getattr(group, f.name) for group in groups for f in fields(group)}
-        return {name: repr(value) for name, value in (how | known).items()}
+    def job_facts(self) -> dict[str, Any]:
+        """Return the models and every option that the output depends on."""
+        engine = self.engine if self.choice is None else replace(self.engine, engine=self.choice.name)
+        groups = (engine, self.search, self.options, self.row_format)
+        settings = {f.name: repr(getattr(group, f.name)) for group in groups for f in fields(group)}
+        del settings["threads"]  # another number of threads may finish the job
+        return {
+            **settings,
+            "model": file_sha256(self.folder.path / MANIFEST_FILE),
+            "ensemble": [
+                file_sha256(find_model_folder(path) / MANIFEST_FILE) for path in self.options.ensemble
+            ],
+        }
 
     def process_batch(
-        self, translator: Translator, batch: LineBatch, on_done: Callable[[int], None] | None = None
+        self, model: Translator, batch: LineBatch, on_done: Callable[[int], None] | None = None
     ) -> BatchResult:
-        """As many answers as lines, whatever is in them."""
-        read = [
+        """Translate a batch; a line that cannot be translated becomes an empty line and an issue."""
+        inputs = [
             _decode_line(line, number, self.options.long_text)
             for number, line in enumerate(batch.lines, start=batch.first_line)
         ]
-        found = translator.translate_detailed(
-            [text or "" for text, _ in read], self.search, self.options, on_done
-        )
-        written, troubles, tokens = [], [], 0
-        for number, (text, trouble), translation in zip(
-            range(batch.first_line, batch.first_line + len(read)), read, found, strict=True
+        texts = [text or "" for text, _ in inputs]
+        translations = model.translate_detailed(texts, self.search, self.options, on_done)
+        rows, issues, tokens = [], [], 0
+        for number, ((text, input_issue), translation) in enumerate(
+            zip(inputs, translations, strict=True), start=batch.first_line
         ):
-            said = trouble or _issue_of_translation(number, translation)
-            written.append(format_rows(self.row_format, number, text, translation, said))
-            troubles += [] if said is None else [said]
+            issue = input_issue or _issue_of_translation(number, translation)
+            rows.append(format_rows(self.row_format, number, text, translation, issue))
+            issues += [] if issue is None else [issue]
             tokens += len(translation.tokens)
-        return BatchResult(batch.number, len(read), tokens, troubles, "".join(written), batch.byte_offset)
+        return BatchResult(batch.number, len(inputs), tokens, issues, "".join(rows), batch.byte_offset)
 
 
-def _decode_line(line: InputLine, number: int, long: LongTextMode) -> tuple[str | None, LineIssue | None]:
-    """The line's text, or why there is none; or the beginning of one that is too long to be kept."""
-    whole = len(line.content) + line.truncated_bytes
-    if line.truncated_bytes and long != "cut":
-        return None, LineIssue(
-            number, TOO_LONG_LINE, f"{whole:,} bytes, and a line may have {len(line.content):,}"
-        )
+def _decode_line(
+    line: InputLine, number: int, long_text: LongTextMode
+) -> tuple[str | None, LineIssue | None]:
+    """Return the text of a line, or None and the issue; an oversized line may be cut to its beginning."""
+    size = len(line.content) + line.truncated_bytes
+    is_truncated = line.truncated_bytes > 0
+    if is_truncated and long_text != "cut":
+        message = f"{size:,} bytes, and a line may have {len(line.content):,}"
+        return None, LineIssue(number, TOO_LONG_LINE, message)
     try:
-        text = line.content.decode("utf-8", "ignore" if line.truncated_bytes else "strict")
+        text = line.content.decode("utf-8", "ignore" if is_truncated else "strict")
     except UnicodeDecodeError as error:
         byte = line.content[error.start]
         return None, LineIssue(number, NOT_UTF8_LINE, f"not UTF-8 (byte {error.start + 1} is 0x{byte:02x})")
-    return text, LineIssue(
-        number, CUT_LINE, f"{whole:,} bytes: only the beginning is translated"
-    ) if line.truncated_bytes else None
+    if not is_truncated:
+        return text, None
+    return text, LineIssue(number, CUT_LINE, f"{size:,} bytes: only the beginning is translated")
 
 
-def _issue_of_translation(number: int, found: Translation) -> LineIssue | None:
-    return (
-        None if found.status == "whole" else LineIssue(number, ISSUE_OF_STATUS[found.status], found.message)
-    )
+def _issue_of_translation(number: int, translation: Translation) -> LineIssue | None:
+    if translation.status == "whole":
+        return None
+    return LineIssue(number, ISSUE_OF_STATUS[translation.status], translation.message)

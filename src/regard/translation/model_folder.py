@@ -1,10 +1,10 @@
-"""A translation model as a folder: the whole product, and no pickle in it."""
+"""Translation model folders: weights, tokenizer, settings and manifest, written and read; no pickle."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from regard.checkpoint import write_folder_atomically
+from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, verify_file, write_folder_atomically
 from regard.errors import CheckpointError
 from regard.model.config import ModelConfig
 from regard.text.tokenizer import Tokenizer, load_tokenizer
@@ -18,7 +18,7 @@ TOKENIZER_FILE = "tokenizer.json"
 
 
 class TranslationFolder(NamedTuple):
-    """What a model folder holds, but for the weights; no torch."""
+    """A model folder without its weights; needs no torch."""
 
     path: Path
     config: ModelConfig
@@ -27,7 +27,7 @@ class TranslationFolder(NamedTuple):
 
 
 class TranslationModel(NamedTuple):
-    """What a model folder holds."""
+    """A model folder with its weights loaded."""
 
     transformer: "Transformer"
     tokenizer: Tokenizer
@@ -37,7 +37,7 @@ class TranslationModel(NamedTuple):
 def save_translation_model(
     folder: Path, model: "Transformer", tokenizer: Tokenizer, settings: str, metadata: Mapping[str, Any]
 ) -> None:
-    """Writes the folder whole: weights, tokenizer, settings as TOML, and the facts in its manifest."""
+    """Write a whole model folder atomically; `settings` is TOML, `metadata` goes into the manifest."""
     write_folder_atomically(
         folder, lambda place: write_translation_model_files(place, model, tokenizer, settings, metadata)
     )
@@ -46,32 +46,41 @@ def save_translation_model(
 def write_translation_model_files(
     folder: Path, model: "Transformer", tokenizer: Tokenizer, settings: str, metadata: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Writes the files into a folder that somebody else seals; gives back what its manifest should say."""
+    """Write the model's files into an existing folder and return the entries of its manifest."""
     tokenizer.save(folder / TOKENIZER_FILE)
     return write_model_files(folder, model, TRANSLATION_TASK, settings, metadata)
 
 
 def load_translation_model(path: Path) -> TranslationModel:
-    """The model of a folder, every file checked against the manifest first; weights in fp32 on the CPU."""
+    """Load the model of a folder: every file verified against the manifest, weights in fp32 on the CPU."""
+    folder = read_translation_folder(path, size_only=[WEIGHTS_FILE])
+    return TranslationModel(load_transformer(folder), folder.tokenizer, folder.manifest)
+
+
+def load_transformer(folder: TranslationFolder) -> "Transformer":
+    """Load the weights of a folder in fp32 on the CPU; their SHA-256 is verified first."""
     import torch
 
     from regard.model.transformer import Transformer
     from regard.train.weights import load_weights
 
-    folder = read_translation_folder(path)
-    with torch.random.fork_rng(devices=[]):  # weights are drawn and replaced; nobody else's luck changes
+    verify_file(folder.path, folder.manifest, WEIGHTS_FILE)
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # the initial weights are replaced: keep the caller's random state
         transformer = Transformer(folder.config)
     load_weights(folder.path, transformer)
-    return TranslationModel(transformer.eval(), folder.tokenizer, folder.manifest)
+    return transformer.eval()
 
 
 def read_translation_folder(path: Path, size_only: Collection[str] = ()) -> TranslationFolder:
-    """All but the weights, every file checked; of those that stay `unread` only the size."""
+    """Read everything but the weights; every file is verified, those in `size_only` by their size alone."""
     folder, manifest = open_model_folder(path, TRANSLATION_TASK, [TOKENIZER_FILE], size_only)
     config = read_config_section(folder, ModelConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
     if tokenizer.vocab_size != config.vocab_size:
         raise CheckpointError(
-            f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} pieces and config.toml says {config.vocab_size}"
+            f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} tokens, and model.vocab_size in "
+            f"{folder / CONFIG_FILE} is {config.vocab_size}"
         )
     return TranslationFolder(folder, config, tokenizer, manifest)

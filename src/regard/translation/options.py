@@ -1,4 +1,4 @@
-"""What is asked of a translation beyond how hard to search; no torch."""
+"""Options of a translation request besides the search settings; no torch."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,42 +13,42 @@ LongTextMode = Literal["split", "cut", "skip"]
 
 @dataclass(frozen=True)
 class TranslateOptions:
-    """Nothing special by default."""
+    """Constraints, extra output and the treatment of long texts, for all texts of a request."""
 
     long_text: LongTextMode = "split"
-    """A text too long for the model: translated sentence by sentence, only its beginning, or not at all."""
+    """Translate a text that is too long for the model sentence by sentence, cut it, or skip it."""
     prefix: str = ""
     """How every translation begins."""
     required: tuple[str, ...] = ()
-    """Phrases that every translation must have; of a text that is split, its first part."""
+    """Phrases that every translation must contain; of a text that is split, its first part."""
     forbidden: tuple[str, ...] = ()
-    """Phrases that no translation may have."""
+    """Phrases that no translation may contain."""
     glossary: Glossary = EMPTY_GLOSSARY
-    """How some words and phrases are to be translated."""
+    """Required translations of source words and phrases."""
     alignments: bool = False
-    """Which words go back to which."""
+    """Return which source word each word is a translation of."""
     confidences: bool = False
-    """How sure the model is of each word."""
+    """Return the model's probability of each word."""
     ensemble: tuple[Path, ...] = ()
-    """Other models: what all of them together hold to be likely is written."""
+    """Further models, whose predictions are averaged with those of the first."""
     deterministic: bool = False
-    """Each sentence by itself, so that its neighbours cannot change even the last bit; slower."""
+    """Translate each sentence by itself, so that no other sentence changes even the last bit; slower."""
 
     def __post_init__(self) -> None:
         for name in ("required", "forbidden", "ensemble"):
-            if isinstance(given := getattr(self, name), str):
-                raise TypeError(f"{name} takes several; for one, give ({given!r},)")
+            if isinstance(value := getattr(self, name), str):
+                raise TypeError(f"{name} takes several; for one, give ({value!r},)")
         for phrase in (*self.required, *self.forbidden):
-            require_setting(bool(phrase.strip()), "phrase", phrase, "it must have a letter or a sign")
+            require_setting(bool(phrase.strip()), "phrase", phrase, "it must contain a visible character")
 
     @property
     def has_constraints(self) -> bool:
-        """Whether any sentence may have one, which its search must hold to."""
+        """Whether the search of some sentence may have to observe constraints."""
         return bool(self.prefix or self.required or self.forbidden or self.glossary.entries)
 
     @property
     def needs_forced_decoding(self) -> bool:
-        """Whether translations are to be read once more when they are found."""
+        """Whether finished translations are decoded once more, for alignments or confidences."""
         return self.alignments or self.confidences
 
 
@@ -56,10 +56,10 @@ DEFAULT_OPTIONS = TranslateOptions()
 
 
 def reject_conflicting_options(search: SearchConfig, options: TranslateOptions) -> None:
-    """What no engine can do at once, before the work rather than at the first sentence that needs it."""
+    """Refuse what no engine supports at once, before the first sentence is translated."""
     if search.sampling is not None and (options.required or options.glossary.entries):
-        raise ConfigError("required phrases and glossaries need a beam; leave sampling out")
+        raise ConfigError("required phrases and glossaries need beam search; leave sampling out")
     if options.ensemble and options.needs_forced_decoding:
         raise ConfigError(
-            "alignments and confidences are read from one model, and --also asks for several; leave one out"
+            "alignments and confidences come from one model, and --ensemble gives several; leave one out"
         )

@@ -1,4 +1,4 @@
-"""Translation: an answer, with all that is known about it."""
+"""Translation: the result of one text, and its output as a plain line, columns or JSON."""
 
 import json
 import math
@@ -12,35 +12,34 @@ TranslationStatus = Literal["whole", "split", "cut", "skipped", "impossible"]
 
 
 class WordConfidence(NamedTuple):
-    """A word of a translation, and how sure the model was of it."""
+    """A word of a translation with the model's confidence."""
 
     text: str
     confidence: float
-    """The probability of its least likely piece, given all before it."""
+    """The probability of its least probable token, given all tokens before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One text's translation; of a text that was split, its parts put together."""
+    """The translation of one text; if the text was split, its parts merged."""
 
     text: str
     """On one line."""
     score: float = 0.0
-    """What translations of a text are compared by: log-probability over length penalty; of parts, the sum."""
+    """Log-probability divided by the length penalty, which hypotheses are ranked by; of parts, the sum."""
     log_probability: float = 0.0
-    """Of all pieces and the end mark; of parts, the sum."""
+    """Of all tokens and the end mark; of parts, the sum."""
     tokens: tuple[str, ...] = ()
-    """The pieces it was written in."""
     alternatives: tuple["Translation", ...] = ()
-    """The next best, the best first; of a text that was split, none."""
+    """The further hypotheses, best first; none for a text that was split."""
     alignment: tuple[tuple[int, int], ...] | None = None
-    """Source word and word of the translation that belong together, counted from 0; None: not asked for."""
+    """Pairs (source word, target word), counted from 0; None: not requested."""
     words: tuple[WordConfidence, ...] | None = None
-    """Its words with their confidences; None: not asked for."""
+    """The words with their confidences; None: not requested."""
     status: TranslationStatus = "whole"
-    """What became of the text if it was too long, or if nothing keeps to all that is asked."""
+    """What was done about a text that was too long, or that no hypothesis satisfied the constraints."""
     message: str = ""
-    """The same for people; empty if it was whole."""
+    """The status in words; empty if the text was translated whole."""
 
 
 IMPOSSIBLE_TRANSLATION = Translation(
@@ -48,33 +47,33 @@ IMPOSSIBLE_TRANSLATION = Translation(
     -math.inf,
     -math.inf,
     status="impossible",
-    message="no translation was found that keeps to all that is asked",
+    message="no translation was found that satisfies all constraints",
 )
 
 
 class Continuation(NamedTuple):
-    """A way in which a translation could go on."""
+    """One way to continue a partial translation."""
 
     token: str
-    """What comes next; empty where the translation could end."""
+    """The next token; empty where the translation could end."""
     probability: float
-    """Of that piece, after all before it."""
+    """Of that token, given all tokens before it."""
     translation: Translation
-    """The best translation found that goes on so."""
+    """The best translation found with that token next."""
 
 
 @dataclass(frozen=True)
 class RowFormat:
-    """What is written of each translation; by default its text alone, on one line."""
+    """The output format of translations; by default the text alone, one line each."""
 
     include_alternatives: bool = False
-    """The next best too: the number of the source line first, because several lines may belong to it."""
+    """Write the alternatives too, each line after the number of its source line."""
     scores: bool = False
     alignments: bool = False
     confidences: bool = False
     """In JSON only."""
     json: bool = False
-    """Everything that is known, as one JSON object, whose keys are the same for every line."""
+    """Write one JSON object for each line, with the same keys for every line."""
 
 
 TEXT_ONLY = RowFormat()
@@ -83,38 +82,42 @@ TEXT_ONLY = RowFormat()
 def format_rows(
     row_format: RowFormat, line: int, source: str | None, translation: Translation, issue: LineIssue | None
 ) -> str:
-    """The lines for one source line, each with its newline."""
+    """Return the output lines of one source line, each with its newline."""
     if row_format.json:
-        said = None if issue is None else {"kind": issue.kind, "said": issue.message}
-        object_ = {"line": line, "source": source, **_as_dict(row_format, translation), "trouble": said}
+        entry = {
+            "line": line,
+            "source": source,
+            **_as_dict(row_format, translation),
+            "issue": None if issue is None else {"kind": issue.kind, "message": issue.message},
+        }
         if row_format.include_alternatives:
-            object_["alternatives"] = [_as_dict(row_format, other) for other in translation.alternatives]
-        return json.dumps(object_, ensure_ascii=False, allow_nan=False) + "\n"
-    shown = (translation, *translation.alternatives) if row_format.include_alternatives else (translation,)
-    return "".join(_columns(row_format, line, translation) + "\n" for translation in shown)
+            entry["alternatives"] = [_as_dict(row_format, other) for other in translation.alternatives]
+        return json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n"
+    rows = (translation, *translation.alternatives) if row_format.include_alternatives else (translation,)
+    return "".join(_columns(row_format, line, row) + "\n" for row in rows)
 
 
-def _columns(form: RowFormat, line: int, found: Translation) -> str:
-    """Tabs lie between columns and nowhere else."""
-    columns = [str(line)] if form.include_alternatives else []
-    columns += [f"{found.score:.4f}"] if form.scores else []
-    rest = [format_pharaoh(found.alignment or ())] if form.alignments else []
-    alone = not columns and not rest
-    return "\t".join([*columns, found.text if alone else found.text.replace("\t", " "), *rest])
+def _columns(row_format: RowFormat, line: int, translation: Translation) -> str:
+    """Join the columns with tabs; a tab in the text becomes a space if there are other columns."""
+    before = [str(line)] if row_format.include_alternatives else []
+    before += [f"{translation.score:.4f}"] if row_format.scores else []
+    after = [format_pharaoh(translation.alignment or ())] if row_format.alignments else []
+    text = translation.text.replace("\t", " ") if before or after else translation.text
+    return "\t".join([*before, text, *after])
 
 
-def _as_dict(form: RowFormat, found: Translation) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "translation": found.text,
-        "score": _finite(found.score),
-        "log_probability": _finite(found.log_probability),
-        "tokens": list(found.tokens),
+def _as_dict(row_format: RowFormat, translation: Translation) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "translation": translation.text,
+        "score": _finite(translation.score),
+        "log_probability": _finite(translation.log_probability),
+        "tokens": list(translation.tokens),
     }
-    if form.alignments:
-        known["alignment"] = [list(pair) for pair in found.alignment or ()]
-    if form.confidences:
-        known["words"] = [word._asdict() for word in found.words or ()]
-    return known
+    if row_format.alignments:
+        entry["alignment"] = [list(pair) for pair in translation.alignment or ()]
+    if row_format.confidences:
+        entry["words"] = [word._asdict() for word in translation.words or ()]
+    return entry
 
 
 def _finite(value: float) -> float | None:

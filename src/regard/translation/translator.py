@@ -1,4 +1,4 @@
-"""Translator: a model folder and text in, text out; no torch until an engine needs it."""
+"""Translator: text in, text out, with the model of one folder; no torch until an engine needs it."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from regard.checkpoint import WEIGHTS_FILE
 from regard.data.bucketing import bucket_by_length
 from regard.errors import ConfigError
 from regard.inference.alignment import align_words, word_confidences
-from regard.inference.engine import Engine
 from regard.inference.engine_selection import EngineChoice, EngineName, RequestedPrecision
 from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.search.constraints import Constraints
@@ -23,17 +23,20 @@ from regard.text.unicode import reject_lone_surrogates
 from regard.trace.request import MAX_TRACE_TOKENS
 from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import (
-    DEFAULT_BATCH_TOKENS,
-    TORCH_FP32,
+    DEFAULT_ENGINE,
     DeviceName,
     EngineInfo,
+    EngineOptions,
     FallbackEngine,
-    SupportsForceDecode,
+    Fp32Model,
+    LoadedModel,
     load_engine,
     report_engine_choice,
+    select_translation_engine,
     wrap_model,
 )
 from regard.translation.long_text import TextParts, merge_parts, split_long_texts
+from regard.translation.model_folder import TranslationFolder, read_translation_folder
 from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
 from regard.translation.result import IMPOSSIBLE_TRANSLATION, Continuation, Translation, WordConfidence
 
@@ -44,37 +47,17 @@ if TYPE_CHECKING:
     from regard.translation.tracing import Tracer
 
 FORCED_DECODING_BATCH = 32
-"""Translations that are read together; each takes the logits of all its pieces."""
+"""Translations decoded at once for alignments and confidences; each needs the logits of all its tokens."""
 
 
 class Translator:
-    """Translates text with one model, the same way whatever else is translated beside it."""
+    """Translates texts with one model; no text changes the translation of another."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        tokenizer: Tokenizer,
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
-        forced_decoder: SupportsForceDecode | None = None,
-        engine_info: EngineInfo = TORCH_FP32,
-        fallback: FallbackEngine | None = None,
-        ensemble: tuple[Path, ...] = (),
-        make_tracer: "Callable[[], Tracer] | None" = None,
-    ) -> None:
-        """`reader` is what alignments and confidences are asked of; `how` says what computes.
-
-        `spare` does what the engine cannot, and `also` are models that write together with this one.
-        `tracer` makes what looks inside.
-        """
-        self.engine_info = engine_info
-        self._engine = engine
-        self._tokenizer = tokenizer
-        self._batch_tokens = batch_tokens
-        self._forced_decoder = forced_decoder
-        self._fallback, self._fallback_loaded = fallback, None
-        self._ensemble = ensemble
-        self._make_tracer = make_tracer
-        self._token_text = cache(tokenizer.id_to_token)  # so that millions of tokens are few texts
+    def __init__(self, model: LoadedModel) -> None:
+        self._model = model
+        self._tokenizer = model.tokenizer
+        self._fallback: Translator | None = None
+        self._token_text = cache(self._tokenizer.id_to_token)  # so that equal tokens share one string
 
     @classmethod
     def load(
@@ -88,18 +71,39 @@ class Translator:
         search: SearchConfig = PAPER_SEARCH,
         options: TranslateOptions = DEFAULT_OPTIONS,
     ) -> "Translator":
-        """The model that `regard train` wrote to `folder`, in the engine that suits the device.
+        """Load the model that `regard train` wrote to `folder`, in the engine that suits the device.
 
-        Not every engine can do everything: `search` and `asked` say what will be wanted, so that one is
-        chosen that can. On "auto" torch is loaded besides when something is wanted later that CTranslate2
-        cannot do; an engine asked for by name refuses it.
+        Not every engine supports every option: `search` and `options` say what will be used, so that a
+        suitable one is chosen. With engine "auto", torch is loaded as well once a request needs what
+        CTranslate2 does not support; an engine given by name refuses such a request.
         """
-        return cls(*load_engine(Path(folder), device, engine, precision, threads, search, options))
+        engine_options = EngineOptions(device, engine, precision, threads)
+        model_folder = read_translation_folder(Path(folder), size_only=[WEIGHTS_FILE])
+        return cls.from_folder(model_folder, engine_options, search, options)
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: TranslationFolder,
+        engine: EngineOptions = DEFAULT_ENGINE,
+        search: SearchConfig = PAPER_SEARCH,
+        options: TranslateOptions = DEFAULT_OPTIONS,
+        choice: EngineChoice | None = None,
+    ) -> "Translator":
+        """Load a model folder that has been read already; `choice` is its engine if that has been chosen."""
+        if choice is None:
+            choice = select_translation_engine(folder, engine, search, options)
+        return cls(load_engine(folder, choice, engine, options))
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizer: Tokenizer) -> "Translator":
-        """A model in memory, as it is, wherever its weights are; it may go on learning meanwhile."""
-        return cls(*wrap_model(model, tokenizer))
+        """Translate with a model in memory, on its device; it may go on learning meanwhile."""
+        return cls(wrap_model(model, tokenizer))
+
+    @property
+    def engine_info(self) -> EngineInfo:
+        """The engine and precision in use."""
+        return self._model.info
 
     def translate(
         self,
@@ -110,16 +114,14 @@ class Translator:
         options: TranslateOptions = DEFAULT_OPTIONS,
         on_done: Callable[[int], None] | None = None,
     ) -> list[str]:
-        """One translation for each text, in the same order, on one line; a blank text stays blank.
+        """Return one translation for each text, in the same order, on one line; a blank text stays blank.
 
         `beam` and `alpha` are those of section 6.1; a beam of 1 is greedy search. A text that is too long
-        for the model is translated sentence by sentence, unless something else is asked. `on_done` is
+        for the model is translated sentence by sentence unless `options` say otherwise. `on_done` is
         called after each batch with the number of texts finished in it.
         """
-        return [
-            found.text
-            for found in self.translate_detailed(texts, SearchConfig(beam, alpha), options, on_done)
-        ]
+        results = self.translate_detailed(texts, SearchConfig(beam, alpha), options, on_done)
+        return [translation.text for translation in results]
 
     def translate_detailed(
         self,
@@ -128,53 +130,62 @@ class Translator:
         options: TranslateOptions = DEFAULT_OPTIONS,
         on_done: Callable[[int], None] | None = None,
     ) -> list[Translation]:
-        """The same with all that is known: scores, pieces, the next best, alignments, confidences."""
+        """Return translations with scores, alternatives and, on request, alignments and confidences."""
         _check_texts(texts)
         reject_conflicting_options(search, options)
-        if options.ensemble not in ((), self._ensemble):
-            raise ConfigError("other models are loaded with the first: give them to Translator.load")
-        if self._fallback is not None and (why := self._fallback.reason(search, options)):
-            return self._fallback_translator(self._fallback, why).translate_detailed(
-                texts, search, options, on_done
-            )
-        if options.needs_forced_decoding and self._forced_decoder is None:
+        if options.ensemble not in ((), self._model.ensemble):
+            raise ConfigError("the models of an ensemble are loaded at once: give them to Translator.load")
+        fallback = self._model.fallback
+        if fallback is not None and (reason := fallback.reason(search, options)):
+            translator = self._load_fallback(fallback, reason)
+            return translator.translate_detailed(texts, search, options, on_done)
+        if options.needs_forced_decoding and self._model.get_forced_decoder is None:
             raise ConfigError("this engine has no alignments and no confidences; choose the engine torch")
-        work = split_long_texts(texts, self._tokenizer, self._engine.max_tokens, options.long_text)
-        found = self._search_all(work, search, options, on_done or (lambda _: None))
+        max_tokens = self._model.engine.max_tokens
+        split_texts = split_long_texts(texts, self._tokenizer, max_tokens, options.long_text)
+        translations = self._search_all(split_texts, search, options, on_done or (lambda _: None))
         return [
-            merge_parts(text.strip(), portion, parts, options)
-            for text, portion, parts in zip(texts, work, found, strict=True)
+            merge_parts(text.strip(), text_parts, parts, options)
+            for text, text_parts, parts in zip(texts, split_texts, translations, strict=True)
         ]
+
+    def translate_ids(self, rows: Sequence[Sequence[int]], search: SearchConfig) -> list[str]:
+        """Translate tokenized sentences, each within the model's limit; no ids give no text."""
+        texts = [""] * len(rows)
+        filled = [index for index, row in enumerate(rows) if row]
+        for batch in self._batches([len(rows[index]) for index in filled], search, DEFAULT_OPTIONS):
+            indexes = [filled[place] for place in batch]
+            hypotheses = self._model.engine.translate([rows[index] for index in indexes], search)
+            found = self._tokenizer.detokenize([best.tokens for best, *_ in hypotheses])
+            for index, text in zip(indexes, found, strict=True):
+                texts[index] = _replace_newlines(text)
+        return texts
 
     def continuations(
         self, text: str, prefix: str = "", count: int = 5, search: SearchConfig = PAPER_SEARCH
     ) -> list[Continuation]:
-        """How a translation that begins with `prefix` could go on, the likeliest first, and where each leads.
+        """Return the most probable next tokens after `prefix`, each with its best translation.
 
-        Whatever the engine, the torch model is asked, in fp32.
+        Computed by the torch model in fp32, whatever the engine.
         """
         from regard.inference.continuations import find_continuations
         from regard.inference.eager import EagerEngine
 
         _check_texts([text, prefix])
-        source, begun = self._tokenizer.tokenize([text.strip(), prefix.strip()])
-        found = find_continuations(EagerEngine(self.tracer.model), source, begun, count, search)
-        best = self._to_translations([source] * len(found), [[each.best] for each in found], DEFAULT_OPTIONS)
+        source, prefix_ids = self._tokenizer.tokenize([text.strip(), prefix.strip()])
+        engine = EagerEngine(self._fp32_model.transformer)
+        found = find_continuations(engine, source, prefix_ids, count, search)
+        translations = self._to_translations(
+            [source] * len(found), [[each.best] for each in found], DEFAULT_OPTIONS
+        )
         return [
             Continuation(
                 "" if each.token == EOS else self._token_text(each.token),
                 math.exp(each.log_probability),
                 translation,
             )
-            for each, translation in zip(found, best, strict=True)
+            for each, translation in zip(found, translations, strict=True)
         ]
-
-    def _fallback_translator(self, spare: FallbackEngine, why: str) -> "Translator":
-        """The same model in another engine, loaded when it is first needed, which is said."""
-        if self._fallback_loaded is None:
-            self._fallback_loaded = Translator(*spare.load())
-            report_engine_choice(EngineChoice(self._fallback_loaded.engine_info.engine, why))
-        return self._fallback_loaded
 
     def trace(
         self,
@@ -189,12 +200,12 @@ class Translator:
         max_tokens: int = MAX_TRACE_TOKENS,
         qkv: bool = True,
     ) -> "Trace":
-        """One translation and all that produced it: attention, candidates, the beam; docs/trace.md.
+        """Record one translation with its attention, candidates and beam; docs/trace.md.
 
-        It may be told how to begin (`prefix`), or be given whole (`target`), as text or as token ids, and
-        the model may be changed (`interventions`, also as a trace's JSON has them). Whatever the engine,
-        the torch model is looked into, in fp32. Without `qkv`, the queries, keys and values, it is
-        smaller, and a page of it cannot walk through the seven steps.
+        The translation can be forced to begin with `prefix`, or be given whole as `target`, both as text or
+        token ids; `interventions` change the model, also in the form that a trace's JSON has. Computed by the
+        torch model in fp32, whatever the engine. Without `qkv`, the queries, keys and values, a trace is
+        smaller, and its page cannot show the seven steps of an attention head.
         """
         _check_texts([text])
         tracer = self.tracer
@@ -211,82 +222,100 @@ class Translator:
 
     @property
     def tracer(self) -> "Tracer":
-        """What looks into translations; the torch model is loaded for it if it is not there yet."""
-        if self._make_tracer is None:
-            raise ConfigError("several models that write together cannot be looked into; load one of them")
-        return self._make_tracer()
+        """Records translations; the torch model is loaded for it on first use."""
+        return self._fp32_model.get_tracer()
+
+    @property
+    def _fp32_model(self) -> Fp32Model:
+        if self._model.fp32 is None:
+            raise ConfigError("an ensemble cannot be traced; load one of its models")
+        return self._model.fp32
+
+    def _load_fallback(self, fallback: FallbackEngine, reason: str) -> "Translator":
+        """Load the same model in another engine the first time it is needed, and report it."""
+        if self._fallback is None:
+            self._fallback = Translator(fallback.load())
+            report_engine_choice(EngineChoice(self._fallback.engine_info.engine, reason))
+        return self._fallback
 
     def _search_all(
         self,
-        work: Sequence[TextParts],
+        split_texts: Sequence[TextParts],
         search: SearchConfig,
-        asked: TranslateOptions,
+        options: TranslateOptions,
         on_done: Callable[[int], None],
     ) -> list[list[Translation]]:
-        """For each part of each text its translation."""
-        wishes = ConstraintCompiler(self._tokenizer, asked)
-        places = [(text, part) for text, portion in enumerate(work) for part in range(len(portion.ids))]
-        found = [[Translation("")] * len(portion.ids) for portion in work]
-        open_ = [len(portion.ids) for portion in work]
-        on_done(open_.count(0))
-        for batch in self._batches([len(work[text].ids[part]) for text, part in places], search, asked):
-            chosen = [places[index] for index in batch]
-            sources = [work[text].ids[part] for text, part in chosen]
-            wanted = [wishes.compile(work[text].parts[part], part == 0) for text, part in chosen]
-            answers = self._search_batch(sources, search, wanted, wishes)
-            translations = self._to_translations(sources, answers, asked)
-            for (text, part), translation in zip(chosen, translations, strict=True):
-                found[text][part] = translation
-                open_[text] -= 1
-            on_done(sum(open_[text] == 0 for text in {text for text, _ in chosen}))
-        return found
+        """Return the translation of every part of every text."""
+        compiler = ConstraintCompiler(self._tokenizer, options)
+        places = [(text, part) for text, parts in enumerate(split_texts) for part in range(len(parts.ids))]
+        translations = [[Translation("")] * len(parts.ids) for parts in split_texts]
+        open_parts = [len(parts.ids) for parts in split_texts]
+        on_done(open_parts.count(0))
+        lengths = [len(split_texts[text].ids[part]) for text, part in places]
+        for batch in self._batches(lengths, search, options):
+            batch_places = [places[index] for index in batch]
+            sources = [split_texts[text].ids[part] for text, part in batch_places]
+            parts = [(split_texts[text].parts[part], part == 0) for text, part in batch_places]
+            hypotheses = self._search_batch(sources, parts, search, compiler)
+            found = self._to_translations(sources, hypotheses, options)
+            for (text, part), translation in zip(batch_places, found, strict=True):
+                translations[text][part] = translation
+                open_parts[text] -= 1
+            on_done(sum(open_parts[text] == 0 for text in {text for text, _ in batch_places}))
+        return translations
 
     def _search_batch(
         self,
         sources: Sequence[Sequence[int]],
+        parts: Sequence[tuple[str, bool]],
         search: SearchConfig,
-        wanted: Sequence[Constraints],
-        wishes: ConstraintCompiler,
+        compiler: ConstraintCompiler,
     ) -> list[list[Hypothesis]]:
-        """What the engine finds, more than once where it has what is forbidden."""
-        if not wishes.has_constraints:
-            return self._engine.translate(sources, search)
+        """Search one batch under its constraints; `parts` are the texts, and whether each is a first part."""
+        if not compiler.has_constraints:
+            return self._model.engine.translate(sources, search)
 
-        def translate(some: Sequence[int], wanted: Sequence[Constraints]) -> list[list[Hypothesis]]:
-            return self._engine.translate([sources[number] for number in some], search, wanted)
+        def search_subset(
+            indexes: Sequence[int], constraints: Sequence[Constraints]
+        ) -> list[list[Hypothesis]]:
+            return self._model.engine.translate([sources[index] for index in indexes], search, constraints)
 
-        return wishes.forbidden_search.search(wanted, translate)
+        constraints = [compiler.compile(text, is_first_part) for text, is_first_part in parts]
+        return compiler.forbidden_search.search(constraints, search_subset)
 
     def _batches(
-        self, lengths: Sequence[int], search: SearchConfig, asked: TranslateOptions
+        self, lengths: Sequence[int], search: SearchConfig, options: TranslateOptions
     ) -> Iterator[list[int]]:
-        """Their indexes, like lengths together; or each by itself."""
-        if asked.deterministic:
+        """Yield batches of indexes, sentences of similar length together; or each sentence by itself."""
+        if options.deterministic:
             yield from ([index] for index in range(len(lengths)))
             return
         rows = search.beam if search.sampling is None else search.n_best
-        for batch in bucket_by_length(np.array(lengths, np.int64), self._batch_tokens // rows):
+        for batch in bucket_by_length(np.array(lengths, np.int64), self._model.batch_tokens // rows):
             yield batch.tolist()
 
     def _to_translations(
         self,
         sources: Sequence[Sequence[int]],
-        answers: Sequence[Sequence[Hypothesis]],
-        asked: TranslateOptions,
+        hypotheses: Sequence[Sequence[Hypothesis]],
+        options: TranslateOptions,
     ) -> list[Translation]:
-        """Of each source the best, and the others as its alternatives."""
-        pairs = [(source, each) for source, answer in zip(sources, answers, strict=True) for each in answer]
-        texts = self._tokenizer.detokenize([each.tokens for _, each in pairs])
-        found = [
+        """Return the best translation of each source, the further hypotheses as its alternatives."""
+        pairs = [(source, each) for source, row in zip(sources, hypotheses, strict=True) for each in row]
+        texts = self._tokenizer.detokenize([hypothesis.tokens for _, hypothesis in pairs])
+        translations = [
             Translation(
-                _replace_newlines(text), each.score, each.log_probability, self._token_texts(each.tokens)
+                _replace_newlines(text),
+                hypothesis.score,
+                hypothesis.log_probability,
+                tuple(map(self._token_text, hypothesis.tokens)),
             )
-            for text, (_, each) in zip(texts, pairs, strict=True)
+            for text, (_, hypothesis) in zip(texts, pairs, strict=True)
         ]
-        if self._forced_decoder is not None and asked.needs_forced_decoding:
-            found = list(self._add_alignments_and_confidences(self._forced_decoder, pairs, found, asked))
-        rest = iter(found)
-        grouped = [[next(rest) for _ in answer] for answer in answers]
+        if options.needs_forced_decoding:
+            translations = list(self._add_alignments_and_confidences(pairs, translations, options))
+        remaining = iter(translations)
+        grouped = [[next(remaining) for _ in row] for row in hypotheses]
         return [
             IMPOSSIBLE_TRANSLATION
             if best.log_probability == -math.inf
@@ -296,27 +325,31 @@ class Translator:
 
     def _add_alignments_and_confidences(
         self,
-        reader: SupportsForceDecode,
         pairs: Sequence[tuple[Sequence[int], Hypothesis]],
-        found: Sequence[Translation],
-        asked: TranslateOptions,
+        translations: Sequence[Translation],
+        options: TranslateOptions,
     ) -> Iterator[Translation]:
-        """The same with what only a second look at the translations can tell."""
+        """Force-decode translations and yield them with their word alignments and confidences."""
+        assert self._model.get_forced_decoder is not None
+        decoder = self._model.get_forced_decoder()
         for start in range(0, len(pairs), FORCED_DECODING_BATCH):
-            some = pairs[start : start + FORCED_DECODING_BATCH]
-            readings = reader.force_decode([source for source, _ in some], [each.tokens for _, each in some])
-            for (source, each), reading, translation in zip(some, readings, found[start:], strict=False):
-                words = map_tokens_to_words(self._tokenizer, each.tokens)
-                links = align_words(reading, map_tokens_to_words(self._tokenizer, source), words)
-                sure = zip(translation.text.split(), word_confidences(reading, words), strict=True)
+            batch = pairs[start : start + FORCED_DECODING_BATCH]
+            decodings = decoder.force_decode(
+                [source for source, _ in batch], [best.tokens for _, best in batch]
+            )
+            for (source, hypothesis), decoding, translation in zip(
+                batch, decodings, translations[start:], strict=False
+            ):
+                words = map_tokens_to_words(self._tokenizer, hypothesis.tokens)
+                links = align_words(decoding, map_tokens_to_words(self._tokenizer, source), words)
+                confidences = zip(translation.text.split(), word_confidences(decoding, words), strict=True)
                 yield replace(
                     translation,
-                    alignment=links if asked.alignments else None,
-                    words=tuple(WordConfidence(*each) for each in sure) if asked.confidences else None,
+                    alignment=links if options.alignments else None,
+                    words=tuple(WordConfidence(*each) for each in confidences)
+                    if options.confidences
+                    else None,
                 )
-
-    def _token_texts(self, ids: Sequence[int]) -> tuple[str, ...]:
-        return tuple(map(self._token_text, ids))
 
 
 def _check_texts(texts: Sequence[str]) -> None:
@@ -327,5 +360,5 @@ def _check_texts(texts: Sequence[str]) -> None:
 
 
 def _replace_newlines(text: str) -> str:
-    """A model can write any byte, but a translation must not move the lines after it."""
+    """A model can write any byte, but a translation must stay on its line."""
     return text.replace("\r", " ").replace("\n", " ")

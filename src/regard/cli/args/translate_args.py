@@ -57,8 +57,11 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     require_setting(
         options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
     )
+    from regard.checkpoint import WEIGHTS_FILE
     from regard.text.glossary import Glossary
+    from regard.translation.engines import EngineOptions
     from regard.translation.line_worker import LineTranslator
+    from regard.translation.model_folder import read_translation_folder
     from regard.translation.options import TranslateOptions
     from regard.translation.result import RowFormat
 
@@ -74,11 +77,8 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         options.deterministic,
     )
     return LineTranslator(
-        resolve_model_folder(options.model),
-        options.device,
-        options.engine,
-        options.precision,
-        options.threads,
+        read_translation_folder(resolve_model_folder(options.model), size_only=[WEIGHTS_FILE]),
+        EngineOptions(options.device, options.engine, options.precision, options.threads),
         search,
         asked,
         RowFormat(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
