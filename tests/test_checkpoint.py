@@ -174,7 +174,7 @@ def test_publishing_copies_a_checkpoint_whole(folder):
 
 def test_what_is_published_beside_the_files_is_sealed_with_them(folder):
     best = folder.parent / "best"
-    publish_model(folder, best, extra_files={"README.md": "what it is: été\n"})
+    publish_model(folder, best, build_extra_files=lambda _: {"README.md": "what it is: été\n"})
     assert (best / "README.md").read_bytes() == "what it is: été\n".encode()
     (best / "README.md").write_text("what it is not")
     with pytest.raises(CheckpointError, match="README.md is not what was written"):

@@ -17,9 +17,8 @@ from torch.nn import functional
 from regard.text.tokenizer import PAD
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainConfig, run_training_loop
+from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import OptimizerConfig, build_optimizer, learning_rate
-from regard.train.state import TrainingState
 from regard.train.step import EagerStep, Learner
 from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult
 from regard.train.weights import save_weights
@@ -110,7 +109,7 @@ class ClaimTrainingResult:
 def train_claim_model(
     task: ClaimTask, steps: int, peak: float = 2e-3, seed: int = 1, points: int = 25
 ) -> ClaimTrainingResult:
-    """Trains by `regard.train.loop.run_training_loop`: Adam, warm-up and cooldown, gradients clipped at 1."""
+    """Trains by `regard.train.loop.TrainingLoop`: Adam, warm-up and cooldown, gradients clipped at 1."""
     config = TrainConfig(
         steps=steps, save_every=steps, log_every=max(1, steps // points), clip=CLIP, seed=seed
     )
@@ -120,17 +119,16 @@ def train_claim_model(
     with TemporaryDirectory() as place:
         record = Path(place) / "metrics.jsonl"
         with TrainingLog(record, Console(quiet=True), steps) as log, InterruptHandler() as interrupt:
-            outcome = run_training_loop(
-                task,
-                Path(place),
-                config,
-                learner,
-                step,
-                lambda number: learning_rate(number, steps, 1, optimizer),
-                log,
-                interrupt,
-                TrainingState(),
-            )
+            outcome = TrainingLoop(
+                task=task,
+                folder=Path(place),
+                config=config,
+                learner=learner,
+                step=step,
+                schedule=lambda number: learning_rate(number, steps, 1, optimizer),
+                log=log,
+                interrupt=interrupt,
+            ).run()
         if outcome.stop_reason == "interrupt":
             raise KeyboardInterrupt
         rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all, and that knows when it was damaged."""
+"""Model folders written atomically, with a manifest of file hashes that detects damage; atomic files."""
 
 import hashlib
 import json
@@ -12,31 +12,40 @@ from typing import Any, BinaryIO
 from regard.errors import CheckpointError, FormatError, SaveError
 
 FORMAT_VERSION = 2
-"""Since 2 the manifest is sealed itself: `seal` is the SHA-256 of the rest of it.
+"""Since version 2 the manifest has a `seal`: the SHA-256 of its other content.
 
-Every later format must be sealed in the same way, or this regard takes it for damaged.
+Every later version must keep this seal, or this version reports the manifest as damaged.
 """
 MANIFEST_FILE = "manifest.json"
 WEIGHTS_FILE = "model.safetensors"
+CONFIG_FILE = "config.toml"
+"""Settings of a run, in its folder and in that of each of its models."""
 
 
 def write_folder_atomically(
     folder: Path, write_files: Callable[[Path], dict[str, Any]], overwrite: bool = False
 ) -> None:
-    """Fills a temporary folder beside `folder`, seals it with a manifest, and renames it into place.
+    """Write a folder with a manifest so that it appears complete or not at all.
 
-    `fill` writes the files and returns what the manifest should say of them. Whatever goes
-    wrong before the rename leaves no `folder` behind, and no temporary one. `over` allows one that
-    is there already: it goes when the new one is whole, and not before.
+    `write_files` fills a temporary folder and returns the metadata for the manifest. An error leaves
+    neither `folder` nor the temporary folder. With `overwrite`, an existing folder is removed once the new
+    one is complete.
     """
     if folder.exists() and not overwrite:
         raise CheckpointError(f"{folder} exists already; a model folder is written once")
+    with _atomic_folder(folder) as temporary:
+        _write_manifest(temporary, write_files(temporary))
+
+
+@contextmanager
+def _atomic_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder that takes the place of `folder` at the end."""
     temporary = folder.with_name(f".{folder.name}.writing-{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        _write_manifest(temporary, write_files(temporary))
-        if overwrite and folder.exists():
+        yield temporary
+        if folder.exists():
             remove_folder_atomically(folder)
         temporary.rename(folder)
         _fsync(folder.parent)
@@ -49,7 +58,7 @@ def write_folder_atomically(
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[BinaryIO]:
-    """A file to be filled that appears whole or stays as it was before; it keeps its permissions."""
+    """Open a file for writing that is replaced as a whole at the end, keeping its permissions."""
     temporary = path.with_name(f".{path.name}.writing-{os.getpid()}")
     try:
         with temporary.open("wb") as file:
@@ -66,20 +75,20 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_file_atomically(path: Path, content: str) -> None:
-    """One file, whole or as it was before."""
+    """Replace the content of a file as a whole."""
     with open_atomically(path) as file:
         file.write(content.encode("utf-8"))
 
 
 def remove_folder_atomically(folder: Path) -> None:
-    """Takes a folder away under another name first, so that no half of it is ever found under its own."""
+    """Delete a folder after renaming it, so that no incomplete folder is left under its name."""
     leaving = folder.with_name(f".{folder.name}.deleting-{os.getpid()}")
     folder.rename(leaving)
     shutil.rmtree(leaving)
 
 
 def remove_leftovers(run: Path) -> None:
-    """Deletes what a process that was killed had begun to write or to delete."""
+    """Delete temporary files and folders of processes that were killed."""
     for path in run.glob(".*"):
         if ".writing-" in path.name or ".deleting-" in path.name:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -90,71 +99,82 @@ def publish_model(
     folder: Path,
     exclude: Collection[str] = (),
     metadata: Mapping[str, Any] | None = None,
-    extra_files: Mapping[str, str] | None = None,
+    build_extra_files: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None,
 ) -> None:
-    """Another whole folder with the same files but those, one that no later step will delete.
+    """Copy the files of a checkpoint, but for those in `exclude`, to a model folder; replace an older one.
 
-    `facts` are put into its manifest; `beside` has texts that go with the files, by name, and are sealed
-    with them. A folder that was published before is replaced.
+    `metadata` is added to the manifest. `build_extra_files` gets that manifest and returns further text files
+    by name. Damage is detected by the hashes of the copies, so that large files are hashed once.
     """
-
-    def fill(place: Path) -> dict[str, Any]:
-        manifest = read_manifest(checkpoint)
-        for name in manifest["files"]:
-            if name not in exclude:
-                shutil.copyfile(checkpoint / name, place / name)
-        for name, text in (extra_files or {}).items():
-            (place / name).write_text(text, "utf-8", newline="\n")
-        kept = {key: value for key, value in manifest.items() if key not in ("format", "files")}
-        return kept | dict(metadata or {})
-
-    write_folder_atomically(folder, fill, overwrite=True)
+    manifest = _parse_manifest(checkpoint)
+    for name, entry in manifest["files"].items():
+        _check_file(checkpoint, name, entry, size_only=True)
+    copied = {name: entry for name, entry in manifest["files"].items() if name not in exclude}
+    metadata = {**manifest, **(metadata or {})}
+    with _atomic_folder(folder) as temporary:
+        for name in copied:
+            shutil.copyfile(checkpoint / name, temporary / name)
+        for name, text in (build_extra_files(metadata) if build_extra_files else {}).items():
+            (temporary / name).write_text(text, "utf-8", newline="\n")
+        kept = {key: value for key, value in metadata.items() if key not in ("format", "files")}
+        files = _write_manifest(temporary, kept)
+        for name, entry in copied.items():
+            if files[name]["sha256"] != entry.get("sha256"):
+                raise _changed_file_error(checkpoint, name)
 
 
 def read_manifest(folder: Path, size_only: Collection[str] = ()) -> dict[str, Any]:
-    """What the folder says of itself, after checking that every file is what it was when written.
+    """Return the manifest of a folder after checking that no file has changed since it was written.
 
-    Of those that will stay `unread` only the size is looked at: hashing takes long where they are large.
+    Of the files in `size_only` only the size is checked, since hashing large files takes long.
     """
     manifest = _parse_manifest(folder)
-    for name, expected in manifest["files"].items():
-        _check_file(folder, name, expected, name in size_only)
+    for name, entry in manifest["files"].items():
+        _check_file(folder, name, entry, name in size_only)
     return manifest
 
 
+def verify_file(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
+    """Check one file of a folder against its manifest, by SHA-256."""
+    _check_file(folder, name, manifest["files"][name], size_only=False)
+
+
 def find_model_folder(path: Path) -> Path:
-    """The model folder meant by `path`: itself, a run's `model`, or the last checkpoint of one cut short."""
+    """Return the model folder that a path leads to: itself, `model` of a run, or a run's last checkpoint."""
     for folder in (path, path / "model", *reversed(list_checkpoints(path))):
         if (folder / MANIFEST_FILE).is_file():
             return folder
     if not path.exists():
         raise CheckpointError(f"{path} does not exist; give the folder that `regard train --out` wrote")
     raise CheckpointError(
-        f"{path} is not a model folder: it has no {MANIFEST_FILE}; give the folder that `regard train --out` wrote"
+        f"{path} is not a model folder: it has no {MANIFEST_FILE}; "
+        "give the folder that `regard train --out` wrote"
     )
 
 
 def list_checkpoints(run: Path) -> list[Path]:
-    """The folders `step-N` of a run, the last step last."""
-    found = [path for path in run.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
+    """Return the checkpoint folders `step-N` of a run in the order of their steps."""
+    folders = [path for path in run.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
+    return sorted(folders, key=lambda path: int(path.name.removeprefix("step-")))
 
 
 def file_sha256(path: Path) -> str:
-    """The file's SHA-256, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _write_manifest(folder: Path, facts: dict[str, Any]) -> None:
+def _write_manifest(folder: Path, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the manifest of a folder and flush its files to disk; return size and hash of each file."""
     files = {
         path.name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
         for path in sorted(folder.iterdir())
     }
-    manifest = {"format": FORMAT_VERSION, **facts, "files": files}
+    manifest = {"format": FORMAT_VERSION, **metadata, "files": files}
     (folder / MANIFEST_FILE).write_text(_with_seal(manifest), "utf-8", newline="\n")
     for path in (*folder.iterdir(), folder):
         _fsync(path)
+    return files
 
 
 def _with_seal(manifest: dict[str, Any]) -> str:
@@ -165,7 +185,7 @@ def _with_seal(manifest: dict[str, Any]) -> str:
 def _is_sealed(manifest: dict[str, Any], content: bytes) -> bool:
     try:
         return _with_seal(manifest).encode() == content
-    except (ValueError, RecursionError):  # what we never write
+    except (ValueError, RecursionError):  # a manifest that we do not write
         return False
 
 
@@ -185,30 +205,37 @@ def _parse_manifest(folder: Path) -> dict[str, Any]:
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     if manifest["format"] != 1 and not _is_sealed(rest, content):
         raise CheckpointError(
-            f"{folder} is damaged: {MANIFEST_FILE} is not what was written (seal differs); copy the folder again"
+            f"{folder} is damaged: {MANIFEST_FILE} is not what was written (seal differs); "
+            "copy the folder again"
         )
     if manifest["format"] > FORMAT_VERSION:
         raise FormatError(
-            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT_VERSION}; upgrade regard"
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT_VERSION}; "
+            "upgrade regard"
         )
     return rest
 
 
-def _check_file(folder: Path, name: str, expected: Any, unread: bool) -> None:
-    if Path(name).name != name or not isinstance(expected, dict):
+def _check_file(folder: Path, name: str, entry: Any, size_only: bool) -> None:
+    if Path(name).name != name or not isinstance(entry, dict):
         raise CheckpointError(f"{folder / MANIFEST_FILE} is damaged: it names a file {name!r}")
     path = folder / name
     if not path.is_file():
         raise CheckpointError(f"{folder} is damaged: {name} is missing; copy the whole folder again")
-    same = path.stat().st_size == expected.get("bytes")
-    if not same or not (unread or file_sha256(path) == expected.get("sha256")):
-        raise CheckpointError(
-            f"{folder} is damaged: {name} is not what was written (SHA-256 differs); copy the folder again"
-        )
+    if path.stat().st_size != entry.get("bytes"):
+        raise _changed_file_error(folder, name)
+    if not size_only and file_sha256(path) != entry.get("sha256"):
+        raise _changed_file_error(folder, name)
+
+
+def _changed_file_error(folder: Path, name: str) -> CheckpointError:
+    return CheckpointError(
+        f"{folder} is damaged: {name} is not what was written (SHA-256 differs); copy the folder again"
+    )
 
 
 def _fsync(path: Path) -> None:
-    if os.name == "nt":  # which cannot open a folder, nor flush what is open for reading
+    if os.name == "nt":  # Windows can neither open a folder nor flush a file open for reading
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,9 +1,9 @@
-"""Settings: a TOML section for each frozen dataclass of a run; unknown keys are refused."""
+"""Settings of a run: frozen dataclasses, one per TOML section, read, checked, merged and written back."""
 
 import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -12,16 +12,62 @@ from regard.errors import ConfigError
 
 RunT = TypeVar("RunT")
 SectionT = TypeVar("SectionT")
+DefaultT = TypeVar("DefaultT")
 Settings = Mapping[str, Mapping[str, object]]
 
 TASK_KEY, DEFAULT_TASK = "task", "translation"
-"""What stands outside the sections of a run file, and what a file that does not have it is for."""
+"""The key outside all sections of a run file that names its task, and the task of a file without it."""
 NONE_WORD = "none"
-"""How a TOML file says None, for which TOML has no word; a text is off when it is empty."""
+"""How a run file writes None, which TOML does not have; text settings are switched off by empty text."""
+TRAITS = "traits"
+"""Key of `SettingTraits` in the metadata of a dataclass field."""
+
+
+@dataclass(frozen=True)
+class SettingTraits:
+    """What a setting is, beside its type and default."""
+
+    is_path: bool = False
+    """It names files, which a model card does not show."""
+    can_change: bool = False
+    """It may differ when a run is resumed, since no training step depends on it."""
+    flag: str | None = None
+    """Its own flag of `regard train`; other settings are given with --set."""
+
+
+def setting(
+    default: DefaultT, *, is_path: bool = False, can_change: bool = False, flag: str | None = None
+) -> DefaultT:
+    """Declare a field of a settings dataclass with its default and its traits."""
+    return field(default=default, metadata={TRAITS: SettingTraits(is_path, can_change, flag)})
+
+
+def section_traits(section: object) -> dict[str, SettingTraits]:
+    """Return the traits of each setting of a section, a settings dataclass or an instance of it."""
+    return {key.name: key.metadata.get(TRAITS, SettingTraits()) for key in _fields(section)}
+
+
+def run_traits(run: object) -> dict[str, SettingTraits]:
+    """Return the traits of each setting of a run, by `section.key`."""
+    return {
+        f"{section}.{key}": traits
+        for section in _section_names(run)
+        for key, traits in section_traits(getattr(run, section)).items()
+    }
 
 
 def read_settings(path: Path) -> dict[str, dict[str, object]]:
-    """The sections of a run file, not yet checked against any dataclass; `task` alone stands outside them."""
+    """Return the sections of a run file, not yet checked against any dataclass."""
+    return _read_run_file(path)[1]
+
+
+def read_task(path: Path) -> str:
+    """Return the task of a run file; a file that does not name one is for translation."""
+    return _read_run_file(path)[0]
+
+
+def _read_run_file(path: Path) -> tuple[str, dict[str, dict[str, object]]]:
+    """Return the task and the sections of a run file."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)
@@ -31,23 +77,17 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
         raise ConfigError(f"{path} is a folder; --config takes a TOML run file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
-    task = document.pop(TASK_KEY, None)
-    if not isinstance(task, str | None):
+    task = document.pop(TASK_KEY, DEFAULT_TASK)
+    if not isinstance(task, str):
         raise ConfigError(f"{path}: {TASK_KEY} = {task} cannot work; it must be text")
     for name, section in document.items():
         if not isinstance(section, dict):
             raise ConfigError(f"{path}: {name} stands outside a section; write it under [section]")
-    return document
-
-
-def read_task(path: Path) -> str:
-    """What the run file is for; one that does not say is for translation."""
-    read_settings(path)  # says what is wrong with the file
-    return tomllib.loads(path.read_text(encoding="utf-8")).get(TASK_KEY, DEFAULT_TASK)
+    return task, document
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
-    """`section.key=value` of the command line, as sections."""
+    """Parse `section.key=value` arguments of the command line into sections."""
     settings: dict[str, dict[str, object]] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
@@ -59,7 +99,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]
 
 
 def merge_settings(*layers: Settings) -> dict[str, dict[str, object]]:
-    """One set of settings from several, the later winning key by key."""
+    """Merge several layers of settings; a later layer wins key by key."""
     merged: dict[str, dict[str, object]] = {}
     for settings in layers:
         for name, values in settings.items():
@@ -77,7 +117,7 @@ def select_settings(settings: Settings, keys: Mapping[str, Sequence[str]]) -> Se
 
 
 def apply_settings(run: RunT, settings: Settings) -> RunT:
-    """The run with these settings changed; a key it does not have is refused with a suggestion."""
+    """Return the run with these settings; an unknown key is refused, with a suggestion."""
     changed = {}
     for name, values in settings.items():
         if name not in _section_names(run):
@@ -87,19 +127,19 @@ def apply_settings(run: RunT, settings: Settings) -> RunT:
 
 
 def build_section(section: type[SectionT], name: str, values: Mapping[str, object]) -> SectionT:
-    """A settings dataclass from one section of a file, every key checked."""
+    """Build a settings dataclass from one section of a file; an unknown key is refused."""
     return section(**_checked_values(section, name, values, _keys(section, name)))
 
 
 def to_toml(run: object) -> str:
-    """The whole run as a file that `read_settings`, `read_task` and `apply` read back."""
+    """Write a run as TOML, which `read_task`, `read_settings` and `apply_settings` read back."""
     task = getattr(run, TASK_KEY, None)
     head = [] if task is None else [f"{TASK_KEY} = {_toml_value(task)}\n"]
     return "\n".join([*head, *(_section_toml(name, getattr(run, name)) for name in _section_names(run))])
 
 
 class _CommandLineValue(str):
-    """A value typed on the command line: its type is decided by the setting it is for."""
+    """A value from the command line, converted to the type of its setting later."""
 
 
 def _apply_section(run: object, name: str, values: Mapping[str, object]) -> object:
@@ -112,20 +152,20 @@ def _checked_values(
     section: type, name: str, values: Mapping[str, object], known: Sequence[str]
 ) -> dict[str, object]:
     types = get_type_hints(section)
-    names = {field.name for field in _fields(section)}
+    names = {key.name for key in _fields(section)}
     for key in values:
         if key not in names:
             raise ConfigError(f"{name}.{key} is not a setting{_suggest(f'{name}.{key}', known)}")
     return {key: _convert(f"{name}.{key}", value, types[key]) for key, value in values.items()}
 
 
-def _convert(name: str, value: object, wanted: Any) -> object:
-    options = _options(wanted)
+def _convert(name: str, value: object, expected: Any) -> object:
+    alternatives = _alternatives(expected)
     if isinstance(value, _CommandLineValue):
-        value = _parse_command_line_value(value, options)
-    if NoneType in options and value == _none_word(options):
+        value = _parse_command_line_value(value, alternatives)
+    if NoneType in alternatives and value == _none_word(alternatives):
         return None
-    for option in options:
+    for option in alternatives:
         if get_origin(option) is tuple:
             return _convert_list(name, value, get_args(option)[0])
         if get_origin(option) is Literal and value in get_args(option):
@@ -134,62 +174,64 @@ def _convert(name: str, value: object, wanted: Any) -> object:
             return float(value)
         if option is type(value):
             return value
-    raise ConfigError(f"{name} = {value!r} cannot work; it must be {_describe(options)}")
+    raise ConfigError(f"{name} = {value!r} cannot work; it must be {_describe(alternatives)}")
 
 
-def _convert_list(name: str, value: object, wanted: Any) -> tuple[object, ...]:
-    """Each value of a list; one that stands alone is a list of one, and an empty text is none."""
+def _convert_list(name: str, value: object, expected: Any) -> tuple[object, ...]:
+    """Convert a list; a single value is a list of one, empty text an empty list."""
     if value == "":
         return ()
     values = value if isinstance(value, list | tuple) else [value]
     try:
-        return tuple(_convert(name, each, wanted) for each in values)
+        return tuple(_convert(name, item, expected) for item in values)
     except ConfigError:
         raise ConfigError(
-            f"{name} = {value!r} cannot work; it must be {_describe([wanted])}, or a list"
+            f"{name} = {value!r} cannot work; it must be {_describe([expected])}, or a list"
         ) from None
 
 
-def _parse_command_line_value(text: str, options: Sequence[Any]) -> object:
-    if str in options or (options[0] == tuple[str, ...] and not text.startswith("[")):
+def _parse_command_line_value(text: str, alternatives: Sequence[Any]) -> object:
+    if str in alternatives or (alternatives[0] == tuple[str, ...] and not text.startswith("[")):
         return str(text)
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, ValueError):  # a whole number may have too many digits to be one
+    except (tomllib.TOMLDecodeError, ValueError):  # a whole number with too many digits
         return str(text)
 
 
-def _options(wanted: Any) -> tuple[Any, ...]:
-    return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+def _alternatives(expected: Any) -> tuple[Any, ...]:
+    return get_args(expected) if get_origin(expected) in (Union, UnionType) else (expected,)
 
 
-def _none_word(options: Sequence[Any]) -> str:
-    return "" if str in options else NONE_WORD  # a file may well be called none
+def _none_word(alternatives: Sequence[Any]) -> str:
+    return "" if str in alternatives else NONE_WORD  # a file may be named none
 
 
-def _describe(options: Sequence[Any]) -> str:
-    off = "nothing" if str in options else NONE_WORD
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: off}
-    said = []
-    for option in options:
-        said += map(str, get_args(option)) if get_origin(option) is Literal else [words[option]]
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}"
+def _describe(alternatives: Sequence[Any]) -> str:
+    none = "nothing" if str in alternatives else NONE_WORD
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false", NoneType: none}
+    names = []
+    for option in alternatives:
+        names += map(str, get_args(option)) if get_origin(option) is Literal else [words[option]]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    """The nearest known name: by its whole, or by its last part, for a key put in the wrong section."""
+    """Suggest the closest known name, by the full name or, for a key in the wrong section, by the key."""
     last = {full.rpartition(".")[2]: full for full in known}
     key = name.rpartition(".")[2]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-    near = near or [last[match] for match in difflib.get_close_matches(key, last, n=1, cutoff=0.75)]
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    close = close or [last[match] for match in difflib.get_close_matches(key, last, n=1, cutoff=0.75)]
+    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
 
 
 def _section_toml(name: str, section: object) -> str:
     lines = [f"[{name}]"]
-    for key, wanted in get_type_hints(type(section)).items():
+    for key, expected in get_type_hints(type(section)).items():
         value = getattr(section, key)
-        lines.append(f"{key} = {_toml_value(_none_word(_options(wanted)) if value is None else value)}")
+        lines.append(
+            f"{key} = {_toml_value(_none_word(_alternatives(expected)) if value is None else value)}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -214,11 +256,11 @@ def _toml_character(character: str) -> str:
 
 
 def _section_names(run: object) -> list[str]:
-    return [field.name for field in _fields(run)]
+    return [section.name for section in _fields(run)]
 
 
 def _keys(section: type, name: str) -> list[str]:
-    return [f"{name}.{field.name}" for field in _fields(section)]
+    return [f"{name}.{key.name}" for key in _fields(section)]
 
 
 def _fields(of: Any) -> Iterator[Field[Any]]:

@@ -110,7 +110,7 @@ def test_a_plan_is_made_once_and_a_corpus_that_changed_is_named(here, capsys):
     shutil.rmtree(here / "run" / "model")  # as if it had been killed before the end
     for name, word in (("en", "line"), ("fr", "ligne")):  # so much that a new plan would have larger batches
         (here / name).write_text("".join(f"{word} {i} of a longer file\n" for i in range(6000)))
-    assert "en, fr changed since run was begun" in failure(capsys, *again)
+    assert "en, fr changed since run was started" in failure(capsys, *again)
     assert (here / "run" / "config.toml").read_text() == before
     wrong = failure(capsys, *again, "--set=optimizer.beta1=0.8")
     assert "begun with other settings: optimizer.beta1 was 0.9 and is 0.8; give" in wrong
@@ -258,7 +258,7 @@ def test_other_settings_than_the_runs_are_refused_by_name(capsys):
     changed = ["--set", "train.seed=2", "--set", "model.d_ff=24"]
     message = failure(capsys, "train", "--source", "en", "--target", "fr", "--out", "run", *SMALL, *changed)
     assert (
-        "run was begun with other settings: model.d_ff was 16 and is 24, train.seed was 1 and is 2" in message
+        "run was started with other settings: model.d_ff was 16 and is 24, train.seed was 1 and is 2" in message
     )
 
 

@@ -14,9 +14,9 @@ from regard.errors import ConfigError, RegardError
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.step_stats import StepStats
 from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainConfig, run_training_loop
+from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import Ema
-from regard.train.state import TrainingState, read_training_state
+from regard.train.state import TrainingState, read_resume_point
 from regard.train.step import EagerStep, Learner
 from regard.train.task import BatchCounts, FileLines, ValidationResult
 from regard.train.weights import load_tensors, save_weights
@@ -58,10 +58,10 @@ class OneParameter:
         return {"task": "three"}
 
 
-BEGIN = TrainingState()
+START = TrainingState()
 
 
-def run(task, folder, rate=lambda _: 0.1, state=BEGIN, **settings):
+def run(task, folder, schedule=lambda _: 0.1, state=START, **settings):
     config = TrainConfig(**settings)
     sgd = torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True)
     learner = Learner(task.model, sgd, None if config.ema is None else Ema(task.model, config.ema))
@@ -72,55 +72,65 @@ def run(task, folder, rate=lambda _: 0.1, state=BEGIN, **settings):
         InterruptHandler() as interrupt,
     ):
         step = EagerStep(task, learner, config.seed, config.clip)
-        return run_training_loop(task, folder, config, learner, step, rate, log, interrupt, state)
+        return TrainingLoop(
+            task=task,
+            folder=folder,
+            config=config,
+            learner=learner,
+            step=step,
+            schedule=schedule,
+            log=log,
+            interrupt=interrupt,
+            state=state,
+        ).run()
 
 
 def steps_kept(folder):
     return [path.name for path in list_checkpoints(folder)]
 
 
-def test_the_loss_goes_down_to_where_it_should(tmp_path):
+def test_training_converges_to_the_minimum(tmp_path):
     task = OneParameter()
-    outcome = run(task, tmp_path, steps=60)
+    result = run(task, tmp_path, steps=60)
     assert task.model.weight.item() == pytest.approx(3, abs=0.01)
-    assert (outcome.step, outcome.stop_reason) == (60, "steps")
+    assert (result.step, result.stop_reason) == (60, "steps")
 
 
-def test_the_rate_of_each_step_is_the_schedules(tmp_path):
+def test_each_step_uses_the_learning_rate_of_the_schedule(tmp_path):
     task, asked = OneParameter(), []
 
-    def rate(step):
+    def schedule(step):
         asked.append(step)
         return 0.0 if step > 1 else 0.05
 
     torch.nn.init.zeros_(task.model.weight)
-    run(task, tmp_path, rate, steps=5)
+    run(task, tmp_path, schedule, steps=5)
     assert task.model.weight.item() == pytest.approx(0.05 * 6)  # gradient -6, first step only
     assert set(asked) == {1, 2, 3, 4, 5}
 
 
-def test_the_last_step_is_always_saved_and_the_best_is_kept(tmp_path):
-    outcome = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2)
+def test_the_last_step_is_saved_and_the_best_checkpoint_kept(tmp_path):
+    result = run(OneParameter([5.0, 1.0, 4.0, 2.0, 3.0]), tmp_path, steps=9, save_every=2)
     assert steps_kept(tmp_path) == ["step-000004", "step-000008", "step-000009"]
-    assert (outcome.best_folder.name, outcome.step, outcome.metrics["loss"]) == ("step-000004", 4, 1.0)
+    assert (result.best_folder.name, result.step, result.metrics["loss"]) == ("step-000004", 4, 1.0)
 
 
-def test_minutes_end_a_training(tmp_path):
+def test_training_stops_after_train_minutes(tmp_path):
     assert run(OneParameter(), tmp_path, steps=10**6, minutes=0.001).stop_reason == "minutes"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
-def test_ctrl_c_saves_and_leaves(tmp_path, number):
+def test_a_signal_saves_and_stops(tmp_path, number):
     task = OneParameter()
     task.on_loss = lambda: os.kill(os.getpid(), number)
     before = signal.getsignal(signal.SIGINT)
-    outcome = run(task, tmp_path, steps=1000)
-    assert (outcome.stop_reason, outcome.step) == ("interrupt", 1)
+    result = run(task, tmp_path, steps=1000)
+    assert (result.stop_reason, result.step) == ("interrupt", 1)
     assert steps_kept(tmp_path) == ["step-000001"]
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_during_a_validation_abandons_it_and_saves(tmp_path):
+def test_a_signal_during_a_validation_abandons_it_and_saves(tmp_path):
     task = OneParameter()
 
     def interrupted():
@@ -128,34 +138,34 @@ def test_ctrl_c_during_a_validation_abandons_it_and_saves(tmp_path):
         pytest.fail("the validation went on")
 
     task.validate = interrupted
-    outcome = run(task, tmp_path, steps=1000, save_every=3)
-    assert (outcome.stop_reason, outcome.step, steps_kept(tmp_path)) == ("interrupt", 3, ["step-000003"])
+    result = run(task, tmp_path, steps=1000, save_every=3)
+    assert (result.stop_reason, result.step, steps_kept(tmp_path)) == ("interrupt", 3, ["step-000003"])
     assert task.model.training
 
 
-def test_a_validation_that_was_abandoned_is_done_after_the_resume(tmp_path):
+def test_an_abandoned_validation_is_done_after_the_resume(tmp_path):
     task = OneParameter()
     task.on_loss = lambda: os.kill(os.getpid(), signal.SIGINT)
     run(task, tmp_path, steps=3, save_every=1)
-    state = read_training_state(tmp_path / "step-000001")
+    state = read_resume_point(tmp_path / "step-000001").state
     assert (state.step, state.validated, state.best) == (1, 0, None)
-    outcome = run(OneParameter([1.0, 2.0, 3.0]), tmp_path, steps=3, save_every=1, state=state)
-    assert (outcome.step, outcome.metrics) == (1, {"loss": 1.0, "signature": "squares"})
+    result = run(OneParameter([1.0, 2.0, 3.0]), tmp_path, steps=3, save_every=1, state=state)
+    assert (result.step, result.metrics) == (1, {"loss": 1.0, "signature": "squares"})
 
 
-def test_the_person_is_told_at_once_that_it_will_stop(capfd):
+def test_a_signal_prints_at_once_that_training_will_stop(capfd):
     with InterruptHandler() as interrupt:
         os.kill(os.getpid(), signal.SIGINT)
         assert interrupt.requested
     assert "the model is saved first" in capfd.readouterr().err
 
 
-def test_a_thread_can_train_though_it_cannot_listen_for_signals(tmp_path):
+def test_training_works_in_a_thread_that_cannot_handle_signals(tmp_path):
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(run, OneParameter(), tmp_path, steps=2).result().stop_reason == "steps"
 
 
-def test_a_second_ctrl_c_leaves_at_once(tmp_path):
+def test_a_second_signal_stops_at_once_without_saving(tmp_path):
     task = OneParameter()
 
     def twice():
@@ -168,7 +178,7 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path):
     assert steps_kept(tmp_path) == []
 
 
-def test_a_loss_that_is_never_a_number_stops_with_advice(tmp_path):
+def test_a_loss_that_stays_nan_stops_training_with_advice(tmp_path):
     task = OneParameter()
     task.loss = lambda batch: task.model(batch).sum() * NAN
     with pytest.raises(
@@ -184,21 +194,21 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     ("losses", "best"), [([NAN, 2.0, 3.0], 2), ([2.0, NAN, 3.0], 1), ([2.0, 3.0, NAN], 1)]
 )
-def test_a_validation_of_no_number_is_never_the_best(tmp_path, losses, best):
-    outcome = run(OneParameter(losses), tmp_path, steps=3, save_every=1)
-    assert outcome.step == best
-    assert outcome.best_folder.is_dir()
+def test_a_validation_loss_of_nan_is_never_the_best(tmp_path, losses, best):
+    result = run(OneParameter(losses), tmp_path, steps=3, save_every=1)
+    assert result.step == best
+    assert result.best_folder.is_dir()
     for line in (tmp_path / "metrics.jsonl").read_text().splitlines():
         json.loads(line, parse_constant=pytest.fail)
 
 
-def test_a_training_whose_every_validation_is_no_number_gives_no_model(tmp_path):
-    with pytest.raises(RegardError, match="train.judge = loss was no finite number at any validation"):
+def test_validations_that_are_all_nan_publish_no_model(tmp_path):
+    with pytest.raises(RegardError, match="train.judge = loss was not finite at any validation"):
         run(OneParameter([NAN, NAN]), tmp_path, steps=2, save_every=1)
 
 
-def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path):
-    class Gone:
+def test_a_broken_pipe_does_not_end_a_training(tmp_path):
+    class BrokenPipe:
         def write(self, _):
             raise BrokenPipeError
 
@@ -206,20 +216,27 @@ def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path):
             pass
 
     with (
-        TrainingLog(tmp_path / "metrics.jsonl", Console(file=Gone()), steps=3) as log,
+        TrainingLog(tmp_path / "metrics.jsonl", Console(file=BrokenPipe()), steps=3) as log,
         InterruptHandler() as interrupt,
     ):
         task = OneParameter()
         learner = Learner(task.model, torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True))
         step = EagerStep(task, learner, 1, None)
         config = TrainConfig(steps=3)
-        outcome = run_training_loop(
-            task, tmp_path, config, learner, step, lambda _: 0.1, log, interrupt, BEGIN
-        )
-    assert outcome.stop_reason == "steps"
+        result = TrainingLoop(
+            task=task,
+            folder=tmp_path,
+            config=config,
+            learner=learner,
+            step=step,
+            schedule=lambda _: 0.1,
+            log=log,
+            interrupt=interrupt,
+        ).run()
+    assert result.stop_reason == "steps"
 
 
-def test_checkpoints_are_in_order_of_their_steps_and_not_of_their_names(tmp_path):
+def test_checkpoints_are_ordered_by_step_and_not_by_name(tmp_path):
     for name in ("step-999000", "step-1000000", "step-000005", "step-notes"):
         (tmp_path / name).mkdir()
     assert steps_kept(tmp_path) == ["step-000005", "step-999000", "step-1000000"]
@@ -240,7 +257,7 @@ def test_dropout_is_keyed_by_seed_and_step(tmp_path):
     assert len(set(first)) == 3
 
 
-def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
+def test_the_logged_speed_counts_each_token_and_second_once(tmp_path):
     task = OneParameter()
     task.on_loss = lambda: time.sleep(0.01)
     run(task, tmp_path, steps=12, save_every=5, log_every=6)
@@ -248,8 +265,8 @@ def test_the_speed_counts_no_time_and_no_token_twice(tmp_path):
     assert all(event["tokens_per_s"] <= 8 / 0.01 for event in events if event["kind"] == "train")
 
 
-def test_the_speed_counts_the_wait_for_the_device(tmp_path, monkeypatch):
-    """A GPU is told of many steps before it has done the first: their figures come when they are done."""
+def test_the_logged_speed_includes_the_wait_for_the_device(tmp_path, monkeypatch):
+    """Steps are queued on a GPU: their results come later than the calls return."""
     flags = StepStats.skipped_flags
     monkeypatch.setattr(StepStats, "skipped_flags", lambda self: time.sleep(0.05) or flags(self))
     run(OneParameter(), tmp_path, steps=4, log_every=2)
@@ -257,7 +274,7 @@ def test_the_speed_counts_the_wait_for_the_device(tmp_path, monkeypatch):
     assert all(event["tokens_per_s"] <= 16 / 0.05 for event in events if event["kind"] == "train")
 
 
-def test_clipping_bounds_the_step(tmp_path):
+def test_clipping_bounds_the_update(tmp_path):
     task = OneParameter()
     torch.nn.init.zeros_(task.model.weight)
     run(task, tmp_path, steps=1, clip=0.5)
@@ -273,53 +290,53 @@ def test_metrics_are_written_as_json_lines(tmp_path):
     assert {e["signature"] for e in events if e["kind"] == "valid"} == {"squares"}
 
 
-def test_batches_make_one_step_as_one_batch_would(tmp_path):
-    """Two of four ones give the gradient of one of eight, and count as much."""
+def test_accumulated_batches_equal_one_large_batch(tmp_path):
+    """Two batches of four give the gradient and the counts of one batch of eight."""
     task = OneParameter()
     torch.nn.init.zeros_(task.model.weight)
     run(task, tmp_path, lambda _: 0.05, steps=1, accumulate=2)
     assert task.model.weight.item() == pytest.approx(0.05 * 6)
-    assert read_training_state(tmp_path / "step-000001").position == {"batch": 2}
+    assert read_resume_point(tmp_path / "step-000001").state.position == {"batch": 2}
     (event, _) = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert (event["target_tokens"], event["loss"]) == (8, 9.0)
 
 
-def test_patience_ends_a_training_that_gets_no_better(tmp_path):
-    outcome = run(OneParameter([5.0, 4.0, 4.0, 4.5, 1.0]), tmp_path, steps=10, save_every=1, patience=2)
-    assert (outcome.stop_reason, outcome.step, outcome.metrics["loss"]) == ("patience", 2, 4.0)
-    assert read_training_state(tmp_path / "step-000004").waited == 2
+def test_training_stops_after_train_patience(tmp_path):
+    result = run(OneParameter([5.0, 4.0, 4.0, 4.5, 1.0]), tmp_path, steps=10, save_every=1, patience=2)
+    assert (result.stop_reason, result.step, result.metrics["loss"]) == ("patience", 2, 4.0)
+    assert read_resume_point(tmp_path / "step-000004").state.waited == 2
 
 
-def test_bleu_can_be_the_judge_and_more_of_it_is_better(tmp_path):
+def test_train_judge_bleu_selects_the_highest_bleu(tmp_path):
     validations = [{"loss": 1.0, "bleu": 3.0}, {"loss": 2.0, "bleu": 9.0}, {"loss": 0.5, "bleu": 4.0}]
     assert run(OneParameter(validations), tmp_path, steps=3, save_every=1, judge="bleu").step == 2
 
 
-def test_a_judge_that_the_task_does_not_have_is_refused(tmp_path):
+def test_a_train_judge_that_the_task_does_not_have_is_refused(tmp_path):
     with pytest.raises(RegardError, match="train.judge = bleu cannot work here; there are loss"):
         run(OneParameter(), tmp_path, steps=1, judge="bleu")
 
 
-def test_the_mean_of_the_last_checkpoints_is_taken_if_it_is_better(tmp_path):
+def test_averaged_checkpoints_are_used_if_they_are_better(tmp_path):
     """The last validation is the mean's: what it is worth decides."""
-    outcome = run(OneParameter([3.0, 2.0, 1.5, 1.0]), tmp_path, steps=3, save_every=1, average=2)
+    result = run(OneParameter([3.0, 2.0, 1.5, 1.0]), tmp_path, steps=3, save_every=1, average=2)
     last = [load_tensors(tmp_path / f"step-00000{n}" / "model.safetensors")["weight"] for n in (2, 3)]
-    assert outcome.best_folder.name == "mean"
-    assert outcome.metrics["loss"] == 1.0
+    assert result.best_folder.name == "mean"
+    assert result.metrics["loss"] == 1.0
     assert torch.equal(
-        load_tensors(outcome.best_folder / "model.safetensors")["weight"], (last[0] + last[1]) / 2
+        load_tensors(result.best_folder / "model.safetensors")["weight"], (last[0] + last[1]) / 2
     )
     worse = tmp_path / "worse"
     worse.mkdir()
     assert run(OneParameter([3.0, 2.0, 1.5, 9.0]), worse, steps=3, save_every=1, average=2).step == 3
 
 
-def test_as_many_checkpoints_are_kept_as_the_mean_needs(tmp_path):
+def test_the_checkpoints_to_average_are_kept(tmp_path):
     run(OneParameter([6.0, 5.0, 4.0, 3.0, 2.0, 9.0]), tmp_path, steps=5, save_every=1, average=4)
     assert steps_kept(tmp_path) == ["step-000002", "step-000003", "step-000004", "step-000005"]
 
 
-def test_the_moving_mean_is_what_is_judged_and_saved_while_the_raw_weights_go_on(tmp_path):
+def test_the_ema_is_validated_and_saved_while_training_continues_with_raw_weights(tmp_path):
     task, seen = OneParameter(), []
     torch.nn.init.zeros_(task.model.weight)
     validate = task.validate
@@ -351,7 +368,7 @@ def test_the_moving_mean_is_what_is_judged_and_saved_while_the_raw_weights_go_on
         {"patience": 0},
     ],
 )
-def test_settings_that_cannot_work_are_refused(wrong):
+def test_invalid_train_settings_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ConfigError, match=f"train.{name} = .* cannot work"):
         TrainConfig(**wrong)

@@ -15,14 +15,14 @@ from regard.train.model_card import (
 from regard.train.task import ValidationSample
 from regard.translation.run import TranslationRun
 
-WORDS = CardText(
+CARD_TEXT = CardText(
     task_verb="translate",
     unit="pairs",
     usage_command="regard translate THIS_FOLDER",
     evaluation="BLEU and chrF of greedy translations of the first 500",
     score_names={"bleu": "BLEU", "chrf": "chrF"},
 )
-SPENT = TrainingCost(steps=12_000, seconds=754.0, device="NVIDIA H200", precision="bfloat16")
+COST = TrainingCost(steps=12_000, seconds=754.0, device="NVIDIA H200", precision="bfloat16")
 MANIFEST = {
     "regard": "0.1.0",
     "step": 11_000,
@@ -37,13 +37,13 @@ MANIFEST = {
 }
 
 
-def test_the_card_says_what_the_model_is_and_where_it_comes_from():
-    said = render_model_card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], SPENT, WORDS, has_curves=True)
+def test_the_card_has_scores_data_cost_and_settings():
+    text = render_model_card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], COST, CARD_TEXT, has_curves=True)
     for fact in (
         "# train.en → train.de",
         "| BLEU | 41.25 |",
         "`nrefs:1|tok:13a`",
-        "On 1,014 pairs it did not learn from, at step 11,000 (BLEU and chrF of greedy translations of "
+        "On 1,014 pairs not used in training, at step 11,000 (BLEU and chrF of greedy translations of "
         "the first 500):",
         "| training | 29,000 | train.en | `ab12` |",
         "- blank side: 3 pairs of training",
@@ -51,45 +51,45 @@ def test_the_card_says_what_the_model_is_and_where_it_comes_from():
         "| `model.dropout` | 0.3 | 0.1 |",
         "(curves.svg)",
     ):
-        assert fact in said, fact
-    assert "/home/jane" not in said
+        assert fact in text, fact
+    assert "/home/jane" not in text
 
 
-def test_a_held_out_part_is_not_said_to_be_the_files_it_was_taken_from():
+def test_held_out_validation_data_does_not_repeat_the_training_files():
     trained = {**MANIFEST["trained_on"], "left_out": {"over 99 pieces": 3}}
     held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 pieces": 2}}
     manifest = {**MANIFEST, "trained_on": trained, "validated_on": held_out}
-    said = render_model_card(manifest, [], [], SPENT, WORDS, has_curves=False)
-    assert said.count("`ab12`") == 1
-    assert "| validation | 100 | held out of the files above | |" in said
-    assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in said
+    text = render_model_card(manifest, [], [], COST, CARD_TEXT, has_curves=False)
+    assert text.count("`ab12`") == 1
+    assert "| validation | 100 | held out of the files above | |" in text
+    assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in text
 
 
-def test_a_model_that_was_fine_tuned_says_from_what():
+def test_a_fine_tuned_model_names_its_parent():
     manifest = {**MANIFEST, "from": {"weights": "beef", "step": 3}}
     assert "from the weights with the SHA-256 `beef`" in render_model_card(
-        manifest, [], [], SPENT, WORDS, has_curves=False
+        manifest, [], [], COST, CARD_TEXT, has_curves=False
     )
 
 
 def test_without_curves_the_card_shows_none():
-    assert "curves.svg" not in render_model_card(MANIFEST, [], [], SPENT, WORDS, has_curves=False)
+    assert "curves.svg" not in render_model_card(MANIFEST, [], [], COST, CARD_TEXT, has_curves=False)
 
 
-def test_a_sentence_stays_in_its_cell_and_is_no_markup():
+def test_a_sentence_is_escaped_in_its_table_cell():
     text = "a|b\n<img src=x> `c` [d](e)"
-    said = render_model_card(
-        MANIFEST, [ValidationSample(text, text, text)], [], SPENT, WORDS, has_curves=False
+    text = render_model_card(
+        MANIFEST, [ValidationSample(text, text, text)], [], COST, CARD_TEXT, has_curves=False
     )
-    (row,) = [line for line in said.splitlines() if "img" in line]
+    (row,) = [line for line in text.splitlines() if "img" in line]
     assert row == "| " + " | ".join([r"a\|b &lt;img src=x> \`c\` \[d\](e)"] * 3) + " |"
 
 
 def test_an_older_manifest_still_gives_a_card():
-    assert render_model_card({}, [], [], SPENT, WORDS, has_curves=False)
+    assert render_model_card({}, [], [], COST, CARD_TEXT, has_curves=False)
 
 
-def test_the_settings_that_differ_are_found_and_files_are_not_settings():
+def test_changed_settings_are_found_without_paths():
     run = TranslationRun(train=TrainConfig(minutes=5.0, tensorboard=True))
     run = replace(run, data=replace(run.data, source=("a",), target=("b",), held_out=5, long="cut"))
     assert find_changed_settings(run, TranslationRun()) == [
@@ -111,30 +111,30 @@ def run(tmp_path):
     return tmp_path
 
 
-def test_the_papers_of_a_model_are_its_card_and_its_curves(run):
-    found = build_card_files(
-        run, MANIFEST, [], SPENT, WORDS, render_curves=lambda folder: f"curves of {folder.name}"
+def test_the_card_files_are_the_card_and_the_curves(run):
+    files = build_card_files(
+        run, MANIFEST, [], COST, CARD_TEXT, render_curves=lambda folder: f"curves of {folder.name}"
     )
-    assert found.keys() == {"README.md", "curves.svg"}
-    assert found["curves.svg"] == f"curves of {run.name}"
-    assert "| A dog. | Ein Hund. | Ein Hund! |" in found["README.md"]
-    assert build_card_files(run, MANIFEST, [], SPENT, WORDS, render_curves=None).keys() == {"README.md"}
+    assert files.keys() == {"README.md", "curves.svg"}
+    assert files["curves.svg"] == f"curves of {run.name}"
+    assert "| A dog. | Ein Hund. | Ein Hund! |" in files["README.md"]
+    assert build_card_files(run, MANIFEST, [], COST, CARD_TEXT, render_curves=None).keys() == {"README.md"}
 
 
-def test_the_card_shows_no_translation_of_another_model(run):
-    """The mean of some checkpoints is judged at the step of the last, and is not that one."""
+def test_the_card_of_averaged_checkpoints_shows_no_samples_of_another_model(run):
+    """Averaged checkpoints have the step of the last one, and another loss."""
     mean = {**MANIFEST, "metrics": {"loss": 1.4}}
-    assert "Ein Hund!" not in build_card_files(run, mean, [], SPENT, WORDS, render_curves=None)["README.md"]
+    assert "Ein Hund!" not in build_card_files(run, mean, [], COST, CARD_TEXT, render_curves=None)["README.md"]
 
 
-def test_curves_that_cannot_be_drawn_cost_only_the_curves(run):
+def test_a_card_is_written_without_curves_that_cannot_be_rendered(run):
     def draw(folder):
         raise DataError(f"{folder} has no metrics.jsonl")
 
-    assert "curves.svg" not in build_card_files(run, MANIFEST, [], SPENT, WORDS, draw)["README.md"]
+    assert "curves.svg" not in build_card_files(run, MANIFEST, [], COST, CARD_TEXT, draw)["README.md"]
 
 
-def test_a_full_disk_that_left_no_record_still_gives_a_card(tmp_path):
-    assert build_card_files(tmp_path, MANIFEST, [], SPENT, WORDS, render_curves=None)["README.md"].startswith(
+def test_a_card_is_written_without_metrics_jsonl(tmp_path):
+    assert build_card_files(tmp_path, MANIFEST, [], COST, CARD_TEXT, render_curves=None)["README.md"].startswith(
         "# train.en"
     )

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from regard.classification.model_folder import CLASSIFICATION_TASK
-from regard.data.config import require_paths
-from regard.data.tokenization import LongTextPolicy
+from regard.config import setting
+from regard.data.config import LongTextPolicy, require_paths
 from regard.errors import ConfigError, require_setting
 from regard.model.classifier import ClassifierConfig
 from regard.train.device import ComputeConfig
@@ -19,21 +19,21 @@ TokenizerKind = Literal["words", "bpe"]
 class LabelledDataConfig:
     """Training and validation files of labelled texts, tokenization and batching."""
 
-    labelled: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = setting((), is_path=True, flag="--labelled")
     """Files with a label and a text on each line: `.tsv` or `.jsonl`."""
-    texts: tuple[str, ...] = ()
+    texts: tuple[str, ...] = setting((), is_path=True, flag="--texts")
     """Text files with one text per line; `labels` has the labels, line by line."""
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = setting((), is_path=True, flag="--labels")
     """Label files for `texts`, one for each, with one label per line."""
-    valid_labelled: str | None = None
+    valid_labelled: str | None = setting(None, is_path=True, flag="--valid-labelled")
     """Validation file; without it and `valid_texts`, `held_out` texts are taken from the training files."""
-    valid_texts: str | None = None
+    valid_texts: str | None = setting(None, is_path=True, flag="--valid-texts")
     """Validation texts, one per line, instead of `valid_labelled`; needs `valid_labels`."""
-    valid_labels: str | None = None
+    valid_labels: str | None = setting(None, is_path=True, flag="--valid-labels")
     """Validation labels, line by line with `valid_texts`."""
     held_out: int = 1000
     """Texts held out when there is no validation file; at most a tenth of all."""
-    strict: bool = False
+    strict: bool = setting(False, flag="--strict")
     """Refuse a corpus with bad lines instead of leaving them out."""
     long: LongTextPolicy = "cut"
     """Texts of more than `model.max_length` tokens. cut: the beginning is used. drop: they are left out."""
@@ -41,7 +41,7 @@ class LabelledDataConfig:
     """Texts per batch at most, so that every text weighs the same in a step; none: as many as fit."""
     batch_tokens: int = 8192
     """Tokens per batch at most, class tokens included, padding not."""
-    cache: str | None = None
+    cache: str | None = setting(None, is_path=True)
     """Folder for prepared corpora; empty: `regard` in the user's cache folder."""
     pieces: TokenizerKind = "words"
     """Tokenizer. words: words that occur at least twice, one token for all others. bpe: byte-pair encoding.
@@ -66,8 +66,7 @@ class LabelledDataConfig:
         )
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
-        for name in ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "cache"):
-            require_paths(f"data.{name}", getattr(self, name))
+        require_paths("data", self)
         if self.pieces == "words" and dropout:
             raise ConfigError("data.bpe_dropout needs data.pieces = bpe; whole words have no merges to drop")
         if len(self.texts) != len(self.labels):

@@ -38,6 +38,7 @@ from regard.train.loop import TrainingResult
 from regard.train.loss import label_smoothing_floor
 from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.setup import TrainingSetup, resolve_device
+from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult, ValidationSample
 
@@ -61,12 +62,12 @@ def train_classification(
     `render_curves` draws the training curves that are stored with the model.
     """
 
-    def make_task(checkpoint: Path | None) -> ClassificationTask:
-        tokenizer = load_tokenizer(checkpoint / TOKENIZER_FILE) if checkpoint else None
+    def make_task(checkpoint: ResumePoint | None) -> ClassificationTask:
+        tokenizer = load_tokenizer(checkpoint.folder / TOKENIZER_FILE) if checkpoint else None
         labelled = prepare_labelled_corpora(
             run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console, tokenizer
         )
-        return ClassificationTask(resolve_device(run, checkpoint), labelled)
+        return ClassificationTask(resolve_device(run, checkpoint and checkpoint.folder), labelled)
 
     return train_and_publish(
         run, out, console, lambda: hash_labelled_files(run.data, console), make_task, render_curves

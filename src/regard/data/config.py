@@ -4,39 +4,41 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.config import section_traits, setting
 from regard.errors import ConfigError, require_setting
 
 LongPairPolicy = Literal["drop", "cut", "split"]
+LongTextPolicy = Literal["cut", "drop"]
 
 
 @dataclass(frozen=True)
 class DataConfig:
     """The corpora to learn from, what to validate on, and how they become batches."""
 
-    source: tuple[str, ...] = ()
+    source: tuple[str, ...] = setting((), is_path=True, flag="--source")
     """Text files, one sentence a line..."""
-    target: tuple[str, ...] = ()
+    target: tuple[str, ...] = setting((), is_path=True, flag="--target")
     """...and as many with their translations, line by line."""
-    pairs: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = setting((), is_path=True, flag="--pairs")
     """Files with both sides on each line: `.tsv` or `.jsonl`."""
     weights: tuple[float, ...] = ()
     """How often an epoch shows each corpus: first those of `source`, then those of `pairs`; empty is once."""
-    valid_source: str | None = None
+    valid_source: str | None = setting(None, is_path=True, flag="--valid-source")
     """Empty, and no `valid_pairs`: `held_out` pairs are taken out of the training files."""
-    valid_target: str | None = None
-    valid_pairs: str | None = None
+    valid_target: str | None = setting(None, is_path=True, flag="--valid-target")
+    valid_pairs: str | None = setting(None, is_path=True, flag="--valid-pairs")
     """One file in place of the two above."""
     held_out: int = 1000
     """Pairs held out when there is no validation file; never more than a tenth of all."""
     bleu_pairs: int = 500
     """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
-    strict: bool = False
+    strict: bool = setting(False, flag="--strict")
     """Refuse a corpus with bad pairs instead of leaving them out."""
     long: LongPairPolicy = "drop"
     """Pairs over `model.max_length` pieces: left out, cut off, or split into sentences if the sides agree."""
     batch_tokens: int = 4096
     """Tokens of a batch on its longer side, end marks counted, padding not."""
-    cache: str | None = None
+    cache: str | None = setting(None, is_path=True)
     """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
     lowercase: bool = False
     """Whether the model reads and writes lower-case text only; it lower-cases what it is given by itself."""
@@ -52,8 +54,7 @@ class DataConfig:
             )
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
-        for name in ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "cache"):
-            require_paths(f"data.{name}", getattr(self, name))
+        require_paths("data", self)
         self._check_validation()
         self._check_weights()
         if len(self.source) != len(self.target):
@@ -79,10 +80,14 @@ class DataConfig:
             )
 
 
-def require_paths(name: str, value: tuple[str, ...] | str | None) -> None:
-    """What cannot be a file's path is not taken for one."""
-    for path in value if isinstance(value, tuple) else (value,):
-        require_setting(path is None or _is_path(path), name, repr(path), "it must be a file's path")
+def require_paths(name: str, section: object) -> None:
+    """Refuse a setting of the section that is to be a path and cannot be one."""
+    for key in (key for key, traits in section_traits(section).items() if traits.is_path):
+        value = getattr(section, key)
+        for path in value if isinstance(value, tuple) else (value,):
+            require_setting(
+                path is None or _is_path(path), f"{name}.{key}", repr(path), "it must be a file's path"
+            )
 
 
 def _count_files(paths: tuple[str, ...]) -> str:

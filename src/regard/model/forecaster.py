@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import setting
 from regard.errors import require_setting
 from regard.model.config import Activation, LayerConfig, NormPlacement, PositionScheme, require_at_least
 from regard.model.dropout import Dropout
@@ -70,7 +71,7 @@ class ForecasterConfig(LayerConfig):
     decoder_layers: int = 1
     history: int = 336
     """Steps that are seen."""
-    horizon: int = 96
+    horizon: int = setting(96, flag="--horizon")
     """Steps that are foretold."""
     patch: int = 24
     """Steps that make one vector, best as many as a season has; 1 is a vector for each value."""

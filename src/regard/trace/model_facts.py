@@ -9,12 +9,11 @@ from typing import Any, cast
 
 from torch import nn
 
-from regard.checkpoint import WEIGHTS_FILE
+from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE
 from regard.config import read_settings
 from regard.model.config import LayerConfig
 from regard.model.transformer import Transformer
 from regard.trace.schema import ModelFacts, VocabSizes
-from regard.train.model_files import CONFIG_FILE
 
 LANGUAGE_SUFFIX = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
 """At the end of a file's name: train.en, train.de.gz."""

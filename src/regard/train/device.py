@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 
+from regard.config import setting
 from regard.errors import ConfigError, require_setting
 
 DeviceChoice = Literal["auto", "cpu", "cuda"]
@@ -28,7 +29,7 @@ class ComputeConfig:
     """auto: bf16 where the hardware multiplies it, on a GPU or a newer CPU; else fp32."""
     capture: CaptureChoice = "auto"
     """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16."""
-    memory: MemoryChoice | float = "auto"
+    memory: MemoryChoice | float = setting("auto", can_change=True)
     """How much a step may take, in GiB; batches that do not fit are cut. auto: what is free. any: all."""
 
     def __post_init__(self) -> None:

@@ -1,17 +1,17 @@
-"""From settings to a published model, or on from where a training was cut short: the same for every task."""
+"""Training of any task from settings to a published model: new runs, resumed runs and finished ones."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from rich.console import Console
 
 from regard.checkpoint import publish_model, read_manifest
-from regard.config import to_toml
+from regard.config import run_traits, to_toml
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainingResult, find_stop_reason, run_training_loop
+from regard.train.loop import TrainingLoop, TrainingResult, find_stop_reason
 from regard.train.model_card import (
     CardText,
     CurvesRenderer,
@@ -23,10 +23,9 @@ from regard.train.run_folder import open_run_folder
 from regard.train.setup import RunConfig, TrainingSetup
 from regard.train.state import (
     TRAINING_FILES,
+    ResumePoint,
     TrainingState,
-    find_resumable_checkpoint,
-    read_data_hashes,
-    read_training_state,
+    find_resume_point,
     reject_changed_data,
     restore_training,
 )
@@ -38,30 +37,30 @@ BatchT = TypeVar("BatchT")
 
 @runtime_checkable
 class TrainingTask(Trainable[BatchT], Protocol[BatchT]):
-    """What a training asks of a task, beside what the loop does."""
+    """A task that can be trained into a run folder: what the loop needs, and texts for people."""
 
     @property
     def setup(self) -> TrainingSetup: ...
 
     @property
     def card_text(self) -> CardText:
-        """What its model card calls things."""
+        """The task's words in the model card."""
         ...
 
     def describe(self) -> Iterator[str]:
-        """What is about to happen, for the person who asked for it."""
+        """Yield the lines that are printed before the training starts."""
         ...
 
     def run_metadata(self) -> Mapping[str, object]:
-        """What else stays the same over the run, for whoever draws its curves."""
+        """Return constants of the run that its curves are compared with, such as the lowest possible loss."""
         ...
 
     def make_step(self, learner: Learner) -> TrainStep[BatchT]:
-        """The way to take a step."""
+        """Return the implementation of a training step."""
         ...
 
     def write_data_report(self, out: Path) -> None:
-        """`data.json` in the run's folder: what was found in the data."""
+        """Write `data.json`, the statistics of the data, to the run folder."""
         ...
 
 
@@ -70,30 +69,36 @@ def train_and_publish(
     out: Path,
     console: Console,
     fingerprints: Callable[[], Mapping[str, str]],
-    make_task: Callable[[Path | None], TrainingTask[BatchT]],
+    make_task: Callable[[ResumePoint | None], TrainingTask[BatchT]],
     render_curves: CurvesRenderer | None = None,
 ) -> TrainingResult:
-    """Trains, and leaves the best model in `out`/model, with curves if `draw` makes them.
+    """Train in the run folder `out` and publish the best model as `out`/model.
 
-    `fingerprints` are the SHA-256 of the files, known before anything is made of them; `make` reads them.
-    It is given the last whole checkpoint of a run that was cut short, which goes on from there as if it
-    had never stopped.
+    A run that was interrupted resumes from its last undamaged checkpoint, which `make_task` receives.
+    `fingerprints` returns the SHA-256 of the data files before they are prepared, so that a changed file is
+    refused early.
     """
     with open_run_folder(out, to_toml(run), _changeable_settings(run)):
-        begun = find_resumable_checkpoint(out, say := lambda said: console.print(f"  {said}"))
-        if begun is not None and (finished := _finished_result(run, out, read_training_state(begun))):
-            console.print(f"  {out} is finished; {_how_to_train_longer(run)}")
-            return finished
-        if begun is not None:
-            reject_changed_data(out, read_data_hashes(begun), fingerprints())
-        task = make_task(begun)
+
+        def notify(message: str) -> None:
+            console.print(f"  {message}")
+
+        checkpoint = find_resume_point(out, notify)
+        if checkpoint is not None:
+            if (result := _finished_result(run, out, checkpoint.state)) is not None:
+                notify(f"{out} is finished; {_how_to_train_longer(run)}")
+                return result
+            reject_changed_data(out, checkpoint.data_hashes, fingerprints())
+        task = make_task(checkpoint)
         learner = task.setup.build_learner()
-        state = TrainingState() if begun is None else restore_training(begun, task, learner, say)
+        state = TrainingState()
+        if checkpoint is not None:
+            state = restore_training(checkpoint, task, learner, notify)
         task.write_data_report(out)
         for line in task.describe():
-            console.print(f"  {line}")
+            notify(line)
         if state.step:
-            console.print(f"  goes on from step {state.step:,} of {run.train.steps:,}")
+            notify(f"resumes from step {state.step:,} of {run.train.steps:,}")
         return _train_task(task, learner, state, out, console, render_curves)
 
 
@@ -103,25 +108,31 @@ def _train_task(
     state: TrainingState,
     out: Path,
     console: Console,
-    draw: CurvesRenderer | None,
+    render_curves: CurvesRenderer | None,
 ) -> TrainingResult:
-    course, config = task.setup, task.setup.run.train
+    setup = task.setup
     step = task.make_step(learner)
-    with _open_log(course, out, console, state) as log, InterruptHandler() as interrupt:
-        log.log_run_metadata({**course.run_metadata(out.resolve().name), **task.run_metadata()})
-        outcome = run_training_loop(
-            task, out, config, learner, step, course.learning_rate, log, interrupt, state
-        )
-        if outcome.stop_reason != "interrupt":
-            spent = TrainingCost(
-                log.step, log.elapsed_seconds, course.device_description, course.precision_name
-            )
-            _publish_best(outcome, task, out, spent, draw)
-    return outcome
+    with _open_log(setup, out, console, state) as log, InterruptHandler() as interrupt:
+        log.log_run_metadata({**setup.run_metadata(out.resolve().name), **task.run_metadata()})
+        result = TrainingLoop(
+            task=task,
+            folder=out,
+            config=setup.run.train,
+            learner=learner,
+            step=step,
+            schedule=setup.learning_rate,
+            log=log,
+            interrupt=interrupt,
+            state=state,
+        ).run()
+        if result.stop_reason != "interrupt":
+            cost = TrainingCost(log.step, log.elapsed_seconds, setup.device_description, setup.precision_name)
+            _publish_best(result, task, out, cost, render_curves)
+    return result
 
 
-def _open_log(course: TrainingSetup, out: Path, console: Console, state: TrainingState) -> TrainingLog:
-    config = course.run.train
+def _open_log(setup: TrainingSetup, out: Path, console: Console, state: TrainingState) -> TrainingLog:
+    config = setup.run.train
     return TrainingLog(
         out / METRICS_FILE,
         console,
@@ -130,42 +141,46 @@ def _open_log(course: TrainingSetup, out: Path, console: Console, state: Trainin
         seconds_before=state.seconds,
         minutes=config.minutes,
         tensorboard=config.tensorboard,
-        speed_unit=course.speed_unit,
-        has_perplexity=course.has_perplexity,
+        speed_unit=setup.speed_unit,
+        has_perplexity=setup.has_perplexity,
     )
 
 
 def _publish_best(
-    outcome: TrainingResult,
+    result: TrainingResult,
     task: TrainingTask[BatchT],
     out: Path,
-    spent: TrainingCost,
-    draw: CurvesRenderer | None,
+    cost: TrainingCost,
+    render_curves: CurvesRenderer | None,
 ) -> None:
-    """The best model, with its card and its curves beside it."""
-    facts = {"step": outcome.step, "metrics": dict(outcome.metrics)}
-    manifest = {**read_manifest(outcome.best_folder), **facts}
+    """Publish the best model with its card and training curves."""
     run = task.setup.run
-    beside = build_card_files(
-        out, manifest, find_changed_settings(run, type(run)()), spent, task.card_text, draw
-    )
+    changed_settings = find_changed_settings(run, type(run)())
+
+    def build_extra_files(manifest: Mapping[str, Any]) -> Mapping[str, str]:
+        return build_card_files(out, manifest, changed_settings, cost, task.card_text, render_curves)
+
     publish_model(
-        outcome.best_folder, out / "model", exclude=TRAINING_FILES, metadata=facts, extra_files=beside
+        result.best_folder,
+        out / "model",
+        exclude=TRAINING_FILES,
+        metadata={"step": result.step, "metrics": dict(result.metrics)},
+        build_extra_files=build_extra_files,
     )
 
 
 def _changeable_settings(run: RunConfig) -> list[str]:
-    """What may differ from one start to the next, since no step depends on it."""
-    length = ["train.steps"] if run.optimizer.cooldown is None else []
-    return [*length, "train.minutes", "train.patience", "train.tensorboard", "compute.memory"]
+    """Return the settings that may differ when a run is resumed; a cooldown fixes the number of steps."""
+    names = [name for name, traits in run_traits(run).items() if traits.can_change]
+    return [name for name in names if name != "train.steps" or run.optimizer.cooldown is None]
 
 
 def _finished_result(run: RunConfig, out: Path, state: TrainingState) -> TrainingResult | None:
-    over = find_stop_reason(state, run.train, state.seconds)
-    if over is None or not (out / "model").is_dir():
+    reason = find_stop_reason(state, run.train, state.seconds)
+    if reason is None or not (out / "model").is_dir():
         return None
     manifest = read_manifest(out / "model")
-    return TrainingResult(out / "model", manifest["step"], manifest["metrics"], over)
+    return TrainingResult(out / "model", manifest["step"], manifest["metrics"], reason)
 
 
 def _how_to_train_longer(run: RunConfig) -> str:

@@ -1,11 +1,11 @@
-"""The loop over a Trainable: steps, now and then a look at the validation part, and a checkpoint."""
+"""The training loop of every task: steps, validation, checkpoints, early stopping, checkpoint averaging."""
 
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, Literal
@@ -16,6 +16,7 @@ from regard.checkpoint import (
     remove_folder_atomically,
     write_folder_atomically,
 )
+from regard.config import setting
 from regard.errors import CheckpointError, RegardError, SaveError, require_setting
 from regard.train.interrupt import InterruptHandler, WorkAbandoned
 from regard.train.logs.step_stats import StepStats
@@ -31,46 +32,49 @@ from regard.train.state import (
     write_checkpoint,
 )
 from regard.train.step import Learner, TrainStep
-from regard.train.task import BatchT, DataPosition, Trainable, ValidationResult, merge_file_lines
+from regard.train.task import BatchT, DataPosition, FileLines, Trainable, ValidationResult, merge_file_lines
 from regard.train.weights import copy_tensors
 
 StopReason = Literal["steps", "minutes", "patience", "interrupt"]
 SelectionMetric = Literal["loss", "bleu", "accuracy"]
 
 MAX_SKIPPED_STEPS = 10
-"""Skipped in a row, they end a training."""
+"""Consecutive steps with a loss or gradient that is not finite, after which the training stops."""
 MAX_FAILED_SAVES = 3
-"""In a row, they end a training."""
+"""Consecutive checkpoints that could not be written, after which the training stops."""
 AVERAGED_FOLDER = "mean"
+"""Folder of the model whose weights are the mean of the last checkpoints."""
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How long to train and what to keep of it."""
+    """How long to train, how often to validate, and which checkpoints to keep."""
 
-    steps: int = 10_000
-    minutes: float | None = None
-    """Stop after this long even if steps are left, time before a resume counted; none is no limit."""
-    patience: int | None = None
-    """Stop after so many validations in a row that bring nothing better; none is never."""
+    steps: int = setting(10_000, can_change=True)
+    """Optimizer steps; fixed once training has begun if there is a cooldown."""
+    minutes: float | None = setting(None, can_change=True)
+    """Stop after this time even if steps are left, including the time before a resume; none is no limit."""
+    patience: int | None = setting(None, can_change=True)
+    """Early stopping: stop after this many validations without improvement; none is never."""
     judge: SelectionMetric = "loss"
-    """What makes a checkpoint the best, on the validation part; which there are depends on the task."""
+    """The validation metric that selects the best checkpoint; which metrics exist depends on the task."""
     save_every: int = 1000
     """Steps between validations, each of which writes a checkpoint."""
     keep_last: int = 2
-    """Checkpoints that stay, and the best besides; two at least, in case one is damaged."""
+    """Checkpoints to keep besides the best one; at least two, in case one is damaged."""
     log_every: int = 20
     """Steps between lines of metrics.jsonl."""
     accumulate: int = 1
-    """Batches whose gradients make one step."""
+    """Gradient accumulation: batches per optimizer step."""
     clip: float | None = None
-    """Longest gradient allowed; none, as in the paper, is any."""
+    """Gradient clipping: the largest allowed norm; none, as in the paper, is no clipping."""
     ema: float | None = None
-    """Decay of a moving mean of the weights, as 0.999, which is then judged and saved; none is off."""
+    """Decay of an exponential moving average of the weights, such as 0.999, which is validated and saved \
+    in place of the raw weights; none is off."""
     average: int | None = None
-    """At the end, the mean of so many last checkpoints is judged too (section 6.1); none is off."""
+    """At the end, validate the mean of this many last checkpoints, too (section 6.1); none is off."""
     seed: int = 1
-    tensorboard: bool = False
+    tensorboard: bool = setting(False, can_change=True)
     """Write the curves for TensorBoard, too; needs the package tensorboard."""
 
     def __post_init__(self) -> None:
@@ -97,7 +101,7 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The best model folder, and why training ended."""
+    """The folder of the best model, and why the training stopped."""
 
     best_folder: Path
     step: int
@@ -105,26 +109,8 @@ class TrainingResult:
     stop_reason: StopReason
 
 
-def run_training_loop(
-    task: Trainable[BatchT],
-    folder: Path,
-    config: TrainConfig,
-    learner: Learner,
-    step: TrainStep[BatchT],
-    schedule: Callable[[int], float],
-    log: TrainingLog,
-    interrupt: InterruptHandler,
-    state: TrainingState,
-) -> TrainingResult:
-    """Trains from `state` until steps, minutes or patience are over, or someone interrupts.
-
-    An interrupt saves and validates nothing: what comes out in the end must not depend on it.
-    """
-    return _TrainingLoop(task, folder, config, learner, step, schedule, log, interrupt, state).run()
-
-
 def find_stop_reason(state: TrainingState, config: TrainConfig, seconds: float) -> StopReason | None:
-    """Why a training that stands there is over, if it is."""
+    """Return why a training in this state is over; None if it is not."""
     if state.step >= config.steps:
         return "steps"
     if config.minutes is not None and seconds >= config.minutes * 60:
@@ -134,42 +120,38 @@ def find_stop_reason(state: TrainingState, config: TrainConfig, seconds: float) 
     return None
 
 
-class _TrainingLoop(Generic[BatchT]):
-    def __init__(
-        self,
-        task: Trainable[BatchT],
-        folder: Path,
-        config: TrainConfig,
-        learner: Learner,
-        step: TrainStep[BatchT],
-        rate: Callable[[int], float],
-        log: TrainingLog,
-        interrupt: InterruptHandler,
-        state: TrainingState,
-    ) -> None:
-        self._task = task
-        self._folder = folder
-        self._config = config
-        self._learner = learner
-        self._step = step
-        self._rate = rate
-        self._log = log
-        self._interrupt = interrupt
-        self._state = state
-        self._saved = state.step
-        self._failed = 0
+@dataclass(kw_only=True)
+class TrainingLoop(Generic[BatchT]):
+    """Trains from `state` until the limit of steps, minutes or patience, or until an interrupt."""
+
+    task: Trainable[BatchT]
+    folder: Path
+    """The run folder."""
+    config: TrainConfig
+    learner: Learner
+    step: TrainStep[BatchT]
+    schedule: Callable[[int], float]
+    """The learning rate of a step."""
+    log: TrainingLog
+    interrupt: InterruptHandler
+    state: TrainingState = field(default_factory=TrainingState)
+
+    def __post_init__(self) -> None:
+        self._saved_step = self.state.step
+        self._failed_saves = 0
 
     def run(self) -> TrainingResult:
-        self._task.model.train()
-        batches = self._task.batches(self._state.position)
+        """Train. An interrupt saves without a validation, so that the final model does not depend on it."""
+        self.task.model.train()
+        batches = self.task.batches(self.state.position)
         try:
             while True:
-                over = find_stop_reason(self._state, self._config, self._log.elapsed_seconds)
-                if self._validation_due(over):
-                    self._record_validation(self._validate(), last=over is not None)
-                elif over is not None:
-                    return self._finish(over)
-                elif self._interrupt.requested:
+                reason = find_stop_reason(self.state, self.config, self.log.elapsed_seconds)
+                if self._is_validation_due(reason):
+                    self._record_validation(self._validate(), is_last=reason is not None)
+                elif reason is not None:
+                    return self._finish(reason)
+                elif self.interrupt.requested:
                     return self._save_and_stop()
                 else:
                     self._train_interval(batches)
@@ -177,190 +159,195 @@ class _TrainingLoop(Generic[BatchT]):
             return self._save_and_stop()
 
     def _train_interval(self, batches: Iterator[tuple[BatchT, DataPosition]]) -> None:
-        """Steps until the next line of the log; the device is asked nothing before its end."""
-        gathered, began = StepStats(), time.perf_counter()
-        step, position = self._state.step, self._state.position
+        """Train until the next line of the log; the device is not synchronized before its end."""
+        stats, start_time = StepStats(), time.perf_counter()
+        step, position = self.state.step, self.state.position
         while True:
             step += 1
-            starts, some = [], []
-            for batch, after in islice(batches, self._config.accumulate):
-                starts.append(position)
-                some.append(batch)
-                position = after
-            if not some:
-                raise RegardError("there is nothing to train on")
-            rate = self._rate(step)
-            counts = [self._task.batch_counts(batch) for batch in some]
-            gathered.add(step, starts, counts, self._step(step, some, rate))
+            positions, step_batches = [], []
+            for batch, next_position in islice(batches, self.config.accumulate):
+                positions.append(position)
+                step_batches.append(batch)
+                position = next_position
+            if not step_batches:
+                raise RegardError("the training data has no batches")
+            learning_rate = self.schedule(step)
+            counts = [self.task.batch_counts(batch) for batch in step_batches]
+            stats.add(step, positions, counts, self.step(step, step_batches, learning_rate))
             if self._ends_interval(step):
                 break
-        bad = self._report_skipped_steps(gathered)
-        seconds = time.perf_counter() - began  # the wait for the device is over
-        self._state = replace(self._state, step=step, position=position, bad=bad)
-        self._log.log_interval(gathered.to_interval(position.get("epoch", 0), rate, seconds))
+        bad = self._report_skipped_steps(stats)
+        seconds = time.perf_counter() - start_time  # the device has finished: its figures were read
+        self.state = replace(self.state, step=step, position=position, bad=bad)
+        self.log.log_interval(stats.to_interval(position.get("epoch", 0), learning_rate, seconds))
 
     def _ends_interval(self, step: int) -> bool:
-        config = self._config
-        regular = step % config.log_every == 0 or step % config.save_every == 0 or step >= config.steps
-        late = config.minutes is not None and self._log.elapsed_seconds >= config.minutes * 60
-        return regular or late or self._interrupt.requested
+        config = self.config
+        scheduled = step % config.log_every == 0 or step % config.save_every == 0 or step >= config.steps
+        is_late = config.minutes is not None and self.log.elapsed_seconds >= config.minutes * 60
+        return scheduled or is_late or self.interrupt.requested
 
-    def _report_skipped_steps(self, gathered: StepStats) -> int:
-        """Names each step that was skipped; how many were in a row, up to the last one."""
-        bad = self._state.bad
-        for step, starts, skipped in gathered.skipped_flags():
-            bad = bad + 1 if skipped else 0
-            if skipped:
-                again = (next(self._task.batches(start))[0] for start in starts)
-                self._log.log_skipped_step(
-                    step,
-                    merge_file_lines(lines for batch in again for lines in self._task.locate_lines(batch)),
-                )
+    def _report_skipped_steps(self, stats: StepStats) -> int:
+        """Log each skipped step; return how many consecutive steps were skipped up to the last one."""
+        bad = self.state.bad
+        for step, positions, is_skipped in stats.skipped_flags():
+            bad = bad + 1 if is_skipped else 0
+            if is_skipped:
+                self.log.log_skipped_step(step, self._locate_lines(positions))
             if bad >= MAX_SKIPPED_STEPS:
                 raise RegardError(
                     f"the loss or its gradient is not finite, {bad} steps in a row up to step {step}; "
-                    "a lower optimizer.peak or a longer optimizer.warmup may help, or a look at the data "
+                    "a lower optimizer.peak or a longer optimizer.warmup may help, or check the lines of data "
                     f"named above; {self._describe_last_checkpoint()}"
                 )
         return bad
 
-    def _validation_due(self, over: StopReason | None) -> bool:
-        state = self._state
-        regular = over is not None or state.step % self._config.save_every == 0
-        return regular and 0 < state.step != state.validated
+    def _locate_lines(self, positions: Sequence[DataPosition]) -> list[FileLines]:
+        """Return the lines of the batches at these positions, which are built again."""
+        batches = (next(self.task.batches(position))[0] for position in positions)
+        return merge_file_lines(lines for batch in batches for lines in self.task.locate_lines(batch))
+
+    def _is_validation_due(self, reason: StopReason | None) -> bool:
+        scheduled = reason is not None or self.state.step % self.config.save_every == 0
+        return scheduled and 0 < self.state.step != self.state.validated
 
     def _validate(self) -> ValidationResult:
-        """Abandoned at a signal: it changes nothing, and is done again after a resume."""
-        with self._learner.ema_weights():
+        """Validate the weights that will be saved. A signal abandons it; a resume does it again."""
+        with self.learner.ema_weights():
             try:
-                with self._interrupt.raise_on_signal():
-                    return self._task.validate()
+                with self.interrupt.raise_on_signal():
+                    return self.task.validate()
             finally:
-                self._task.model.train()
+                self.task.model.train()
 
-    def _record_validation(self, validation: ValidationResult, last: bool) -> None:
-        """Logs, saves, and takes it for the best if it is and could be saved."""
-        step, metrics = self._state.step, {**finite_metrics(validation.metrics), **validation.details}
-        better = self._is_better(validation.metrics)
-        self._log.log_validation(step, validation, best=better)
-        self._state = replace(self._state, validated=step)
-        if better:
-            judged = replace(self._state, best=BestCheckpoint(step, metrics), waited=0)
+    def _record_validation(self, validation: ValidationResult, is_last: bool) -> None:
+        """Log the validation and save a checkpoint, the best one if it improves and could be saved."""
+        metrics = {**finite_metrics(validation.metrics), **validation.details}
+        is_better = self._is_better(validation.metrics)
+        self.log.log_validation(self.state.step, validation, best=is_better)
+        self.state = replace(self.state, validated=self.state.step)
+        if is_better:
+            next_state = replace(self.state, best=BestCheckpoint(self.state.step, metrics), waited=0)
         else:
-            judged = replace(self._state, waited=self._state.waited + 1)
-        if self._save(judged, metrics, last):
-            self._state = judged
+            next_state = replace(self.state, waited=self.state.waited + 1)
+        if self._save(next_state, metrics, is_last):
+            self.state = next_state
             self._prune_checkpoints()
 
-    def _save(self, state: TrainingState, metrics: Mapping[str, Any], last: bool) -> bool:
-        """Whether the checkpoint is there: a full disk costs that and no more, unless it was the last one."""
-        if self._saved == state.step:  # resumed from it, and only now validated
+    def _save(self, state: TrainingState, metrics: Mapping[str, Any], is_last: bool) -> bool:
+        """Write a checkpoint; return whether it is there. A full disk costs one checkpoint, unless the last."""
+        if self._saved_step == state.step:  # resumed from it, and only now validated
             return True
         try:
-            with self._learner.ema_weights():
-                state = replace(state, seconds=round(self._log.elapsed_seconds, 3))
-                write_checkpoint(self._folder, self._task, self._learner, state, metrics)
+            with self.learner.ema_weights():
+                state = replace(state, seconds=round(self.log.elapsed_seconds, 3))
+                write_checkpoint(self.folder, self.task, self.learner, state, metrics)
         except SaveError as error:
-            self._failed += 1
-            said = f"{error}; it needs {checkpoint_bytes(self._learner):,} bytes{_describe_free_space(self._folder)}"
-            if last or self._failed >= MAX_FAILED_SAVES:
-                raise SaveError(f"{said}; {self._describe_last_checkpoint()}") from error
-            self._log.log_message(f"{said}; training goes on, {self._describe_last_checkpoint()}")
+            self._failed_saves += 1
+            needed, free = checkpoint_bytes(self.learner), _describe_free_space(self.folder)
+            message = f"{error}; it needs {needed:,} bytes{free}"
+            if is_last or self._failed_saves >= MAX_FAILED_SAVES:
+                raise SaveError(f"{message}; {self._describe_last_checkpoint()}") from error
+            self.log.log_message(f"{message}; training continues, {self._describe_last_checkpoint()}")
             return False
-        self._saved, self._failed = state.step, 0
+        self._saved_step, self._failed_saves = state.step, 0
         return True
 
     def _save_and_stop(self) -> TrainingResult:
-        """Saves without a validation."""
-        state = self._state
+        """Save without a validation."""
+        state = self.state
         if state.step:
-            self._save(state, {}, last=True)
-        best = checkpoint_path(self._folder, state.best.step if state.best else state.step)
-        return TrainingResult(best, state.step, state.best.metrics if state.best else {}, "interrupt")
+            self._save(state, {}, is_last=True)
+        best_folder = checkpoint_path(self.folder, state.best.step if state.best else state.step)
+        return TrainingResult(best_folder, state.step, state.best.metrics if state.best else {}, "interrupt")
 
-    def _finish(self, over: StopReason) -> TrainingResult:
-        best = self._state.best
+    def _finish(self, reason: StopReason) -> TrainingResult:
+        best = self.state.best
         if best is None:
             raise RegardError(
-                f"train.judge = {self._config.judge} was no finite number at any validation; "
+                f"train.judge = {self.config.judge} was not finite at any validation; "
                 "a lower optimizer.peak or a longer optimizer.warmup may help"
             )
-        outcome = TrainingResult(checkpoint_path(self._folder, best.step), best.step, best.metrics, over)
+        result = TrainingResult(checkpoint_path(self.folder, best.step), best.step, best.metrics, reason)
         return (
-            outcome
-            if self._config.average is None
-            else self._average_checkpoints(outcome, self._config.average)
+            result if self.config.average is None else self._average_checkpoints(result, self.config.average)
         )
 
-    def _average_checkpoints(self, outcome: TrainingResult, count: int) -> TrainingResult:
-        """The mean of the last checkpoints, if it is better than the best of them."""
-        found = [path for path in list_checkpoints(self._folder) if self._is_scheduled(path)][-count:]
-        last = [path for path in found if self._is_intact(path)]
-        if not last:
-            return outcome
-        weights = dict(self._task.model.named_parameters())
-        held = {name: weight.detach().clone() for name, weight in weights.items()}
-        copy_tensors(weights, average_weights(last), "the mean does not fit the model")
+    def _average_checkpoints(self, result: TrainingResult, count: int) -> TrainingResult:
+        """Return the mean of the last checkpoints if it is better than the best of them, else `result`."""
+        scheduled = [path for path in list_checkpoints(self.folder) if self._is_scheduled(path)]
+        checkpoints = [path for path in scheduled[-count:] if self._is_intact(path)]
+        if not checkpoints:
+            return result
+        weights = dict(self.task.model.named_parameters())
+        saved_weights = {name: weight.detach().clone() for name, weight in weights.items()}
+        copy_tensors(weights, average_weights(checkpoints), "the averaged weights do not fit the model")
         try:
-            with self._interrupt.raise_on_signal():
-                validation = self._task.validate()
-            self._log.log_averaged_checkpoints(self._state.step, len(last), self._config.judge, validation)
+            with self.interrupt.raise_on_signal():
+                validation = self.task.validate()
+            self.log.log_averaged_checkpoints(
+                self.state.step, len(checkpoints), self.config.judge, validation
+            )
             return (
-                self._write_averaged_model(validation, outcome)
+                self._write_averaged_model(validation, result)
                 if self._is_better(validation.metrics)
-                else outcome
+                else result
             )
         finally:
-            self._task.model.train()
-            copy_tensors(weights, held, "the weights do not fit the model")
+            self.task.model.train()
+            copy_tensors(weights, saved_weights, "the weights do not fit the model")
 
     def _is_intact(self, path: Path) -> bool:
-        """One that is not is named, and the mean taken without it."""
+        """Return whether a checkpoint is undamaged; log one that is not."""
         try:
             read_manifest(path)
         except CheckpointError as error:
-            self._log.log_message(f"{strip_advice(error)}; the mean is taken without it")
+            self.log.log_message(f"{strip_advice(error)}; checkpoints are averaged without it")
             return False
         return True
 
-    def _write_averaged_model(self, validation: ValidationResult, outcome: TrainingResult) -> TrainingResult:
-        path = self._folder / AVERAGED_FOLDER
+    def _write_averaged_model(self, validation: ValidationResult, result: TrainingResult) -> TrainingResult:
+        path = self.folder / AVERAGED_FOLDER
         metrics = {**finite_metrics(validation.metrics), **validation.details}
-        facts = {"step": self._state.step, "metrics": metrics}
-        write_folder_atomically(path, lambda place: {**self._task.save(place), **facts}, overwrite=True)
-        return replace(outcome, best_folder=path, step=self._state.step, metrics=metrics)
+        metadata = {"step": self.state.step, "metrics": metrics}
+        write_folder_atomically(path, lambda folder: {**self.task.save(folder), **metadata}, overwrite=True)
+        return replace(result, best_folder=path, step=self.state.step, metrics=metrics)
 
     def _is_better(self, metrics: Mapping[str, float]) -> bool:
-        """Than the best so far; what is no number is never better."""
-        judge = self._config.judge
+        """Return whether the metrics beat the best so far; NaN and infinity never do."""
+        judge = self.config.judge
         if judge not in metrics:
             raise RegardError(f"train.judge = {judge} cannot work here; there are {', '.join(metrics)}")
-        value, best = metrics[judge], self._state.best
+        value, best = metrics[judge], self.state.best
         if not math.isfinite(value) or best is None:
             return math.isfinite(value)
         return value < best.metrics[judge] if judge == "loss" else value > best.metrics[judge]
 
     def _prune_checkpoints(self) -> None:
-        """Leaves the last ones, those the mean is taken of, and the best."""
-        found = list_checkpoints(self._folder)
-        kept = found[-self._config.keep_last :]
-        if self._config.average is not None:
-            kept += [path for path in found if self._is_scheduled(path)][-self._config.average :]
-        if self._state.best is not None:
-            kept.append(checkpoint_path(self._folder, self._state.best.step))
-        for path in found:
-            if path not in kept:
-                with suppress(OSError):  # it is in nobody's way
+        """Delete all checkpoints but the last ones, those that will be averaged, and the best."""
+        checkpoints = list_checkpoints(self.folder)
+        needed = checkpoints[-self.config.keep_last :]
+        if self.config.average is not None:
+            needed += [path for path in checkpoints if self._is_scheduled(path)][-self.config.average :]
+        if self.state.best is not None:
+            needed.append(checkpoint_path(self.folder, self.state.best.step))
+        for path in checkpoints:
+            if path not in needed:
+                with suppress(OSError):  # a checkpoint too many does no harm
                     remove_folder_atomically(path)
 
     def _is_scheduled(self, path: Path) -> bool:
-        """Whether it would be there if nobody had interrupted."""
+        """Return whether the checkpoint would exist without any interrupt."""
         step = int(path.name.removeprefix("step-"))
-        return step % self._config.save_every == 0 or step == self._state.validated
+        return step % self.config.save_every == 0 or step == self.state.validated
 
     def _describe_last_checkpoint(self) -> str:
-        found = list_checkpoints(self._folder)
-        return f"the last good checkpoint is {found[-1]}" if found else "nothing has been saved yet"
+        checkpoints = list_checkpoints(self.folder)
+        return (
+            f"the last good checkpoint is {checkpoints[-1]}"
+            if checkpoints
+            else "no checkpoint has been saved"
+        )
 
 
 def _describe_free_space(folder: Path) -> str:

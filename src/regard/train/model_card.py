@@ -1,54 +1,47 @@
-"""The model card: what a model is and where it comes from, for whoever is handed the folder."""
+"""Model card: README.md of a published model, with its scores, training data, cost and settings."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from regard.config import run_traits
 from regard.errors import RegardError
 from regard.text.unicode import sanitize_for_display
 from regard.train.logs.metrics_file import METRICS_FILE, find_validation
 from regard.train.task import ValidationSample
 
 CurvesRenderer = Callable[[Path], str]
-"""The curves of a run folder as SVG; how they are drawn, a layer above knows."""
+"""Renders the training curves of a run folder as SVG; given by a layer above."""
 SettingChange = tuple[str, str, str]
-"""A setting that is not the default one: its name, its value and the default."""
-PATH_SETTINGS = (
-    *("data.source", "data.target", "data.pairs", "data.valid_source", "data.valid_target"),
-    *("data.valid_pairs", "data.cache", "start.model"),
-    *("data.labelled", "data.texts", "data.labels"),
-    *("data.valid_labelled", "data.valid_texts", "data.valid_labels"),
-    "data.series",
-)
-"""Settings that name places on one machine."""
+"""A setting that is not at its default: name, value, default."""
 CARD_FILE, CURVES_FILE = "README.md", "curves.svg"
 MARKDOWN_SPECIALS = re.compile(r"([\\`*_\[\]|~$])")
 
 
 @dataclass(frozen=True)
 class CardText:
-    """What a task calls things."""
+    """The words of a task in its model cards."""
 
     task_verb: str
-    """To do what, as in "a Transformer that learnt to translate"."""
+    """What the model does, as in "a Transformer trained to translate"."""
     unit: str
-    """What it learns from, and how the manifest counts it: pairs, texts, rows."""
+    """What is counted, in the text and in the manifest: pairs, texts, rows."""
     usage_command: str
-    """How to use it."""
     evaluation: str
-    """How the scores came about."""
+    """How the scores were computed."""
     score_names: Mapping[str, str]
-    """Their names, for people."""
+    """Display names of the metrics."""
     score_digits: int = 2
-    """That mean something behind the point of a score."""
+    """Digits after the decimal point of a score."""
 
 
 @dataclass(frozen=True)
 class TrainingCost:
-    """What the training took."""
+    """Steps, time and hardware of a training."""
 
     steps: int
     seconds: float
@@ -64,13 +57,10 @@ def build_card_files(
     text: CardText,
     render_curves: CurvesRenderer | None,
 ) -> dict[str, str]:
-    """What is published with a model of the run in that folder for people to read, by file name.
-
-    A picture that cannot be drawn (nothing was recorded, on a full disk) costs the picture.
-    """
+    """Return the card and, if there are any, the training curves, by file name."""
     curves = {}
     if render_curves is not None:
-        with suppress(RegardError):
+        with suppress(RegardError):  # on a full disk no metrics were recorded
             curves = {CURVES_FILE: render_curves(run_folder)}
     return {
         CARD_FILE: render_model_card(
@@ -88,52 +78,46 @@ def render_model_card(
     text: CardText,
     has_curves: bool,
 ) -> str:
-    """The card as Markdown, from what the folder says of itself.
-
-    `curves` is whether their picture lies beside the card.
-    """
+    """Render the card as Markdown from the manifest. With `has_curves`, it shows the curves beside it."""
     title = " → ".join([_file_name(path) for path in manifest.get("trained_on", {}).get("files", {})][:2])
     paragraphs = [
         f"# {_escape_text(title)}",
-        f"A Transformer that learnt to {text.task_verb} from `{_escape_code(title)}`. "
-        "It is as good as what it learnt from, and for data of that kind.",
+        f"A Transformer trained to {text.task_verb} on `{_escape_code(title)}`. "
+        "Expect such scores only on data like its training data.",
         f"```sh\n{text.usage_command}\n```",
-        "## How good it is",
+        "## Evaluation",
         *_score_section(manifest, text),
         *([f"![Loss and scores over the training]({CURVES_FILE})"] if has_curves else []),
         *_sample_section(samples),
-        "## What it learnt from",
+        "## Training data",
         *_data_section(manifest, text.unit),
-        "## How it was trained",
+        "## Training procedure",
         _training_section(manifest, cost),
         *_settings_section(changed_settings),
     ]
     return "\n\n".join(paragraphs) + "\n"
 
 
-def find_changed_settings(run: Any, default: Any) -> list[SettingChange]:
-    """The settings of a run that are not those of `default`; the files are named elsewhere."""
-    found = []
-    for section in fields(run):
-        mine, theirs = getattr(run, section.name), getattr(default, section.name)
-        for key in fields(mine):
-            value, usual = getattr(mine, key.name), getattr(theirs, key.name)
-            name = f"{section.name}.{key.name}"
-            if value != usual and name not in PATH_SETTINGS:
-                found.append((name, _format_setting(value), _format_setting(usual)))
-    return found
+def find_changed_settings(run: object, default: object) -> list[SettingChange]:
+    """Return the settings of a run that differ from `default`, without paths, which the card omits."""
+    changes = []
+    for name, traits in run_traits(run).items():
+        value, usual = (attrgetter(name)(settings) for settings in (run, default))
+        if value != usual and not traits.is_path:
+            changes.append((name, _format_setting(value), _format_setting(usual)))
+    return changes
 
 
-def _score_section(manifest: Mapping[str, Any], words: CardText) -> Iterator[str]:
+def _score_section(manifest: Mapping[str, Any], text: CardText) -> Iterator[str]:
     metrics = manifest.get("metrics", {})
     part = manifest.get("validated_on", {})
     yield (
-        f"On {part.get(words.unit, 0):,} {words.unit} it did not learn from, at step "
-        f"{manifest.get('step', 0):,} ({words.evaluation}):"
+        f"On {part.get(text.unit, 0):,} {text.unit} not used in training, at step "
+        f"{manifest.get('step', 0):,} ({text.evaluation}):"
     )
     figures = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
     rows = [
-        f"| {words.score_names.get(name, name)} | {value:.{words.score_digits}f} |"
+        f"| {text.score_names.get(name, name)} | {value:.{text.score_digits}f} |"
         for name, value in sorted(figures.items())
     ]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])
@@ -145,12 +129,13 @@ def _score_section(manifest: Mapping[str, Any], words: CardText) -> Iterator[str
 
 
 def _read_samples(run: Path, manifest: Mapping[str, Any]) -> list[ValidationSample]:
-    """How the model that was judged so translated the watched sentences, if that was recorded."""
+    """Return the validation samples recorded for this very model, if there are any."""
     if not (run / METRICS_FILE).is_file():
         return []
-    recorded = find_validation(run / METRICS_FILE, manifest.get("step", 0))
-    same = recorded.get("loss") == manifest.get("metrics", {}).get("loss")
-    return [ValidationSample(**sample) for sample in recorded.get("samples", [])] if same else []
+    validation = find_validation(run / METRICS_FILE, manifest.get("step", 0))
+    if validation.get("loss") != manifest.get("metrics", {}).get("loss"):  # of averaged checkpoints
+        return []
+    return [ValidationSample(**sample) for sample in validation.get("samples", [])]
 
 
 def _sample_section(samples: Sequence[ValidationSample]) -> Iterator[str]:
@@ -174,29 +159,30 @@ def _data_section(manifest: Mapping[str, Any], unit: str) -> Iterator[str]:
         if name == "validated_on" and part.get("files") == trained is not None:
             rows.append(f"| {title} | {part.get(unit, 0):,} | held out of the files above | |")
             continue
-        for place, (path, digest) in enumerate(part.get("files", {}).items()):
-            first = f"{title} | {part.get(unit, 0):,}" if place == 0 else " | "
+        for index, (path, digest) in enumerate(part.get("files", {}).items()):
+            first = f"{title} | {part.get(unit, 0):,}" if index == 0 else " | "
             rows.append(f"| {first} | {_escape_text(_file_name(path))} | `{_escape_code(digest)}` |")
     yield "\n".join(rows)
     if left_out:
         yield "Left out:\n\n" + "\n".join(left_out)
 
 
-def _training_section(manifest: Mapping[str, Any], spent: TrainingCost) -> str:
-    minutes = spent.seconds / 60
-    took = f"{minutes:.0f} minutes" if minutes >= 2 else f"{spent.seconds:.0f} seconds"
+def _training_section(manifest: Mapping[str, Any], cost: TrainingCost) -> str:
+    minutes = cost.seconds / 60
+    duration = f"{minutes:.0f} minutes" if minutes >= 2 else f"{cost.seconds:.0f} seconds"
     return (
-        f"{manifest.get('parameters', 0):,} parameters; {spent.steps:,} steps in {took} on "
-        f"{_escape_text(spent.device)} in {spent.precision}, by regard {_escape_text(str(manifest.get('regard', '')))}. "
-        f"{_parent_sentence(manifest)}`config.toml` has every setting, `manifest.json` the SHA-256 of each file."
+        f"{manifest.get('parameters', 0):,} parameters; {cost.steps:,} steps in {duration} on "
+        f"{_escape_text(cost.device)} in {cost.precision}, "
+        f"by regard {_escape_text(str(manifest.get('regard', '')))}. {_parent_sentence(manifest)}"
+        "`config.toml` has every setting, `manifest.json` the SHA-256 of each file."
     )
 
 
 def _parent_sentence(manifest: Mapping[str, Any]) -> str:
-    """What it was before it was fine-tuned."""
+    """Return which model was fine-tuned, if one was."""
     if not (parent := manifest.get("from")):
         return ""
-    return f"It went on from the weights with the SHA-256 `{_escape_code(parent['weights'])}`. "
+    return f"It was fine-tuned from the weights with the SHA-256 `{_escape_code(parent['weights'])}`. "
 
 
 def _settings_section(changed: Sequence[SettingChange]) -> Iterator[str]:
@@ -208,17 +194,17 @@ def _settings_section(changed: Sequence[SettingChange]) -> Iterator[str]:
 
 
 def _file_name(path: str) -> str:
-    """A file's name without its folders, which are nobody else's business."""
+    """Return the file name without its folders, which are private."""
     return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _format_setting(value: object) -> str:
-    """As it is written in a run file."""
+    """Format a value as in a run file."""
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def _escape_text(text: str) -> str:
-    """As it is, in Markdown: a sentence may hold a table's bars, or a page's tags."""
+    """Escape Markdown and HTML in a text."""
     return (
         MARKDOWN_SPECIALS.sub(r"\\\1", sanitize_for_display(text)).replace("&", "&amp;").replace("<", "&lt;")
     )

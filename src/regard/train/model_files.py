@@ -1,10 +1,10 @@
-"""What the model folders of all tasks have in common: settings, weights, and what they are for."""
+"""Files that the model folders of all tasks share: settings, weights and manifest."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from regard.checkpoint import WEIGHTS_FILE, find_model_folder, read_manifest
+from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, find_model_folder, read_manifest
 from regard.config import build_section, read_settings
 from regard.errors import CheckpointError, ConfigError
 from regard.version import __version__
@@ -12,16 +12,15 @@ from regard.version import __version__
 if TYPE_CHECKING:
     from torch import nn
 
-CONFIG_FILE = "config.toml"
 TASK_COMMANDS = {"translation": "translate", "classification": "classify", "forecasting": "forecast"}
-"""What to do with a model, by its task."""
+"""The command that uses a model, by the model's task."""
 SectionT = TypeVar("SectionT")
 
 
 def write_model_files(
     folder: Path, model: "nn.Module", task: str, settings: str, metadata: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Writes into a folder that somebody else seals; gives back what its manifest should say."""
+    """Write settings and weights to a folder; return the metadata for its manifest."""
     from regard.train.weights import save_weights
 
     (folder / CONFIG_FILE).write_text(settings, encoding="utf-8")
@@ -32,22 +31,23 @@ def write_model_files(
 def open_model_folder(
     path: Path, task: str, required_files: Collection[str], size_only: Collection[str] = ()
 ) -> tuple[Path, dict[str, Any]]:
-    """The model that is meant and its manifest, every file checked; of those `unread` only the size.
+    """Return the folder and the manifest of a model for this task, every file checked.
 
-    `names` are the files that a model for this task has, beside settings and weights.
+    `required_files` must be there beside settings and weights; of those in `size_only` only the size is
+    checked.
     """
     folder = find_model_folder(path)
     manifest = read_manifest(folder, size_only)
-    if (found := manifest.get("task")) != task:
-        advice = f"; `regard {TASK_COMMANDS[found]}` uses it" if found in TASK_COMMANDS else ""
-        raise CheckpointError(f"{folder} is a model for {found}, not for {task}{advice}")
+    if (model_task := manifest.get("task")) != task:
+        advice = f"; `regard {TASK_COMMANDS[model_task]}` uses it" if model_task in TASK_COMMANDS else ""
+        raise CheckpointError(f"{folder} is a model for {model_task}, not for {task}{advice}")
     if missing := {CONFIG_FILE, WEIGHTS_FILE, *required_files} - manifest["files"].keys():
         raise CheckpointError(f"{folder} is damaged: its manifest does not name {min(missing)}")
     return folder, manifest
 
 
 def read_config_section(folder: Path, section: type[SectionT], name: str) -> SectionT:
-    """The settings of that section, as the model was trained with them."""
+    """Return a section of the settings that the model was trained with."""
     try:
         return build_section(section, name, read_settings(folder / CONFIG_FILE).get(name, {}))
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""A run's folder: one process at a time, one set of settings, nothing half written left in it."""
+"""Run folder: locked by one process, tied to one set of settings, and cleaned of incomplete files."""
 
 import os
 import shutil
@@ -8,44 +8,46 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from regard.checkpoint import list_checkpoints, remove_leftovers, write_file_atomically
+from filelock import FileLock, Timeout
+
+from regard.checkpoint import CONFIG_FILE, list_checkpoints, remove_leftovers, write_file_atomically
 from regard.config import DEFAULT_TASK, TASK_KEY, read_settings, read_task
 from regard.errors import ConfigError, RegardError
 from regard.train.logs.metrics_file import METRICS_FILE
 
-SETTINGS_FILE, DATA_REPORT_FILE, LOCK_FILE = "config.toml", "data.json", ".lock"
+DATA_REPORT_FILE, LOCK_FILE = "data.json", ".lock"
 TENSORBOARD_FOLDER = "tensorboard"
 
 
 @contextmanager
 def open_run_folder(out: Path, settings: str, changeable: Collection[str]) -> Iterator[None]:
-    """The folder of a new run, or of one that was begun with these settings; those in `free` may differ.
+    """Lock the folder of a new run, or of one with these settings; those in `changeable` may differ.
 
-    A run that fails before its first checkpoint leaves things as they were.
+    A new run that fails before its first checkpoint leaves nothing behind.
     """
     reject_unusable_folder(out)
-    made = not out.exists()
-    with _write_errors_named(out):
+    is_new_folder = not out.exists()
+    with _name_folder_in_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    with _locked(out):
-        begun = (out / SETTINGS_FILE).exists()
-        if begun:
+    with _lock_folder(out):
+        is_new_run = not (out / CONFIG_FILE).exists()
+        if not is_new_run:
             _reject_other_settings(out, settings, changeable)
         try:
-            with _write_errors_named(out):
+            with _name_folder_in_errors(out):
                 remove_leftovers(out)
-                write_file_atomically(out / SETTINGS_FILE, settings)
+                write_file_atomically(out / CONFIG_FILE, settings)
             yield
         except BaseException:
-            if not begun and not list_checkpoints(out):
-                _remove_new_run(out, made)
+            if is_new_run and not list_checkpoints(out):
+                _remove_new_run(out, is_new_folder)
             raise
 
 
 def reject_unusable_folder(out: Path) -> None:
-    """Says at once what would otherwise be found out after the training."""
-    strange = out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir())
-    if strange and not (out / SETTINGS_FILE).is_file():
+    """Refuse, before any work, a folder that is no run or that cannot be written."""
+    has_files = out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir())
+    if has_files and not (out / CONFIG_FILE).is_file():
         raise RegardError(f"{out} is not empty and holds no run; choose another --out, or delete it first")
     parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
@@ -53,51 +55,45 @@ def reject_unusable_folder(out: Path) -> None:
 
 
 @contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    """Holds a lock that dies with the process, whatever it dies of.
-
-    It is the process's own: workers that were forked do not hold it when they outlive their parent.
-    """
-    if os.name == "nt":
+def _lock_folder(out: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process; forked children do not inherit it."""
+    lock = FileLock(out / LOCK_FILE)
+    try:
+        with _name_folder_in_errors(out):
+            lock.acquire(blocking=False)
+    except Timeout:
+        raise RegardError(
+            f"{out} is in use by another process; wait until it has ended, or choose another --out"
+        ) from None
+    try:
         yield
-        return
-    import fcntl
-
-    with _write_errors_named(out):
-        file = (out / LOCK_FILE).open("a")
-    with file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RegardError(
-                f"{out} is in use by another process; wait until it has ended, or choose another --out"
-            ) from None
-        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
-def _write_errors_named(out: Path) -> Iterator[None]:
+def _name_folder_in_errors(out: Path) -> Iterator[None]:
     try:
         yield
+    except Timeout:  # an OSError, too
+        raise
     except OSError as error:
         raise RegardError(f"{out} cannot be written: {error.strerror}") from None
 
 
-def _reject_other_settings(out: Path, settings: str, free: Collection[str]) -> None:
-    before, now = _flatten(read_settings(out / SETTINGS_FILE)), _flatten(tomllib.loads(settings))
-    before[TASK_KEY], now[TASK_KEY] = (
-        read_task(out / SETTINGS_FILE),
-        tomllib.loads(settings).get(TASK_KEY, DEFAULT_TASK),
-    )
-    differ = [
+def _reject_other_settings(out: Path, settings: str, changeable: Collection[str]) -> None:
+    before, now = _flatten(read_settings(out / CONFIG_FILE)), _flatten(tomllib.loads(settings))
+    before[TASK_KEY] = read_task(out / CONFIG_FILE)
+    now[TASK_KEY] = tomllib.loads(settings).get(TASK_KEY, DEFAULT_TASK)
+    changes = [
         f"{name} was {before.get(name, 'not there')} and is {now.get(name, 'not there')}"
         for name in sorted(before.keys() | now.keys())
-        if before.get(name) != now.get(name) and name not in free
+        if before.get(name) != now.get(name) and name not in changeable
     ]
-    if differ:
+    if changes:
         raise ConfigError(
-            f"{out} was begun with other settings: {', '.join(differ)}; "
-            "give the same ones to go on, or choose another --out"
+            f"{out} was started with other settings: {', '.join(changes)}; "
+            "give the same ones to resume, or choose another --out"
         )
 
 
@@ -106,10 +102,10 @@ def _flatten(document: dict[str, Any]) -> dict[str, object]:
     return {f"{name}.{key}": value for name, section in sections.items() for key, value in section.items()}
 
 
-def _remove_new_run(out: Path, made: bool) -> None:
-    with suppress(OSError):  # whatever went wrong matters more than this
-        for name in (SETTINGS_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE):
+def _remove_new_run(out: Path, is_new_folder: bool) -> None:
+    with suppress(OSError):  # the error that ended the run is the one to report
+        for name in (CONFIG_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE):
             (out / name).unlink(missing_ok=True)
         shutil.rmtree(out / TENSORBOARD_FOLDER, ignore_errors=True)
-        if made:
+        if is_new_folder:
             out.rmdir()

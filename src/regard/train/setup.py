@@ -1,4 +1,4 @@
-"""Course: how a model is trained, whatever it is for: on which device, how exactly, how fast, how long."""
+"""Setup of a training, for any task: model, device, precision, optimizer and learning rate schedule."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -24,12 +24,12 @@ from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer, learni
 from regard.train.step import Learner
 
 SCHEDULE_POINTS = 200
-"""Points of the planned learning rate that are recorded."""
+"""Points of the learning rate schedule that are recorded for its curve."""
 
 
 @runtime_checkable
 class SizedModel(Protocol):
-    """What the optimizer's schedule must know of a model's settings."""
+    """Model settings as far as the learning rate schedule needs them."""
 
     @property
     def d_model(self) -> int: ...
@@ -37,7 +37,7 @@ class SizedModel(Protocol):
 
 @runtime_checkable
 class RunConfig(Protocol):
-    """The sections that the settings of every run have, each task beside its own."""
+    """Sections that the settings of every run have, whatever its task."""
 
     task: ClassVar[str]
 
@@ -59,15 +59,15 @@ RunConfigT = TypeVar("RunConfigT", bound=RunConfig)
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """A model and what moves it."""
+    """A model, and how it is trained."""
 
     run: RunConfig
     model: nn.Module
-    """On its device already."""
+    """On its device."""
     speed_unit: str = "tok"
-    """What the speed is counted in."""
+    """Unit of the training speed, per second."""
     has_perplexity: bool = False
-    """Whether the loss is that of a next token, whose perplexity says something."""
+    """Whether the loss is per token, so that perplexity is meaningful."""
 
     @property
     def device(self) -> torch.device:
@@ -90,31 +90,31 @@ class TrainingSetup:
         return str(self.precision).removeprefix("torch.")
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Within, products are computed in the run's precision."""
+        """Compute matrix products in the run's precision while entered."""
         return autocast_to(self.precision, self.device)
 
     def learning_rate(self, step: int) -> float:
-        """The learning rate of a step."""
+        """Return the learning rate of a step."""
         run = self.run
         return learning_rate(step, run.train.steps, run.model.d_model, run.optimizer)
 
     def build_learner(self) -> Learner:
-        """The model, and what will move it."""
+        """Return the model with its optimizer and averaged weights."""
         decay = self.run.train.ema
         ema = None if decay is None else Ema(self.model, decay)
         return Learner(self.model, build_optimizer(self.model, self.run.optimizer), ema)
 
     def describe(self, step_size: str) -> Iterator[str]:
-        """Device and length, for the person who asked for it; `amount` is what a step sees."""
+        """Yield lines on the device and the number of steps; `step_size` is the amount of data per step."""
         train = self.run.train
         limit = "" if train.minutes is None else f", at most {train.minutes:g} minutes"
         steps = f"{train.steps:,} steps of {step_size}{limit}; Ctrl-C stops and saves"
         yield from format_header(
-            [("device", f"{self.device_description}, {self.precision_name}"), ("plan", steps)]
+            [("device", f"{self.device_description}, {self.precision_name}"), ("train", steps)]
         )
 
     def run_metadata(self, name: str) -> dict[str, object]:
-        """What stays the same over the run, for whoever draws its curves."""
+        """Return the constants of the run that are recorded with its curves."""
         run, steps, optimizer = self.run, self.run.train.steps, self.run.optimizer
         points = {1, optimizer.warmup, steps - (optimizer.cooldown or 0), steps}
         points |= {1 + steps * i // SCHEDULE_POINTS for i in range(SCHEDULE_POINTS)}
@@ -139,16 +139,16 @@ class TrainingSetup:
 
 
 def resolve_device(run: RunConfigT, checkpoint: Path | None) -> RunConfigT:
-    """The run with device and precision as they will be; one that goes on keeps what its checkpoint has."""
+    """Return the run with its actual device and precision; a resumed run keeps those of its checkpoint."""
     compute = run.compute
     if checkpoint is not None:
-        kept = read_config_section(checkpoint, ComputeConfig, "compute")
-        compute = replace(compute, device=kept.device, precision=kept.precision)
+        before = read_config_section(checkpoint, ComputeConfig, "compute")
+        compute = replace(compute, device=before.device, precision=before.precision)
     device = choose_device(compute.device)
     precision = PRECISION_NAMES[choose_precision(compute.precision, device)]
     return replace_sections(run, compute=replace(compute, device=device.type, precision=precision))
 
 
 def replace_sections(run: RunConfigT, **sections: object) -> RunConfigT:
-    """The run with these sections in place of its own; runs are dataclasses, which no protocol can say."""
+    """Return the run with these sections replaced; runs are dataclasses, which a protocol cannot express."""
     return replace(run, **sections)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -1,4 +1,4 @@
-"""All it takes to go on as if never stopped: a checkpoint is a model folder with this beside the weights."""
+"""Training state: checkpoints that a training resumes from exactly, and checks of what they contain."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from regard.train.weights import load_tensors, load_weights, save_tensors
 
 STATE_FILE, OPTIMIZER_FILE = "state.json", "optimizer.safetensors"
 TRAINING_FILES = (STATE_FILE, OPTIMIZER_FILE)
-"""What a checkpoint has and a published model has not."""
+"""Files of a checkpoint that a published model does not have."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,36 @@ class BestCheckpoint:
 
     step: int
     metrics: Mapping[str, Any]
-    """As the manifest has them: finite figures, and what they need beside them."""
+    """As in the manifest: finite metrics, and their signatures."""
 
 
 @dataclass(frozen=True)
 class TrainingState:
-    """Where a training stands."""
+    """Progress of a training."""
 
     step: int = 0
     position: DataPosition = field(default_factory=dict)
-    """Where the next batch begins."""
+    """Where the next batch starts in the data."""
     seconds: float = 0.0
-    """Spent on it, by all the processes that it took."""
+    """Training time, over all processes of the run."""
     validated: int = 0
-    """The last step that was."""
+    """The last step with a validation."""
     best: BestCheckpoint | None = None
     waited: int = 0
     """Validations since the best one."""
     bad: int = 0
-    """Steps skipped in a row, up to this one."""
+    """Consecutive skipped steps up to this one."""
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """An undamaged checkpoint to resume a training from."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    state: TrainingState
+    data_hashes: Mapping[str, str]
+    """The SHA-256 of each data file that the training read."""
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
@@ -60,125 +71,111 @@ def checkpoint_path(run: Path, step: int) -> Path:
 def write_checkpoint(
     run: Path, task: Trainable[BatchT], learner: Learner, state: TrainingState, metrics: Mapping[str, Any]
 ) -> None:
-    """The model as shown, and what it takes to go on; whole or not at all."""
+    """Write the model with its current weights and the training state, as a whole or not at all."""
 
-    def fill(place: Path) -> dict[str, Any]:
-        facts = task.save(place)
-        save_tensors(place / OPTIMIZER_FILE, learner.state_tensors())
-        written = {"state": asdict(state), "data": dict(task.fingerprint())}
-        (place / STATE_FILE).write_text(
-            json.dumps(written, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-        )
-        return {**facts, "step": state.step, "metrics": dict(metrics)}
+    def write_files(folder: Path) -> dict[str, Any]:
+        metadata = task.save(folder)
+        save_tensors(folder / OPTIMIZER_FILE, learner.state_tensors())
+        content = {"state": asdict(state), "data": dict(task.fingerprint())}
+        text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+        (folder / STATE_FILE).write_text(text, encoding="utf-8")
+        return {**metadata, "step": state.step, "metrics": dict(metrics)}
 
-    write_folder_atomically(checkpoint_path(run, state.step), fill)
+    write_folder_atomically(checkpoint_path(run, state.step), write_files)
 
 
 def checkpoint_bytes(learner: Learner) -> int:
-    """About how large a checkpoint is: its tensors."""
+    """Return the approximate size of a checkpoint: that of its tensors."""
     tensors = [*learner.model.parameters(), *learner.state_tensors().values()]
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def find_resumable_checkpoint(run: Path, notify: Callable[[str], None]) -> Path | None:
-    """The last checkpoint whose every file is what was written.
+def find_resume_point(run: Path, notify: Callable[[str], None]) -> ResumePoint | None:
+    """Return the last undamaged checkpoint of a run, every file checked.
 
-    Each later one is named and put aside, where no step that comes again will find it in its way. One
-    of a later regard is not damaged, and refused.
+    Each damaged one after it is reported and renamed, so that its step can be written again. A checkpoint
+    in a later format is not damaged: it raises `FormatError`.
     """
-    found = list_checkpoints(run)
-    while found:
-        folder = found.pop()
+    folders = list_checkpoints(run)
+    while folders:
+        folder = folders.pop()
         try:
-            _require_training_files(folder)
+            return read_resume_point(folder)
         except FormatError:
             raise
         except CheckpointError as error:
-            aside = folder.with_name(f"{folder.name}.damaged")
-            if aside.exists():
-                remove_folder_atomically(aside)
-            os.rename(folder, aside)
-            then = "the one before is taken" if found else "there is none before, so the run begins again"
-            notify(f"{strip_advice(error)}; it is put aside as {aside.name} and {then}")
-        else:
-            return folder
+            damaged = folder.with_name(f"{folder.name}.damaged")
+            if damaged.exists():
+                remove_folder_atomically(damaged)
+            os.rename(folder, damaged)
+            fallback = "the checkpoint before it is used" if folders else "training starts from the beginning"
+            notify(f"{strip_advice(error)}; it is renamed to {damaged.name}, and {fallback}")
     return None
 
 
-def read_training_state(folder: Path) -> TrainingState:
-    """Where the training stood, by a checkpoint that is known to be whole."""
-    state, _ = _read(folder)
-    return state
-
-
-def read_data_hashes(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file that the training read, by the same."""
-    _, data = _read(folder)
-    return data
-
-
-def restore_training(
-    folder: Path, task: Trainable[BatchT], learner: Learner, notify: Callable[[str], None]
-) -> TrainingState:
-    """Puts weights, moments and mean back as they were; refused where the data is not what it was."""
-    state, data = _read(folder)
-    reject_changed_data(folder.parent, data, task.fingerprint())
-    with learner.ema_weights():
-        load_weights(folder, task.model)
-        learner.load_state_tensors(
-            load_tensors(folder / OPTIMIZER_FILE), f"{folder / OPTIMIZER_FILE} does not fit the model"
-        )
-    return _without_damaged_best(folder, state, notify)
-
-
-def reject_changed_data(run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Refuses other data than a run began with, and names the files: by their SHA-256 and their order."""
-    if list(before.items()) == list(now.items()):
-        return
-    changed = [name for name in now if before.get(name) != now[name]] or list(now)
-    raise DataError(
-        f"{', '.join(changed)} changed since {run} was begun (SHA-256 or order differs); "
-        "put the old content back to go on, or choose another --out"
-    )
-
-
-def finite_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Without what JSON has no word for."""
-    return {name: value for name, value in metrics.items() if math.isfinite(value)}
-
-
-def strip_advice(error: CheckpointError) -> str:
-    """What is wrong; copying the folder again is not what a run does about it."""
-    return re.sub(r"; copy .*", "", str(error))
-
-
-def _require_training_files(folder: Path) -> None:
+def read_resume_point(folder: Path) -> ResumePoint:
+    """Read the training state of a checkpoint after checking every file."""
     manifest = read_manifest(folder)
     for name in TRAINING_FILES:
         if name not in manifest["files"]:
             raise CheckpointError(f"{folder / MANIFEST_FILE} is damaged: it does not name {name}")
-    if checkpoint_path(folder.parent, read_training_state(folder).step) != folder:
+    state, data_hashes = _read_state_file(folder)
+    if checkpoint_path(folder.parent, state.step) != folder:
         raise CheckpointError(f"{folder} is damaged: {STATE_FILE} is of another step")
+    return ResumePoint(folder, manifest, state, data_hashes)
 
 
-def _read(folder: Path) -> tuple[TrainingState, dict[str, str]]:
+def restore_training(
+    checkpoint: ResumePoint, task: Trainable[BatchT], learner: Learner, notify: Callable[[str], None]
+) -> TrainingState:
+    """Restore weights, optimizer moments and averaged weights; refuse data that has changed."""
+    folder = checkpoint.folder
+    reject_changed_data(folder.parent, checkpoint.data_hashes, task.fingerprint())
+    with learner.ema_weights():
+        load_weights(folder, task.model)
+        tensors = load_tensors(folder / OPTIMIZER_FILE)
+        learner.load_state_tensors(tensors, f"{folder / OPTIMIZER_FILE} does not fit the model")
+    return _without_damaged_best(folder, checkpoint.state, notify)
+
+
+def reject_changed_data(run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse data files whose SHA-256 or order differ from those the run was started with."""
+    if list(before.items()) == list(now.items()):
+        return
+    changed = [name for name in now if before.get(name) != now[name]] or list(now)
+    raise DataError(
+        f"{', '.join(changed)} changed since {run} was started (SHA-256 or order differs); "
+        "restore the old content to resume, or choose another --out"
+    )
+
+
+def finite_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics that JSON can express: neither NaN nor infinity."""
+    return {name: value for name, value in metrics.items() if math.isfinite(value)}
+
+
+def strip_advice(error: CheckpointError) -> str:
+    """Return what is wrong with a folder without the advice to copy it again, which a run cannot follow."""
+    return re.sub(r"; copy .*", "", str(error))
+
+
+def _read_state_file(folder: Path) -> tuple[TrainingState, dict[str, str]]:
     try:
-        written = json.loads((folder / STATE_FILE).read_bytes())
-        best = written["state"].pop("best")
-        return TrainingState(
-            **written["state"], best=None if best is None else BestCheckpoint(**best)
-        ), written["data"]
+        content = json.loads((folder / STATE_FILE).read_bytes())
+        best = content["state"].pop("best")
+        best = None if best is None else BestCheckpoint(**best)
+        return TrainingState(**content["state"], best=best), content["data"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{folder / STATE_FILE} cannot be read: {error}") from None
 
 
-def _without_damaged_best(folder: Path, state: TrainingState, say: Callable[[str], None]) -> TrainingState:
-    """A best that cannot be published is none; the next validation finds another."""
-    best = folder if state.best is None else checkpoint_path(folder.parent, state.best.step)
+def _without_damaged_best(folder: Path, state: TrainingState, notify: Callable[[str], None]) -> TrainingState:
+    """Forget a best checkpoint that is damaged and cannot be published; the next validation finds another."""
+    best_folder = folder if state.best is None else checkpoint_path(folder.parent, state.best.step)
     try:
-        if best != folder:
-            read_manifest(best)
+        if best_folder != folder:
+            read_manifest(best_folder)
     except CheckpointError as error:
-        say(f"{strip_advice(error)}; it was the best so far, and another is looked for from here on")
+        notify(f"{strip_advice(error)}; it was the best checkpoint, and the next validation selects another")
         return replace(state, best=None, waited=0, validated=0)
     return state

@@ -31,18 +31,18 @@ def _no_ci(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
 
 
-def terminal(width=100, **options):
+def make_terminal(width=100, **options):
     return Console(
         file=io.StringIO(), force_terminal=True, width=width, markup=False, highlight=False, **options
     )
 
 
-def plain():
+def plain_console():
     return Console(file=io.StringIO(), width=100, markup=False, highlight=False)
 
 
-def stretch(step, **facts):
-    usual = {
+def make_interval(step, **changes):
+    defaults = {
         "epoch": 0,
         "loss": 2.31,
         "learning_rate": 7e-4,
@@ -50,10 +50,12 @@ def stretch(step, **facts):
         "source_tokens": 4000,
         "target_tokens": 5640,
     }
-    return LogInterval(step, **{**usual, "pad_fraction": 0.06, "seconds": 0.2, "memory_mb": 512.0, **facts})
+    return LogInterval(
+        step, **{**defaults, "pad_fraction": 0.06, "seconds": 0.2, "memory_mb": 512.0, **changes}
+    )
 
 
-def validation(loss=2.0, hypothesis="le chat", **metrics):
+def make_validation(loss=2.0, hypothesis="le chat", **metrics):
     samples = [
         ValidationSample("the cat", "le chat", hypothesis),
         ValidationSample("a dog", "un chien", "un"),
@@ -62,28 +64,28 @@ def validation(loss=2.0, hypothesis="le chat", **metrics):
     return ValidationResult(metrics, {"bleu_signature": "tok:13a"}, samples)
 
 
-def lines(path):
+def read_rows(path):
     return [json.loads(line, parse_constant=pytest.fail) for line in path.read_text("utf-8").splitlines()]
 
 
-def test_the_live_line_says_where_the_training_stands(tmp_path):
-    console, clock = terminal(), Clock()
+def test_the_live_line_shows_step_loss_speed_and_eta(tmp_path):
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 100_000, resumed_step=12_380, clock=clock) as log:
         clock.now = 0.2
-        log.log_interval(stretch(12_400))
-    said = console.file.getvalue()
-    assert "step 12,400/100,000  loss 2.31  ppl 10.1  lr 7.0e-4  48.2k tok/s  pad 6%  ETA 14:36  ▁" in said
-    assert CURSOR.search(said)
+        log.log_interval(make_interval(12_400))
+    output = console.file.getvalue()
+    assert "step 12,400/100,000  loss 2.31  ppl 10.1  lr 7.0e-4  48.2k tok/s  pad 6%  ETA 14:36  ▁" in output
+    assert CURSOR.search(output)
 
 
-def test_a_training_that_is_no_number_still_has_a_line(tmp_path):
-    console, clock = terminal(), Clock()
+def test_a_loss_of_nan_is_shown_and_recorded_as_null(tmp_path):
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 100, clock=clock) as log:
         clock.now = 1
-        log.log_interval(stretch(1, loss=math.nan, norm=math.inf, skipped=1))
+        log.log_interval(make_interval(1, loss=math.nan, grad_norm=math.inf, skipped_steps=1))
     assert "loss nan  ppl nan" in console.file.getvalue()
-    (line,) = lines(tmp_path / "m")
-    assert (line["loss"], line["ppl"], line["grad_norm"], line["skipped"]) == (None, None, None, 1)
+    (row,) = read_rows(tmp_path / "m")
+    assert (row["loss"], row["ppl"], row["grad_norm"], row["skipped"]) == (None, None, None, 1)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
@@ -96,84 +98,84 @@ def test_the_live_line_fits_every_width(width):
         "speed": "9k",
         "eta": "ETA 3",
     }
-    said = fit_status_line({**parts, "pad": "pad 6%"}, [1.0] * 50, width)
-    assert len(said) <= max(width, len("step 1/2  loss 2  ETA 3"))
-    assert "loss 2" in said
-    assert "ETA 3" in said
+    output = fit_status_line({**parts, "pad": "pad 6%"}, [1.0] * 50, width)
+    assert len(output) <= max(width, len("step 1/2  loss 2  ETA 3"))
+    assert "loss 2" in output
+    assert "ETA 3" in output
 
 
-def test_a_spark_line_goes_from_the_lowest_to_the_highest():
+def test_a_sparkline_is_scaled_from_the_lowest_to_the_highest_value():
     assert sparkline([8.0, 4.5, 1.0]) == "█▅▁"
     assert sparkline([2.0, math.nan, 2.0]) == "▁ ▁"
     assert sparkline([]) == ""
 
 
-def test_validations_cost_time_that_the_eta_counts(tmp_path):
-    """Ten steps of a second, ten seconds of validation after each of them: 90 steps are 180 seconds."""
-    console, clock = terminal(), Clock()
+def test_the_eta_includes_the_time_of_validations(tmp_path):
+    """Steps of one second with nine seconds of validation between them."""
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 100, clock=clock) as log:
         for step in (1, 2):
             clock.now += 10 if step > 1 else 1
-            log.log_interval(stretch(step, seconds=1.0))
+            log.log_interval(make_interval(step, seconds=1.0))
     assert "step 2/100" in console.file.getvalue()
     assert f"ETA {98 * (1 + 9 / 2) // 60:.0f}:" in console.file.getvalue()
 
 
-def test_the_eta_is_never_longer_than_the_minutes_that_are_left(tmp_path):
-    console, clock = terminal(), Clock()
+def test_the_eta_is_limited_by_train_minutes(tmp_path):
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 10**6, minutes=2.0, seconds_before=30.0, clock=clock) as log:
         clock.now = 10
-        log.log_interval(stretch(1, seconds=10.0))
+        log.log_interval(make_interval(1, seconds=10.0))
         assert log.elapsed_seconds == 40
     assert "ETA 1:20" in console.file.getvalue()
 
 
-def test_without_a_terminal_there_is_a_line_every_half_minute_and_no_cursor(tmp_path):
-    console, clock = plain(), Clock()
+def test_without_a_terminal_a_status_line_is_printed_every_30_seconds(tmp_path):
+    console, clock = plain_console(), Clock()
     with TrainingLog(tmp_path / "m", console, 1000, clock=clock) as log:
         for step in range(1, 101):
             clock.now = float(step)
-            log.log_interval(stretch(step))
-        log.log_validation(100, validation())
-    said = console.file.getvalue()
-    assert [line.split()[1] for line in said.splitlines() if "tok/s" in line] == [
+            log.log_interval(make_interval(step))
+        log.log_validation(100, make_validation())
+    output = console.file.getvalue()
+    assert [line.split()[1] for line in output.splitlines() if "tok/s" in line] == [
         "30/1,000",
         "60/1,000",
         "90/1,000",
     ]
-    assert "\x1b" not in said
-    assert not CURSOR.search(said)
+    assert "\x1b" not in output
+    assert not CURSOR.search(output)
 
 
-def test_ci_is_no_place_for_a_live_line(tmp_path, monkeypatch):
+def test_in_ci_there_is_no_live_line(tmp_path, monkeypatch):
     monkeypatch.setenv("CI", "true")
-    console, clock = terminal(), Clock()
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 1000, clock=clock) as log:
         clock.now = 31
-        log.log_interval(stretch(1))
-        log.log_interval(stretch(2))
+        log.log_interval(make_interval(1))
+        log.log_interval(make_interval(2))
     assert console.file.getvalue().count("tok/s") == 1
     assert not CURSOR.search(console.file.getvalue())
 
 
-def test_no_color_drops_colour_and_nothing_else(tmp_path, monkeypatch):
+def test_no_color_drops_colours_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    console, clock = terminal(), Clock()
+    console, clock = make_terminal(), Clock()
     with TrainingLog(tmp_path / "m", console, 1000, clock=clock) as log:
         clock.now = 1
-        log.log_interval(stretch(1))
-        log.log_validation(1, validation(hypothesis="le chien"), best=True)
-        log.log_validation(2, validation(hypothesis="le chat"))
-    said = console.file.getvalue()
-    assert not re.search(r"\x1b\[[\d;]*3[0-7]", said)
-    assert CURSOR.search(said)
+        log.log_interval(make_interval(1))
+        log.log_validation(1, make_validation(hypothesis="le chien"), best=True)
+        log.log_validation(2, make_validation(hypothesis="le chat"))
+    output = console.file.getvalue()
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", output)
+    assert CURSOR.search(output)
 
 
-def test_a_validation_is_a_row_that_stays_with_its_sample(tmp_path):
-    console = plain()
+def test_a_validation_prints_a_row_of_metrics_and_a_sample(tmp_path):
+    console = plain_console()
     with TrainingLog(tmp_path / "m", console, 1000, clock=Clock()) as log:
-        log.log_validation(500, validation(2.5))
-        log.log_validation(1000, validation(2.25), best=True)
+        log.log_validation(500, make_validation(2.5))
+        log.log_validation(1000, make_validation(2.25), best=True)
     assert console.file.getvalue().splitlines() == [
         "       step     time     loss      ppl     BLEU     chrF",
         "        500     0:00    2.500    12.18    31.40    52.00",
@@ -187,33 +189,33 @@ def test_a_validation_is_a_row_that_stays_with_its_sample(tmp_path):
     ]
 
 
-def test_the_words_that_changed_are_marked_in_colour(tmp_path):
-    console = terminal()
+def test_words_of_a_hypothesis_that_changed_are_coloured(tmp_path):
+    console = make_terminal()
     with TrainingLog(tmp_path / "m", console, 1000, clock=Clock()) as log:
-        log.log_validation(1, validation(hypothesis="le chien dort"))
+        log.log_validation(1, make_validation(hypothesis="le chien dort"))
         assert "\x1b[32m" not in console.file.getvalue()
-        log.log_validation(2, validation(hypothesis="le chat dort"))
+        log.log_validation(2, make_validation(hypothesis="le chat dort"))
     assert "le \x1b[32mchat\x1b[0m dort" in console.file.getvalue()
 
 
-def test_a_hypothesis_cannot_move_the_cursor_nor_fill_the_screen(tmp_path):
-    console = plain()
+def test_a_hypothesis_is_stripped_of_control_characters_and_truncated(tmp_path):
+    console = plain_console()
     with TrainingLog(tmp_path / "m", console, 1000, clock=Clock()) as log:
-        log.log_validation(1, validation(hypothesis="a\x1b[2J\n" + "猫" * 400))
-    said = console.file.getvalue()
-    assert "\x1b" not in said
-    assert all(console.measure(line).maximum <= 100 for line in said.splitlines())
-    assert said.splitlines()[-1].endswith("…")
+        log.log_validation(1, make_validation(hypothesis="a\x1b[2J\n" + "猫" * 400))
+    output = console.file.getvalue()
+    assert "\x1b" not in output
+    assert all(console.measure(line).maximum <= 100 for line in output.splitlines())
+    assert output.splitlines()[-1].endswith("…")
 
 
-def test_metrics_have_the_agreed_names(tmp_path):
+def test_rows_of_metrics_have_the_documented_keys(tmp_path):
     clock = Clock()
-    with TrainingLog(tmp_path / "m", plain(), 1000, clock=clock) as log:
+    with TrainingLog(tmp_path / "m", plain_console(), 1000, clock=clock) as log:
         log.log_run_metadata({"loss_floor": 1.2})
         clock.now = 2.5
-        log.log_interval(stretch(20, skipped=1))
-        log.log_validation(20, validation(math.nan), best=True)
-    run, train, valid = lines(tmp_path / "m")
+        log.log_interval(make_interval(20, skipped_steps=1))
+        log.log_validation(20, make_validation(math.nan), best=True)
+    run, train, valid = read_rows(tmp_path / "m")
     assert run == {"kind": "run", "loss_floor": 1.2}
     assert train == {
         "kind": "train",
@@ -221,7 +223,6 @@ def test_metrics_have_the_agreed_names(tmp_path):
         "epoch": 0,
         "time_s": 2.5,
         "loss": 2.31,
-        "nll": None,
         "ppl": 10.0744,
         "lr": 7e-4,
         "grad_norm": 1.0,
@@ -250,8 +251,8 @@ def test_metrics_have_the_agreed_names(tmp_path):
     }
 
 
-def test_a_skipped_step_is_said_with_some_of_its_lines_and_recorded_with_all(tmp_path):
-    console = plain()
+def test_a_skipped_step_is_printed_with_some_lines_and_recorded_with_all(tmp_path):
+    console = plain_console()
     some, others = FileLines(("a.en", "a.fr"), tuple(range(7, 40))), FileLines(("b.tsv",), (3,))
     with TrainingLog(tmp_path / "m", console, 1000, clock=Clock()) as log:
         log.log_skipped_step(1_234, [some, others])
@@ -260,40 +261,46 @@ def test_a_skipped_step_is_said_with_some_of_its_lines_and_recorded_with_all(tmp
         "  step 1,234 skipped: the loss or its gradient is not finite "
         f"(a.en and a.fr lines {shown} and 13 more; b.tsv line 3)\n"
     )
-    assert lines(tmp_path / "m") == [
+    assert read_rows(tmp_path / "m") == [
         {"kind": "skip", "step": 1234, "files": ["a.en", "a.fr"], "lines": list(range(7, 40))},
         {"kind": "skip", "step": 1234, "files": ["b.tsv"], "lines": [3]},
     ]
 
 
-def test_a_resumed_log_goes_on_where_it_was(tmp_path):
+def test_a_resumed_log_continues_step_and_time(tmp_path):
     clock = Clock()
-    with TrainingLog(tmp_path / "m", plain(), 1000, clock=clock) as log:
+    with TrainingLog(tmp_path / "m", plain_console(), 1000, clock=clock) as log:
         for step in (10, 20, 30):
-            log.log_interval(stretch(step))
-    with TrainingLog(tmp_path / "m", plain(), 1000, resumed_step=20, seconds_before=7.0, clock=clock) as log:
+            log.log_interval(make_interval(step))
+    with TrainingLog(
+        tmp_path / "m", plain_console(), 1000, resumed_step=20, seconds_before=7.0, clock=clock
+    ) as log:
         assert log.step == 20
         clock.now = 1.0
-        log.log_interval(stretch(25))
-    assert [(line["step"], line["time_s"]) for line in lines(tmp_path / "m")] == [(10, 0), (20, 0), (25, 8.0)]
+        log.log_interval(make_interval(25))
+    assert [(row["step"], row["time_s"]) for row in read_rows(tmp_path / "m")] == [
+        (10, 0),
+        (20, 0),
+        (25, 8.0),
+    ]
 
 
-class Gone(io.StringIO):
+class BrokenPipe(io.StringIO):
     def write(self, _):
         raise BrokenPipeError
 
 
 @pytest.mark.parametrize("force_terminal", [True, False])
-def test_a_screen_that_is_gone_does_not_end_a_training(tmp_path, force_terminal):
+def test_a_broken_pipe_does_not_end_a_training(tmp_path, force_terminal):
     clock = Clock()
     with TrainingLog(
-        tmp_path / "m", Console(file=Gone(), force_terminal=force_terminal), 10, clock=clock
+        tmp_path / "m", Console(file=BrokenPipe(), force_terminal=force_terminal), 10, clock=clock
     ) as log:
         clock.now = 31
-        log.log_interval(stretch(1))
-        log.log_validation(1, validation())
+        log.log_interval(make_interval(1))
+        log.log_validation(1, make_validation())
         log.log_message("something")
-    assert len(lines(tmp_path / "m")) == 2
+    assert len(read_rows(tmp_path / "m")) == 2
 
 
 def test_the_header_is_aligned():
@@ -305,7 +312,7 @@ def test_the_header_is_aligned():
 
 
 class Writer:
-    """In the place of TensorBoard's."""
+    """Replaces the SummaryWriter of TensorBoard."""
 
     def __init__(self, folder, purge_step):
         self.folder, self.purge_step, self.scalars, self.closed, self.full = (
@@ -335,11 +342,13 @@ def tensorboard(monkeypatch):
 
 
 @pytest.mark.usefixtures("tensorboard")
-def test_tensorboard_gets_the_same_figures(tmp_path):
-    with TrainingLog(tmp_path / "m", plain(), 1000, resumed_step=10, tensorboard=True, clock=Clock()) as log:
+def test_tensorboard_gets_the_same_scalars(tmp_path):
+    with TrainingLog(
+        tmp_path / "m", plain_console(), 1000, resumed_step=10, tensorboard=True, clock=Clock()
+    ) as log:
         log.log_run_metadata({"steps": 1000})
-        log.log_interval(stretch(20))
-        log.log_validation(20, validation())
+        log.log_interval(make_interval(20))
+        log.log_validation(20, make_validation())
     assert Writer.last.folder == str(tmp_path / "tensorboard")
     assert Writer.last.purge_step == 11
     assert ("train/loss", 2.31, 20) in Writer.last.scalars
@@ -348,30 +357,30 @@ def test_tensorboard_gets_the_same_figures(tmp_path):
 
 
 @pytest.mark.usefixtures("tensorboard")
-def test_a_board_that_cannot_be_written_is_said_once(tmp_path):
-    console = plain()
+def test_a_failing_tensorboard_writer_is_reported_once(tmp_path):
+    console = plain_console()
     with TrainingLog(tmp_path / "m", console, 1000, tensorboard=True, clock=Clock()) as log:
         Writer.last.full = True
-        log.log_interval(stretch(1))
-        log.log_interval(stretch(2))
+        log.log_interval(make_interval(1))
+        log.log_interval(make_interval(2))
     assert console.file.getvalue().count("TensorBoard's files cannot be written") == 1
-    assert len(lines(tmp_path / "m")) == 2
+    assert len(read_rows(tmp_path / "m")) == 2
 
 
-def test_a_board_that_is_not_installed_is_said_before_training(tmp_path, monkeypatch):
+def test_a_missing_tensorboard_package_is_an_error_before_training(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
     with pytest.raises(ConfigError, match="pip install tensorboard"):
-        TrainingLog(tmp_path / "m", plain(), 10, tensorboard=True)
+        TrainingLog(tmp_path / "m", plain_console(), 10, tensorboard=True)
 
 
-def test_the_mean_of_checkpoints_is_recorded_apart_from_validations(tmp_path):
-    console = terminal()
+def test_averaged_checkpoints_are_recorded_with_a_kind_of_their_own(tmp_path):
+    console = make_terminal()
     with TrainingLog(tmp_path / "m", console, 100) as log:
         log.log_averaged_checkpoints(
-            100, 5, "bleu", replace(validation(), chart_data={"bleu_by_length": {"bins": [1, 9]}})
+            100, 5, "bleu", replace(make_validation(), chart_data={"bleu_by_length": {"bins": [1, 9]}})
         )
-    (line,) = lines(tmp_path / "m")
-    assert (line["kind"], line["step"], line["checkpoints"]) == ("mean", 100, 5)
-    assert (line["bleu"], line["signature"], line["bleu_by_length"]) == (31.4, "tok:13a", {"bins": [1, 9]})
-    assert "best" not in line  # or the slider would take it for a checkpoint
+    (row,) = read_rows(tmp_path / "m")
+    assert (row["kind"], row["step"], row["checkpoints"]) == ("mean", 100, 5)
+    assert (row["bleu"], row["signature"], row["bleu_by_length"]) == (31.4, "tok:13a", {"bins": [1, 9]})
+    assert "best" not in row  # the explorer would take it for a checkpoint
     assert "mean of the last 5 checkpoints: bleu 31.4000" in console.file.getvalue()

@@ -1,6 +1,7 @@
 """From flags and run file to the settings of a run, whatever its task."""
 
 import argparse
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
 
 TASK_NAMES = ("translation", "classification", "forecasting")
 PRESETS = ("tiny", "small", "base", "big")
-TASK_FLAGS = {
-    "translation": {
-        "data": ("source", "target", "pairs", "valid_source", "valid_target", "valid_pairs", "strict"),
-        "start": ("model", "extend_vocabulary"),
-    },
-    "classification": {
-        "data": ("labelled", "texts", "labels", "valid_labelled", "valid_texts", "valid_labels", "strict"),
-    },
-    "forecasting": {"data": ("series", "time", "columns"), "model": ("horizon",)},
-}
-"""Settings that have a flag of their own, by task and section."""
 RunT = TypeVar("RunT")
 
 
@@ -128,46 +118,59 @@ def _resolve_task(options: argparse.Namespace) -> str:
     from regard.config import DEFAULT_TASK, read_task
 
     written = DEFAULT_TASK if options.config is None else read_task(options.config)
-    flags = {task: _given_flags(options, task) for task in TASK_NAMES}
-    named = [task for task, given in flags.items() if given]
-    task = named[0] if named and options.config is None else written
-    for other, given in flags.items():
-        if other != task and given:
-            raise ConfigError(f"--{given[0].replace('_', '-')} is for {other}, and the task is {task}")
+    flags = _flags_of_one_task(options)
+    task = next(iter(flags.values())) if flags and options.config is None else written
+    for flag, other in flags.items():
+        if other != task:
+            raise ConfigError(f"{flag} is for {other}, and the task is {task}")
     return task
 
 
 def _reject_other_task(out: Path | None, task: str) -> None:
     """A run that was begun for one task cannot go on for another."""
     from regard.config import read_task
-    from regard.train.run_folder import SETTINGS_FILE
+    from regard.checkpoint import CONFIG_FILE
 
     if (
         out is not None
-        and (out / SETTINGS_FILE).is_file()
-        and (begun := read_task(out / SETTINGS_FILE)) != task
+        and (out / CONFIG_FILE).is_file()
+        and (begun := read_task(out / CONFIG_FILE)) != task
     ):
         raise ConfigError(f"{out} is a run for {begun}, and the task is {task}; choose another --out")
 
 
-def _given_flags(options: argparse.Namespace, task: str) -> list[str]:
-    """The flags for this task alone that were given."""
-    others = {
-        name
-        for other in TASK_NAMES
-        if other != task
-        for names in TASK_FLAGS[other].values()
-        for name in names
+def _task_flags() -> dict[str, dict[str, str]]:
+    """Return the flags of each task that set a setting, by `section.key`."""
+    from regard.classification.run import ClassificationRun
+    from regard.config import run_traits
+    from regard.forecasting.run import ForecastingRun
+    from regard.translation.run import TranslationRun
+
+    return {
+        run.task: {name: traits.flag for name, traits in run_traits(run).items() if traits.flag is not None}
+        for run in (TranslationRun(), ClassificationRun(), ForecastingRun())
     }
-    names = (name for names in TASK_FLAGS[task].values() for name in names if name not in others)
-    return [name for name in names if getattr(options, name) is not None]
+
+
+def _flags_of_one_task(options: argparse.Namespace) -> dict[str, str]:
+    """Return the task of each flag that was given and that one task alone has."""
+    task_flags = _task_flags()
+    counts = Counter(flag for flags in task_flags.values() for flag in flags.values())
+    return {
+        flag: task
+        for task, flags in task_flags.items()
+        for name, flag in flags.items()
+        if counts[flag] == 1 and getattr(options, name.partition(".")[2]) is not None
+    }
 
 
 def _flag_settings(options: argparse.Namespace, task: str) -> dict[str, dict[str, object]]:
-    return {
-        section: {name: value for name in names if (value := getattr(options, name)) is not None}
-        for section, names in TASK_FLAGS[task].items()
-    }
+    settings: dict[str, dict[str, object]] = {}
+    for name in _task_flags()[task]:
+        section, _, key = name.partition(".")
+        if (value := getattr(options, key)) is not None:
+            settings.setdefault(section, {})[key] = value
+    return settings
 
 
 def _translation_settings(
@@ -261,12 +264,12 @@ def _autoconfigured(
     `chosen` is what a plan decides.
     """
     from regard.config import apply_settings, merge_settings, read_settings
-    from regard.train.run_folder import SETTINGS_FILE
+    from regard.checkpoint import CONFIG_FILE
 
     run = apply_settings(default, asked)
-    if out is not None and (out / SETTINGS_FILE).is_file():
+    if out is not None and (out / CONFIG_FILE).is_file():
         console.print(f"  plan    that of {out}, which was begun with it")
-        return apply_settings(run, merge_settings(chosen(read_settings(out / SETTINGS_FILE)), asked))
+        return apply_settings(run, merge_settings(chosen(read_settings(out / CONFIG_FILE)), asked))
     found = plan(run)
     planned = apply_settings(found.run, asked)
     console.print(f"  plan    {found.explain(planned)}")

@@ -1,1 +1,1 @@
-"""Training logs: console, metrics.jsonl, TensorBoard."""
+"""What a training writes: console output, metrics.jsonl and TensorBoard files."""

@@ -102,7 +102,7 @@ def read_metrics(path: Path) -> list[MetricsRow]:
 
 
 def read_losses(path: Path) -> dict[int, float | None]:
-    """Return the training loss of each logged step, exactly as it was computed; None where it was not finite."""
+    """Return the exact training loss of each logged step; None where it was not finite."""
     return {row["step"]: row["loss"] for row in read_metrics(path) if row.get("kind") == "train"}
 
 
@@ -113,7 +113,7 @@ def find_validation(path: Path, step: int) -> MetricsRow:
 
 
 def find_metrics_folder(path: Path) -> Path | None:
-    """Return the run folder that a path leads to: itself, or the parent of its model, checkpoint or metrics."""
+    """Return the run folder of a path: itself, or the parent of a model, checkpoint or metrics.jsonl."""
     for folder in (path, path.resolve().parent):
         if (folder / METRICS_FILE).is_file():
             return folder

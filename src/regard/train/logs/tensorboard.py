@@ -1,9 +1,10 @@
-"""The same figures for TensorBoard, where it is installed and asked for."""
+"""TensorBoard output of the training metrics; needs the package tensorboard."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from regard.errors import ConfigError
+from regard.train.logs.metrics_file import MetricsRow
 
 LOGGED_SCALARS = (
     "loss",
@@ -19,33 +20,35 @@ LOGGED_SCALARS = (
 
 
 class TensorBoardWriter:
-    """Writes the scalars of each event to `folder`; a full disk costs the board, not the training."""
+    """Writes the scalars of each row to a folder; a full disk does not end the training."""
 
     def __init__(self, folder: Path, notify: Callable[[str], None], resumed_step: int = 0) -> None:
         try:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:
             raise ConfigError(
-                "train.tensorboard = true needs a package that is not here; "
+                "train.tensorboard = true needs a package that is not installed; "
                 "pip install tensorboard, or set it to false"
             ) from None
         self._writer = SummaryWriter(str(folder), purge_step=resumed_step + 1 if resumed_step else None)
-        self._say = notify
-        self._broken = False
+        self._notify = notify
+        self._has_failed = False
 
-    def write(self, facts: Mapping[str, object]) -> None:
+    def write(self, row: MetricsRow) -> None:
         for name in LOGGED_SCALARS:
-            value = facts.get(name)
+            value = row.get(name)
             if isinstance(value, int | float):
-                self._try(self._writer.add_scalar, f"{facts['kind']}/{name}", value, facts["step"])
+                self._try(self._writer.add_scalar, f"{row['kind']}/{name}", value, row["step"])
 
     def close(self) -> None:
         self._try(self._writer.close)
 
-    def _try(self, write: Callable[..., None], *what: object) -> None:
-        if not self._broken:
+    def _try(self, write: Callable[..., None], *args: object) -> None:
+        if not self._has_failed:
             try:
-                write(*what)
+                write(*args)
             except OSError as error:
-                self._broken = True
-                self._say(f"TensorBoard's files cannot be written: {error}; training goes on without them")
+                self._has_failed = True
+                self._notify(
+                    f"TensorBoard's files cannot be written: {error}; training continues without them"
+                )
