@@ -1,4 +1,4 @@
-"""A real Chromium, a server as a person starts it, and a page that tolerates no error and no stranger."""
+"""Fixtures for tests in Chromium: a trained run, `regard explore` as a process, a page without errors."""
 
 import os
 import shutil
@@ -14,13 +14,13 @@ from regard.translation.translator import Translator
 from toy_translation import train_toy_model
 
 SENTENCE = "ba lu mi so tu"
-PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-OURS = ("data", "blob", "about")
-"""Addresses of these kinds leave the machine no more than a variable does."""
+CHROMIUM_COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LOCAL_SCHEMES = ("data", "blob", "about")
+"""URL schemes that cause no network request."""
 
 
 def pytest_collection_modifyitems(items):
-    """Every test in this folder needs a browser."""
+    """Mark every test in this folder with `browser`."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
@@ -29,14 +29,16 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Where it is; without one the tests are skipped, unless REGARD_REQUIRE_BROWSER says that it must be."""
-    found = os.environ.get("REGARD_CHROMIUM") or next(filter(None, map(shutil.which, PLACES)), None)
-    if found:
-        return found
-    said = "no Chromium here: install one (on Debian, apt-get install chromium) or name it in REGARD_CHROMIUM"
+    """The path of Chromium; without it tests are skipped, or fail if REGARD_REQUIRE_BROWSER=1."""
+    log = os.environ.get("REGARD_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM_COMMANDS)), None)
+    if log:
+        return log
+    message = (
+        "no Chromium here: install one (on Debian, apt-get install chromium) or name it in REGARD_CHROMIUM"
+    )
     if os.environ.get("REGARD_REQUIRE_BROWSER") == "1":
-        pytest.fail(said, pytrace=False)
-    pytest.skip(said)
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,7 @@ def browser(chromium):
 
 @pytest.fixture(scope="session")
 def run(chromium, tmp_path_factory):
-    """The folder of a run that learnt to copy words; REGARD_COPYING names one that did so before."""
+    """A run that was trained to reverse words; REGARD_COPYING names an existing one."""
     assert chromium
     before = os.environ.get("REGARD_COPYING")
     return Path(before) if before else train_toy_model(tmp_path_factory.mktemp("run"))
@@ -58,13 +60,13 @@ def run(chromium, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def translator(run):
-    """The same model in this process, to compare with."""
+    """The same model in this process, for comparison."""
     return Translator.load(run, "cpu", "torch")
 
 
 @pytest.fixture(scope="session")
 def server(run):
-    """The address of `regard explore`, run as a person runs it."""
+    """The URL of `regard explore`, run as a process."""
     command = [sys.executable, "-m", "regard", "explore", str(run), "--no-browser", "--text", SENTENCE]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
@@ -78,38 +80,38 @@ def server(run):
 
 
 @dataclass
-class Watched:
-    """What happened behind a page."""
+class PageLog:
+    """Errors and requests of a page."""
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def strangers(self, server=None):
-        """The addresses asked that are neither the server's nor inside the page."""
+    def external_requests(self, server=None):
+        """Return the requested URLs that are neither the server's nor local."""
         host = urlsplit(server).netloc if server else None
         return [
             url
             for url in self.requests
-            if urlsplit(url).scheme not in OURS and (host is None or urlsplit(url).netloc != host)
+            if urlsplit(url).scheme not in LOCAL_SCHEMES and (host is None or urlsplit(url).netloc != host)
         ]
 
 
-def watched(page):
-    """Every error and every request of the page from now on."""
-    found = Watched()
-    page.on("pageerror", lambda error: found.errors.append(str(error)))
-    page.on("requestfailed", lambda request: found.errors.append(f"{request.url}: {request.failure}"))
+def record_page(page):
+    """Record all errors and requests of a page from now on."""
+    log = PageLog()
+    page.on("pageerror", lambda error: log.errors.append(str(error)))
+    page.on("requestfailed", lambda request: log.errors.append(f"{request.url}: {request.failure}"))
     page.on(
         "console",
-        lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None,
+        lambda message: log.errors.append(message.text) if message.type in ("error", "warning") else None,
     )
-    page.on("request", lambda request: found.requests.append(request.url))
-    return found
+    page.on("request", lambda request: log.requests.append(request.url))
+    return log
 
 
 @pytest.fixture
 def page(browser, server):
-    """A page at the server, which nothing but the server may be asked for; errors fail the test."""
+    """A page at the server; errors and requests to other hosts fail the test."""
     context = browser.new_context(base_url=server, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(15_000)
     host = urlsplit(server).netloc
@@ -117,12 +119,12 @@ def page(browser, server):
         lambda url: urlsplit(url).scheme.startswith("http") and urlsplit(url).netloc != host, refuse
     )
     page = context.new_page()
-    page.watched = watched(page)
+    page.log = record_page(page)
     yield page
     context.close()
-    aborted = [error for error in page.watched.errors if error.endswith("net::ERR_ABORTED")]
-    assert [error for error in page.watched.errors if error not in aborted] == []
-    assert page.watched.strangers(server) == []
+    aborted = [error for error in page.log.errors if error.endswith("net::ERR_ABORTED")]
+    assert [error for error in page.log.errors if error not in aborted] == []
+    assert page.log.external_requests(server) == []
 
 
 def refuse(route):

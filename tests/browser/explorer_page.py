@@ -1,40 +1,40 @@
-"""What a page shows, in Python's terms: every test of a page begins with these."""
+"""Access to the explorer's page from Python: open it, set its state, read its data."""
 
 import numpy as np
 
-OPENED = "() => globalThis.regard?.app.a.value && !globalThis.regard.app.busy.value"
+OPENED = "() => globalThis.regard?.app.traceA.value && !globalThis.regard.app.busy.value"
 
 
 def open_page(page, view="#/attention", address="/"):
-    """Opens the page at a view and waits until it has a translation to show."""
+    """Open the page at a view and wait until it shows a translation."""
     page.goto(address + view)
     page.wait_for_function(OPENED)
     return page
 
 
 def choose(page, **choices):
-    """Sets what is chosen, as links and keys do: kind, layer, head, row."""
+    """Set the page's state, as links and keys do: kind, layer, head, row."""
     page.evaluate(
-        "given => { for (const [name, value] of Object.entries(given)) regard.app.at[name].value = value }",
+        "all => { for (const [name, value] of Object.entries(all)) regard.app.state[name].value = value }",
         choices,
     )
 
 
 def chosen(page, name):
-    return page.evaluate("name => regard.app.at[name].value", name)
+    return page.evaluate("name => regard.app.state[name].value", name)
 
 
 def shown_trace(page):
-    """The trace that the page holds, as JSON."""
+    """Return the trace on the page, as JSON."""
     return page.evaluate("() => regard.app.trace.value")
 
 
 def shown_attention(page, kind, layer, head):
-    """The weights that the page's own modules unpack, as an array."""
+    """Return attention weights as unpacked by the page's modules."""
     matrix = page.evaluate(
         """async ([kind, layer, head]) => {
-          const { attention } = await import("regard/trace.js");
-          const { rows, columns, values } = attention(regard.app.trace.value, kind, layer, head);
+          const { attentionWeights } = await import("regard/trace.js");
+          const { rows, columns, values } = attentionWeights(regard.app.trace.value, kind, layer, head);
           return { rows, columns, values: Array.from(values) };
         }""",
         [kind, layer, head],

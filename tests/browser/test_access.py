@@ -1,4 +1,4 @@
-"""Keyboard, screen reader, small screens, both themes: what one can reach, everyone can."""
+"""Accessibility: axe rules, keyboard, small screens, both colour schemes, reduced motion."""
 
 import pytest
 
@@ -17,27 +17,27 @@ SIZES = {"wide": (1280, 900), "narrow": (360, 740)}
 
 
 def violations(page):
-    """What axe finds wrong, in words."""
+    """Return the violations that axe reports."""
     found = axe.Axe().run(page).response["violations"]
     return [f"{each['id']}: {node['html'][:120]}" for each in found for node in each["nodes"]]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_no_page_breaks_a_rule_of_accessibility(page, theme, size):
+def test_no_page_violates_an_accessibility_rule(page, theme, size):
     width, height = SIZES[size]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=theme)
     open_page(page)
     tabs = page.locator("nav[aria-label=pages] a")
-    found = {}
+    violations_by_page = {}
     for number in range(tabs.count()):
         tabs.nth(number).click()
         page.wait_for_timeout(100)
-        found[tabs.nth(number).inner_text()] = violations(page)
+        violations_by_page[tabs.nth(number).inner_text()] = violations(page)
         overflow = page.evaluate(TOO_WIDE)
         assert overflow <= 0, f"{tabs.nth(number).inner_text()} is {overflow} px too wide"
-    assert {name: each for name, each in found.items() if each} == {}
+    assert {name: each for name, each in violations_by_page.items() if each} == {}
 
 
 TAB_STOPS = """() => [...document.querySelectorAll(
@@ -52,55 +52,55 @@ HERE = """() => {
 }"""
 
 
-def test_the_tab_key_reaches_everything_on_every_page_and_is_seen_there(page):
+def test_every_control_is_reachable_by_tab_with_visible_focus(page):
     open_page(page, "#/translate")
     page.keyboard.press("w")
     names = page.locator("nav[aria-label=pages] a").all_inner_texts()
     for name in names:
         page.get_by_role("link", name=name, exact=True).click()
         page.wait_for_timeout(300)
-        wanted, reached = set(page.evaluate(TAB_STOPS)), set()
-        for _ in range(2 * len(wanted)):  # past the end and round once more
+        stops, reached = set(page.evaluate(TAB_STOPS)), set()
+        for _ in range(2 * len(stops)):  # past the end and round once more
             page.keyboard.press("Tab")
             here = page.evaluate(HERE)
             if here["stop"] is not None:
                 assert here["seen"], f"{name}: the focus cannot be seen on {here['what']}"
                 reached.add(here["stop"])
-            if wanted <= reached:
+            if stops <= reached:
                 break
-        assert len(wanted) > 20
-        assert wanted <= reached, f"{name}: {len(wanted - reached)} of {len(wanted)} are not reached"
+        assert len(stops) > 20
+        assert stops <= reached, f"{name}: {len(stops - reached)} of {len(stops)} are not reached"
 
 
 @pytest.mark.parametrize(("theme", "size"), [("light", "narrow"), ("dark", "wide")])
-def test_what_opens_breaks_no_rule_either(page, theme, size):
-    """The drawer with B − A, tables, lines, the list of keys, the worked example, answers to questions."""
+def test_opened_parts_violate_no_accessibility_rule(page, theme, size):
+    """The what-if drawer, tables, lines, the list of keys, the worked example, probe results."""
     width, height = SIZES[size]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=theme)
     open_page(page, "#/attention?kind=cross&layer=1&head=1")
     page.get_by_role("button", name="Switch head 1.1 off").click()
-    page.wait_for_function("() => regard.app.b.value && !regard.app.whatIf.running.value")
+    page.wait_for_function("() => regard.app.traceB.value && !regard.app.whatIf.running.value")
     page.get_by_role("radio", name="B − A").click()
     page.keyboard.press("t")
-    found = {"B − A and its table": violations(page)}
+    violations_by_page = {"B − A and its table": violations(page)}
     page.get_by_role("radio", name="Lines").click()
-    found["lines"] = violations(page)
+    violations_by_page["lines"] = violations(page)
     page.keyboard.press("?")
-    found["keys"] = violations(page)
+    violations_by_page["keys"] = violations(page)
     page.keyboard.press("Escape")
     open_page(page, "#/steps")
     page.get_by_role("radio", name="The worked example").click()
-    found["the worked example"] = violations(page)
+    violations_by_page["the worked example"] = violations(page)
     open_page(page, "#/model")
     for button in page.locator("[data-question] button").all():
         button.click()
     page.wait_for_timeout(1500)
-    found["answers"] = violations(page)
-    assert {name: each for name, each in found.items() if each} == {}
+    violations_by_page["answers"] = violations(page)
+    assert {name: each for name, each in violations_by_page.items() if each} == {}
 
 
-def test_nothing_moves_for_those_who_want_no_motion(page):
+def test_reduced_motion_stops_all_animation(page):
     page.emulate_media(reduced_motion="reduce")
     open_page(page)
     moving = page.evaluate(MOVING)

@@ -1,4 +1,4 @@
-"""One file that shows a translation: from disk, in a frame, in a notebook; and it asks nobody."""
+"""Exported pages: from disk, in a frame and in a notebook, without external requests."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def file(translator, tmp_path_factory):
 
 @pytest.fixture
 def alone(browser):
-    """A page without any server."""
+    """A page without a server."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(15_000)
     page = context.new_page()
@@ -33,12 +33,12 @@ def alone(browser):
     assert page.watched.errors == []
 
 
-def test_a_file_from_disk_shows_the_same_numbers_and_asks_nobody(alone, file, translator):
+def test_a_file_shows_the_trace_and_requests_nothing(alone, file, translator):
     open_page(alone, address=file.as_uri())
     mine = translator.trace(SENTENCE)
     for kind, weights in mine.attention.items():
         assert shown_attention(alone, kind, 2, 1) == pytest.approx(weights[1, 0], abs=5e-4)
-    asked = alone.watched.strangers()
+    asked = alone.log.external_requests()
     assert [url.partition("#")[0] for url in asked] == [file.as_uri()]
 
 
@@ -51,7 +51,7 @@ def test_every_page_of_a_file_opens(alone, file):
         assert alone.locator(".problem:visible").count() == 0
 
 
-def test_a_sandboxed_frame_shows_the_same_at_the_place_it_was_told(alone, translator):
+def test_a_sandboxed_frame_opens_at_the_given_view(alone, translator):
     trace = translator.trace(SENTENCE)
     alone.set_content(
         f"<h1>notebook</h1>{trace.show('attention', kind='cross', layer=1, head=2)._repr_html_()}"
@@ -61,23 +61,23 @@ def test_a_sandboxed_frame_shows_the_same_at_the_place_it_was_told(alone, transl
     assert (chosen(frame, "kind"), chosen(frame, "layer"), chosen(frame, "head")) == ("cross", 1, 2)
     assert shown_attention(frame, "cross", 1, 2) == pytest.approx(trace.attention["cross"][0, 1], abs=5e-4)
     assert frame.evaluate("() => { try { return Boolean(parent.document) } catch { return false } }") is False
-    assert alone.watched.strangers() == []
+    assert alone.log.external_requests() == []
 
 
-def test_two_frames_in_one_document_do_not_meet(alone, translator):
+def test_two_frames_in_one_document_are_independent(alone, translator):
     first, second = translator.trace(SENTENCE), translator.trace("ko ra")
     alone.set_content(first._repr_html_() + second._repr_html_())
     for frame, trace in zip(alone.query_selector_all("iframe"), (first, second), strict=True):
         inside = frame.content_frame()
         inside.wait_for_function(OPENED)
-        assert inside.evaluate("() => regard.app.a.value.source.text") == trace.source.text
+        assert inside.evaluate("() => regard.app.traceA.value.source.text") == trace.source.text
 
 
 def test_the_page_exports_what_it_shows(page, alone, tmp_path):
     open_page(page, VIEW)
     content = page.evaluate(
         """async () => {
-          const body = JSON.stringify({ request: regard.app.a.value.request, view: location.hash });
+          const body = JSON.stringify({ request: regard.app.traceA.value.request, view: location.hash });
           const headers = { "Content-Type": "application/json" };
           return (await fetch("/api/export", { method: "POST", headers, body })).text();
         }"""
@@ -89,7 +89,7 @@ def test_the_page_exports_what_it_shows(page, alone, tmp_path):
     assert shown_attention(alone, "cross", 1, 2) == pytest.approx(shown_attention(page, "cross", 1, 2), abs=0)
 
 
-def test_a_picture_has_the_words_as_text(page):
+def test_an_exported_figure_has_its_words_as_text(page):
     open_page(page, VIEW)
     with page.expect_download() as download:
         page.get_by_role("button", name="SVG").first.click()
@@ -98,7 +98,7 @@ def test_a_picture_has_the_words_as_text(page):
     assert set(SENTENCE.split()) <= {word for text in words for word in text.split()}
 
 
-def test_a_table_has_the_numbers(page, translator):
+def test_an_exported_table_has_the_numbers(page, translator):
     open_page(page, VIEW)
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").first.click()
@@ -119,7 +119,7 @@ def test_a_notebook_shows_a_trace(run, tmp_path):
     assert len(shown) < 5_000_000
 
 
-def test_the_files_size_is_mostly_the_translation(file):
+def test_the_file_size_is_mostly_the_trace(file):
     whole = file.read_text("utf-8")
     said = re.search(r'id="regard-trace">(.*?)</script>', whole, re.DOTALL)[1]
     assert regard.Trace.from_json(json.loads(said)).source.text == SENTENCE

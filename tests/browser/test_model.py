@@ -1,4 +1,4 @@
-"""Model: the drawing has this model's blocks, numbers and arrows, and the questions have its answers."""
+"""The Model page: blocks, parameters and arrows of the model, and its probes."""
 
 import re
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_the_parameters_of_the_blocks_are_those_of_the_model(page, translator):
 
 
 def facts(config):
-    """What a trace says of a model of that shape."""
+    """Return the model facts of a trace for a config."""
     return {
         **{name: getattr(config, name) for name in ("d_model", "heads", "d_ff", "norm")},
         "encoder_layers": config.encoder_layers,
@@ -52,12 +52,12 @@ def facts(config):
     }
 
 
-def test_a_file_s_blocks_are_those_that_a_server_counts(page):
+def test_blocks_in_a_file_equal_those_of_the_server(page):
     open_page(page, "#/model")
     for norm, tied in (("post", "all"), ("pre", "none"), ("literal", "all")):
         config = replace(CONFIG, norm=norm, tied=tied)
         model = facts(config)
-        found = page.evaluate("async model => (await import('regard/blocks.js')).blocksOf(model)", model)
+        found = page.evaluate("async model => (await import('regard/blocks.js')).modelBlocks(model)", model)
         assert sum(block["parameters"] for block in found) == model["parameters"]
         counted = {
             block["id"]: block["parameters"] for block in describe_model_blocks(config) if block["layer"]
@@ -70,18 +70,18 @@ def test_the_last_encoder_layer_reaches_every_decoder_layer(page):
     assert page.locator("[data-arrow]").count() == shown_trace(page)["model"]["decoder_layers"]
 
 
-def test_the_bars_are_the_lengths_of_the_chosen_token_s_vectors(page, translator):
+def test_bars_are_the_norms_of_the_selected_token(page, translator):
     open_page(page, "#/model?token=s1")
     trace = translator.trace(shown_trace(page)["request"]["text"])
     residual = trace.residual["encoder"]
     point = residual.points.index("2.self")
-    for what, expected in (("enters", residual.stream[point - 1, 1]), ("adds", residual.update[point, 1])):
+    for what, expected in (("input", residual.stream[point - 1, 1]), ("update", residual.update[point, 1])):
         bar = page.locator(f"[data-bar='encoder.2.self {what}'] text").inner_html()
         assert float(bar) == pytest.approx(float(expected), abs=0.051)
     assert page.locator("[data-path]").get_attribute("data-path") == "encoder"
 
 
-def test_a_block_leads_to_its_attention_and_its_steps(page):
+def test_a_block_links_to_its_attention_and_steps(page):
     open_page(page, "#/model")
     page.locator("[data-block='decoder.1.cross']").focus()
     page.keyboard.press("Enter")
@@ -90,7 +90,7 @@ def test_a_block_leads_to_its_attention_and_its_steps(page):
     assert (chosen(page, "kind"), chosen(page, "layer")) == ("cross", 1)
 
 
-def test_every_layer_s_guess_is_the_trace_s(page):
+def test_layer_predictions_are_those_of_the_logit_lens(page):
     open_page(page, "#/model?token=1")
     cells = page.locator("[data-lens] tbody td").all_inner_texts()
     lens = shown_trace(page)["lens"]
@@ -99,14 +99,14 @@ def test_every_layer_s_guess_is_the_trace_s(page):
     )
 
 
-def test_every_question_begins_with_words_that_can_be_asked_about(page):
+def test_every_probe_starts_with_valid_words(page):
     open_page(page, "#/model")
     fields = page.locator("[data-question] input:not([type=checkbox])")
     assert fields.count() == 7
     assert all(field.input_value() for field in fields.all())
 
 
-def test_without_positions_the_order_of_the_words_cannot_be_told(page):
+def test_without_positions_word_order_makes_no_difference(page):
     open_page(page, "#/model")
     answer = answered(page, "Does the order matter?")
     answer.locator("table").wait_for()
@@ -116,17 +116,17 @@ def test_without_positions_the_order_of_the_words_cannot_be_told(page):
     assert all(float(without.replace("−", "-")) < 1e-4 for _, without in rows)
 
 
-def test_positions_are_switched_off_on_every_page(page):
+def test_removed_positions_apply_to_every_page(page):
     open_page(page, "#/model")
-    page.get_by_label(re.compile("switch positions off")).check()
-    page.wait_for_function("() => regard.app.at.show.value === 'b'")
+    page.get_by_label(re.compile("remove positions")).check()
+    page.wait_for_function("() => regard.app.state.show.value === 'b'")
     assert shown_trace(page)["request"]["interventions"] == [{"type": "positions"}]
-    page.get_by_label(re.compile("switch positions off")).uncheck()
-    page.wait_for_function("() => regard.app.b.value === null")
+    page.get_by_label(re.compile("remove positions")).uncheck()
+    page.wait_for_function("() => regard.app.traceB.value === null")
     assert chosen(page, "show") == "a"
 
 
-def test_neighbours_contexts_and_mixers_answer_with_the_model_s_numbers(page, translator):
+def test_probes_show_the_numbers_of_the_model(page, translator):
     open_page(page, "#/model")
     page.locator("[data-question='Neighbours of a word'] input").fill("lu")
     near = answered(page, "Neighbours of a word").locator("li")
@@ -159,23 +159,23 @@ def test_neighbours_contexts_and_mixers_answer_with_the_model_s_numbers(page, tr
     assert rows[1][0] == rows[2][0] == "0.000"
 
 
-def test_the_roll_out_of_the_page_is_that_of_the_trace(page):
+def test_attention_rollout_equals_the_reference(page):
     open_page(page, "#/model")
     trace = Trace.from_json(shown_trace(page))
     expected = attention_rollout(trace.attention["encoder"])
     found = page.evaluate(
         """async () => {
-          const { rollout } = await import("regard/rollout.js");
-          const { attention } = await import("regard/trace.js");
+          const { rollout } = await import("regard/parts/rollout.js");
+          const { attentionWeights } = await import("regard/trace.js");
           const trace = regard.app.trace.value;
-          const layers = [1, 2].map((layer) => attention(trace, "encoder", layer, 0));
+          const layers = [1, 2].map((layer) => attentionWeights(trace, "encoder", layer, 0));
           return rollout(layers).map((each) => Array.from(each.values));
         }"""
     )
     assert np.array(found).reshape(expected.shape) == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_file_says_how_the_model_can_be_asked(browser, translator, tmp_path):
+def test_a_file_explains_how_to_start_the_server(browser, translator, tmp_path):
     file = tmp_path / "trace.html"
     translator.trace("ba lu mi").save(file)
     page = browser.new_page()
@@ -188,7 +188,7 @@ def test_a_file_says_how_the_model_can_be_asked(browser, translator, tmp_path):
 
 
 @pytest.mark.parametrize(("width", "drawer"), [(1280, True), (360, False)])
-def test_nothing_of_the_stack_is_cut_off_however_narrow_its_place(page, width, drawer):
+def test_the_drawing_is_not_cut_off_at_any_width(page, width, drawer):
     page.set_viewport_size({"width": width, "height": 900})
     open_page(page, "#/model")
     if drawer:
@@ -200,11 +200,13 @@ def test_nothing_of_the_stack_is_cut_off_however_narrow_its_place(page, width, d
             const [a, b] = [room, part].map((each) => each.getBoundingClientRect());
             return b.width > 0 && b.left >= a.left - 1 && b.right <= a.right + 1;
           };
-          const tower = document.querySelector(".tower");
+          const figure = document.querySelector(".model-figure");
           const sizes = document.querySelector("[data-sizes] .scroll");
-          const parts = [...tower.querySelectorAll("[data-block], [data-bar]")];
-          return parts.every((part) => inside(tower, part)) && inside(sizes, sizes.querySelector("table"));
+          const parts = [...figure.querySelectorAll("[data-block], [data-bar]")];
+          return parts.every((part) => inside(figure, part)) && inside(sizes, sizes.querySelector("table"));
         }"""
     )
-    letters = page.evaluate("() => document.querySelector('.tower text').getBoundingClientRect().height")
+    letters = page.evaluate(
+        "() => document.querySelector('.model-figure text').getBoundingClientRect().height"
+    )
     assert letters > 10

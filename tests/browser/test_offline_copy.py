@@ -1,4 +1,4 @@
-"""The Export menu: the translation as data and as a page."""
+"""The Export menu: the trace as JSON and as an offline page."""
 
 import json
 
@@ -6,25 +6,25 @@ from browser.conftest import watched
 from browser.explorer_page import open_page, shown_trace
 
 
-def taken(page, name, folder):
+def download(page, name, folder):
     page.get_by_role("button", name="Export").click()
-    with page.expect_download() as found:
+    with page.expect_download() as download_info:
         page.get_by_role("button", name=name).click()
-    path = folder / found.value.suggested_filename
-    found.value.save_as(path)
+    path = folder / download_info.value.suggested_filename
+    download_info.value.save_as(path)
     return path
 
 
-def test_the_menu_hands_out_the_trace(page, tmp_path):
+def test_the_menu_downloads_the_trace(page, tmp_path):
     open_page(page)
-    path = taken(page, "The trace as JSON", tmp_path)
+    path = download(page, "The trace as JSON", tmp_path)
     assert path.name == "regard-ba-lu-mi-so-tu.json"
     assert json.loads(path.read_text("utf-8")) == shown_trace(page)
 
 
-def test_the_menu_hands_out_a_page_that_opens_where_this_one_is(page, browser, tmp_path):
+def test_the_menu_downloads_a_page_with_the_current_view(page, browser, tmp_path):
     open_page(page, "#/attention?kind=encoder&layer=1&head=2")
-    path = taken(page, "This translation as one HTML page", tmp_path)
+    path = download(page, "This translation as one HTML page", tmp_path)
     other = browser.new_page()
     seen = watched(other)
     open_page(other, view="", address=path.as_uri())
@@ -38,14 +38,14 @@ def test_the_menu_hands_out_a_page_that_opens_where_this_one_is(page, browser, t
     other.close()
 
 
-def test_a_large_table_shows_its_beginning_and_the_csv_has_all(page, tmp_path):
+def test_a_large_table_is_truncated_and_its_csv_is_complete(page, tmp_path):
     open_page(page)
     page.evaluate(
         """async () => {
-          const { takeAway } = await import("regard/parts/downloads.js");
+          const { downloadBar } = await import("regard/parts/downloads.js");
           const names = (n) => Array.from({ length: n }, (_, i) => String(i));
           const table = () => ({ rows: names(127), columns: names(177), values: (r, c) => `${r}.${c}` });
-          const taken = takeAway({ name: () => "large", table, svg: () => "" });
+          const taken = downloadBar({ name: () => "large", table, svg: () => "" });
           document.querySelector("main").replaceChildren(taken);
         }"""
     )
@@ -53,9 +53,9 @@ def test_a_large_table_shows_its_beginning_and_the_csv_has_all(page, tmp_path):
     page.get_by_text("The first 66 of 127 rows and 60 of 177 columns; CSV has them all.").wait_for()
     assert page.locator("main tbody tr").count() == 66
     assert page.locator("main tbody td").last.inner_text() == "65.59"
-    with page.expect_download() as found:
+    with page.expect_download() as download_info:
         page.get_by_role("button", name="CSV").click()
-    found.value.save_as(tmp_path / "large.csv")
+    download_info.value.save_as(tmp_path / "large.csv")
     lines = (tmp_path / "large.csv").read_text("utf-8").splitlines()
     assert len(lines) == 128
     assert lines[-1].endswith(",126.176")

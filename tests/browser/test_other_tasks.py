@@ -1,4 +1,4 @@
-"""The page of a classifier and of a forecaster, as a person opens it."""
+"""The pages of a classifier and of a forecaster."""
 
 import math
 import os
@@ -23,8 +23,8 @@ TEXT = "I saw a cat today"
 
 
 @contextmanager
-def explored(browser, *arguments):
-    """A page at `regard explore`; whatever goes wrong on it fails the test."""
+def open_explorer(browser, *arguments):
+    """Yield a page at `regard explore`; any error on it fails the test."""
     command = [sys.executable, "-m", "regard", "explore", "--no-browser", *map(str, arguments)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
@@ -43,12 +43,12 @@ def explored(browser, *arguments):
     assert seen.strangers(address) == []
 
 
-def shown(page, kind, layer, head, row):
-    """One row of weights as the page has them."""
+def row_weights(page, kind, layer, head, row):
+    """Return one row of weights from the page."""
     return page.evaluate(
         """async ([kind, layer, head, row]) => {
-            const { attention } = await import("regard/trace.js");
-            const matrix = attention(regard.app.trace.value, kind, layer, head);
+            const { attentionWeights } = await import("regard/trace.js");
+            const matrix = attentionWeights(regard.app.trace.value, kind, layer, head);
             return [...matrix.values.slice(row * matrix.columns, (row + 1) * matrix.columns)];
         }""",
         [kind, layer, head, row],
@@ -64,10 +64,10 @@ def classified(tmp_path_factory):
     return place / "run"
 
 
-def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
+def test_a_classifier_shows_the_attention_of_its_class_token(browser, classified):
     tracer = ClassifierTracer.load(find_model_folder(classified), "cpu")
     expected = tracer.trace(TEXT)
-    with explored(browser, classified, "--text", TEXT) as page:
+    with open_explorer(browser, classified, "--text", TEXT) as page:
         page.goto("/")
         page.wait_for_selector(".strip .token")
         tabs = page.locator("nav a").all_inner_texts()
@@ -77,7 +77,7 @@ def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
         best = expected.target.tokens[0]
         assert label.split()[0] == best.text
         assert f"{100 * math.exp(best.logprob):.0f}%" in label
-        assert shown(page, "encoder", 1, 2, 0) == pytest.approx(
+        assert row_weights(page, "encoder", 1, 2, 0) == pytest.approx(
             expected.attention["encoder"][0, 1, 0].tolist(), abs=5e-4
         )
         assert "Decoder" not in page.locator("main").inner_text()
@@ -88,17 +88,17 @@ def test_a_classifier_shows_where_its_class_token_looks(browser, classified):
         page.locator("[aria-label='source tokens'] .token", has_text="dog").wait_for()
 
 
-def test_a_forecaster_shows_which_hours_look_at_which(browser, tmp_path):
+def test_a_forecaster_shows_attention_between_time_patches(browser, tmp_path):
     table = write_wave_series(tmp_path / "waves.csv")
     train_forecasting(small_forecast_run(table), tmp_path / "run", QUIET)
     expected = ForecasterTracer.load(find_model_folder(tmp_path / "run"), table, "cpu").trace("heat")
-    with explored(browser, tmp_path / "run", "--series", table, "--text", "heat") as page:
+    with open_explorer(browser, tmp_path / "run", "--series", table, "--text", "heat") as page:
         page.goto("/#/attention?kind=cross")
         page.wait_for_selector(".strip .token")
         assert page.locator(".strip .which").all_inner_texts() == ["past", "future"]
         future = page.locator("[aria-label='target tokens'] .token").all_inner_texts()
         assert future == [token.text for token in expected.target.tokens]
-        assert shown(page, "cross", 1, 1, 0) == pytest.approx(
+        assert row_weights(page, "cross", 1, 1, 0) == pytest.approx(
             expected.attention["cross"][0, 0, 0].tolist(), abs=5e-4
         )
         assert "masked" not in page.locator("main .bar").first.inner_text()  # it sees the whole horizon

@@ -1,4 +1,4 @@
-"""Positions: the page's formulas are the model's tables."""
+"""The Positions page: its formulas equal the model's tables."""
 
 import re
 
@@ -20,7 +20,8 @@ def test_the_page_computes_the_tables_of_the_model(page, layout):
     open_page(page, "#/positions")
     for length, width in ((20, 512), (7, 5), (3, 2)):
         values = page.evaluate(
-            "async given => Array.from((await import('regard/positional_encoding.js')).table(...given).values)",
+            "async given => { const { encodingTable } = await import('regard/positional_encoding.js');"
+            " return Array.from(encodingTable(...given).values) }",
             [layout, length, width],
         )
         expected = TABLES[layout](length, width).numpy()
@@ -34,7 +35,7 @@ def test_the_page_computes_the_tables_of_the_model(page, layout):
         assert answer == pytest.approx(values, abs=1e-6)
 
 
-def test_the_little_table_is_that_of_the_notes(page):
+def test_the_small_table_has_the_documented_values(page):
     open_page(page, "#/positions")
     cells = page.locator("table", has=page.locator("caption", has_text="tensor2tensor")).locator("tbody tr")
     rows = [row.locator("td").all_inner_texts() for row in cells.all()]
@@ -45,7 +46,7 @@ def test_the_little_table_is_that_of_the_notes(page):
     ]
 
 
-def test_a_column_tells_its_wave_and_two_rows_their_dot_product(page):
+def test_a_column_shows_its_wavelength_and_two_rows_their_dot_product(page):
     open_page(page, "#/positions?layout=halves")
     page.locator("[data-heat]").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
@@ -56,28 +57,29 @@ def test_a_column_tells_its_wave_and_two_rows_their_dot_product(page):
     page.get_by_text(f"PE(1) · PE(8) = {table[1] @ table[8]:.3f}, at distance 7").wait_for()
 
 
-def test_moving_on_is_one_linear_map_wherever_one_stands(page):
+def test_a_shift_is_one_linear_map_for_all_positions(page):
     open_page(page, "#/positions?layout=t2t")
     said = page.locator("[data-turned]").inner_text()
     found = re.search(r"difference is ([\d.e+-]+)\.", said)
     assert found
     assert float(found[1]) < 1e-12
     wrong = page.evaluate(
-        "async () => { const { turn } = await import('regard/positional_encoding.js'); const [[a, b]] = turn(5, 7);"
+        "async () => { const { rotationMatrix } = await import('regard/positional_encoding.js');"
+        " const [[a, b]] = rotationMatrix(5, 7);"
         "return Math.abs(a * Math.sin(3 / 7) + b * Math.cos(3 / 7) - Math.sin(8 / 7)) }"
     )
     assert wrong < 1e-12
 
 
-def test_on_a_narrow_screen_no_dimension_is_left_out_of_the_picture(page):
-    """512 columns on 300 pixels would show stripes that the table does not have."""
+def test_on_a_narrow_screen_no_dimension_is_skipped(page):
+    """512 columns on 300 pixels would show aliasing stripes."""
     page.set_viewport_size({"width": 360, "height": 740})
     open_page(page, "#/positions")
     heat = page.locator("[data-heat]")
     assert heat.locator("canvas").evaluate("canvas => canvas.clientWidth") >= 512
     heat.focus()
     page.keyboard.press("ArrowLeft")
-    page.evaluate("regard.app.at.wide.value = 512")
+    page.evaluate("regard.app.state.wide.value = 512")
     for _ in range(300):
         page.keyboard.press("ArrowRight")
     assert heat.evaluate("box => box.scrollLeft") > 0

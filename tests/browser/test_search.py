@@ -1,4 +1,4 @@
-"""The search, step by step, and its beam: every number is the trace's own."""
+"""The Search page: steps, candidates and beam are those of the trace."""
 
 import math
 import re
@@ -13,7 +13,7 @@ def number(text):
     return float(text.replace("−", "-"))
 
 
-def test_the_player_goes_from_step_to_step(page):
+def test_the_player_moves_from_step_to_step(page):
     open_page(page, "#/search")
     last = len(shown_trace(page)["target"]["tokens"]) - 1
     page.locator("h1").click()
@@ -34,7 +34,7 @@ def test_the_player_goes_from_step_to_step(page):
     )
 
 
-def test_the_next_word_has_the_probabilities_of_the_trace(page, translator):
+def test_candidates_have_the_probabilities_of_the_trace(page, translator):
     open_page(page, "#/search?step=2")
     step = translator.trace(SENTENCE).steps[2]
     rows = page.locator("[aria-label='next word'] .candidate")
@@ -47,7 +47,7 @@ def test_the_next_word_has_the_probabilities_of_the_trace(page, translator):
     assert f"rank {step.rank}" in page.locator("[aria-label='next word'] .facts").inner_text()
 
 
-def test_layers_guess_and_one_decides(page, translator):
+def test_layer_predictions_are_listed_with_the_final_one(page, translator):
     open_page(page, "#/search?step=1")
     trace = translator.trace(SENTENCE)
     rows = page.locator("[aria-label='layer by layer'] tbody tr").all()
@@ -60,14 +60,14 @@ def test_layers_guess_and_one_decides(page, translator):
     assert f"decided in layer {first}." in page.locator("[aria-label='layer by layer']").inner_text()
 
 
-def test_only_the_rows_so_far_are_shown_and_the_future_is_masked(page):
+def test_only_generated_rows_are_shown_and_future_keys_are_masked(page):
     open_page(page, "#/search?step=2&layer=1&head=3")
     page.locator("[aria-label='masked self-attention'] [data-key=t]").click()
     table = page.locator("[aria-label='masked self-attention'] table")
     weights = page.evaluate(
         """async () => {
-          const { attention } = await import("regard/trace.js");
-          return Array.from(attention(regard.app.trace.value, "decoder", 1, 3).values);
+          const { attentionWeights } = await import("regard/trace.js");
+          return Array.from(attentionWeights(regard.app.trace.value, "decoder", 1, 3).values);
         }"""
     )
     width = math.isqrt(len(weights))
@@ -81,7 +81,7 @@ def test_only_the_rows_so_far_are_shown_and_the_future_is_masked(page):
         )
 
 
-def test_a_long_translation_leaves_room_for_the_words_so_far(page):
+def test_the_matrix_of_a_long_translation_fits(page):
     open_page(page, "#/search?step=2&layer=1&head=3")
     page.evaluate("""() => {
       const ids = regard.app.trace.value.target.tokens.slice(0, -1).map((token) => token.id);
@@ -96,8 +96,8 @@ def test_a_long_translation_leaves_room_for_the_words_so_far(page):
     assert columns[3:] == ["…"] * 21
     weights = page.evaluate(
         """async () => {
-          const { attention } = await import("regard/trace.js");
-          return Array.from(attention(regard.app.trace.value, "decoder", 1, 3).values);
+          const { attentionWeights } = await import("regard/trace.js");
+          return Array.from(attentionWeights(regard.app.trace.value, "decoder", 1, 3).values);
         }"""
     )
     cells = table.locator("tbody tr").nth(2).locator("td").all_inner_texts()
@@ -106,7 +106,7 @@ def test_a_long_translation_leaves_room_for_the_words_so_far(page):
     )
 
 
-def test_the_winner_of_the_beam_is_the_translation_and_sums_add_up(page):
+def test_the_best_beam_node_is_the_translation_and_scores_add_up(page):
     open_page(page, "#/search")
     trace = shown_trace(page)
     nodes = trace["beam"]["nodes"]
@@ -117,15 +117,15 @@ def test_the_winner_of_the_beam_is_the_translation_and_sums_add_up(page):
     assert told.startswith(trace["target"]["text"] + " — finished, rank")
     ids = page.evaluate(
         """async () => {
-          const { idsOf, winner } = await import("regard/hypothesis.js");
+          const { tokenIds, bestHypothesis } = await import("regard/hypothesis.js");
           const { beam } = regard.app.trace.value;
-          return idsOf(beam, winner(beam));
+          return tokenIds(beam, bestHypothesis(beam));
         }"""
     )
     assert ids == [token["id"] for token in trace["target"]["tokens"][:-1]]
 
 
-def test_a_hypothesis_is_walked_to_and_its_score_is_worked_out(page):
+def test_a_selected_hypothesis_shows_its_score_computation(page):
     open_page(page, "#/search?pruned=1")
     trace = shown_trace(page)
     nodes = trace["beam"]["nodes"]
@@ -143,7 +143,7 @@ def test_a_hypothesis_is_walked_to_and_its_score_is_worked_out(page):
     assert penalty == pytest.approx(((6 + node["t"]) / 6) ** trace["beam"]["alpha"], abs=1e-3)
 
 
-def test_the_picture_has_every_hypothesis_and_the_pruned_when_asked(page):
+def test_the_beam_has_all_hypotheses_and_optionally_the_pruned(page):
     open_page(page, "#/search")
     nodes = shown_trace(page)["beam"]["nodes"]
     kept = [node for node in nodes if node["state"] != "pruned"]
@@ -157,14 +157,14 @@ def test_the_picture_has_every_hypothesis_and_the_pruned_when_asked(page):
     assert len(nodes) > len(kept)
 
 
-def test_a_hypothesis_is_looked_into_and_continued(page):
+def test_a_hypothesis_can_be_traced_and_continued(page):
     open_page(page, "#/search")
     beam = shown_trace(page)["beam"]
     node = next(each for each in beam["nodes"] if each["t"] == 1 and each["rank"] == 1)
     ids = [beam["nodes"][node["parent"]]["token"], node["token"]]
     choose(page, node=node["id"] + 1)
     page.get_by_role("button", name="Continue from here").click()
-    page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
+    page.wait_for_function("() => regard.app.traceA.value.request.prefix.length && !regard.app.busy.value")
     trace = shown_trace(page)
     assert trace["request"]["prefix"] == ids == [token["id"] for token in trace["target"]["tokens"][:2]]
     winner = trace["beam"]["finished"][0]["node"]
@@ -173,24 +173,24 @@ def test_a_hypothesis_is_looked_into_and_continued(page):
     assert page.get_by_role("button", name="Look inside this hypothesis").count() == 0
     choose(page, node=other["id"] + 1)
     page.get_by_role("button", name="Look inside this hypothesis").click()
-    page.wait_for_function("() => regard.app.a.value.target.forced && !regard.app.busy.value")
+    page.wait_for_function("() => regard.app.traceA.value.target.forced && !regard.app.busy.value")
     assert "there is no beam" in page.locator("[aria-label=beam]").inner_text()
     page.get_by_role("button", name="Search for it").click()
-    page.wait_for_function("() => regard.app.a.value.beam && !regard.app.busy.value")
+    page.wait_for_function("() => regard.app.traceA.value.beam && !regard.app.busy.value")
     assert shown_trace(page)["request"]["prefix"] == []
 
 
-def test_greedy_search_is_drawn_where_it_leaves_the_winner(page):
+def test_greedy_search_is_drawn_from_its_divergence(page):
     open_page(page, "#/search")
     found = page.evaluate(
         """async () => {
-          const { layers } = await import("regard/draw/beam_tree.js");
+          const { layoutBeam } = await import("regard/draw/beam_tree.js");
           const node = (id, parent, t, rank, text) =>
             ({ id, parent, t, rank, text, token: id, logprob: -1, sum: -1, score: -1, state: "kept" });
           const nodes = [node(0, null, 0, 0, "a"), node(1, null, 0, 1, "b"), node(2, 1, 1, 0, "c")];
           const beam = { size: 2, alpha: 0.6, nodes, finished: [{ node: 2, rank: 0 }],
             greedy: { tokens: [0, 5], text: "a e", score: -3, leaves_at: 0 } };
-          const drawn = layers(beam, false, ["a", "e"]);
+          const drawn = layoutBeam(beam, false, ["a", "e"]);
           const above = drawn.greedy[0].y < drawn.columns[0][0].y;
           return { aside: drawn.greedy.map(({ text }) => text), above };
         }"""
@@ -198,17 +198,17 @@ def test_greedy_search_is_drawn_where_it_leaves_the_winner(page):
     assert found == {"aside": ["a", "e"], "above": True}
 
 
-def test_a_single_row_is_one_and_its_scale_can_be_stretched(page):
+def test_a_single_row_has_an_adjustable_colour_scale(page):
     open_page(page, "#/search?step=1&layer=1&head=1")
     source = page.locator("[aria-label='cross-attention']")
-    assert "this row looks" in source.locator(".told").inner_text()
+    assert "this row attends" in source.locator(".status").inner_text()
     assert source.locator(".scale").inner_text().split()[-1] == "1"
     page.get_by_label("stretch the scale").check()
     trace = shown_trace(page)
     weights = page.evaluate(
         """async () => {
-          const { attention } = await import("regard/trace.js");
-          return Array.from(attention(regard.app.trace.value, "cross", 1, 1).values);
+          const { attentionWeights } = await import("regard/trace.js");
+          return Array.from(attentionWeights(regard.app.trace.value, "cross", 1, 1).values);
         }"""
     )
     width = len(trace["source"]["tokens"])
@@ -216,19 +216,19 @@ def test_a_single_row_is_one_and_its_scale_can_be_stretched(page):
     assert float(top) == pytest.approx(max(weights[width : 2 * width]), abs=0.0051)
 
 
-def test_other_words_are_not_subtracted_and_each_card_says_what_it_shows(page):
+def test_different_tokens_are_not_subtracted_and_cards_are_labelled(page):
     open_page(page, "#/search")
     page.evaluate("() => { regard.app.whatIf.change({ target: 'ul ab' }); regard.app.whatIf.run() }")
-    page.wait_for_function("() => regard.app.b.value && !regard.app.whatIf.running.value")
+    page.wait_for_function("() => regard.app.traceB.value && !regard.app.whatIf.running.value")
     page.get_by_role("radio", name="B − A").click()
     for card in ("masked self-attention", "cross-attention"):
         page.locator(f"[aria-label='{card}']").get_by_text("cannot be subtracted").wait_for()
     page.locator("[aria-label='next word']").get_by_text("After the same words A took").wait_for()
-    a, b = page.evaluate("() => [regard.app.a.value, regard.app.b.value]")
+    a, b = page.evaluate("() => [regard.app.traceA.value, regard.app.traceB.value]")
     pairs = zip(a["target"]["tokens"], b["target"]["tokens"], strict=False)
     parted = next(t for t, (then, now) in enumerate(pairs) if then["id"] != now["id"])
     choose(page, step=parted + 1)
-    page.locator("[aria-label='next word']").get_by_text("A has written other words").wait_for()
+    page.locator("[aria-label='next word']").get_by_text("A has other tokens").wait_for()
     page.get_by_role("link", name="Model").click()
     cells = [row.locator("td").all_inner_texts() for row in page.locator("[data-lens] tbody tr").all()]
     lens = list(reversed(b["lens"]))

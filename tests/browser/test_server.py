@@ -1,4 +1,4 @@
-"""Every page, served: no error, no stranger, the numbers of the model."""
+"""All pages on the server: no errors, no external requests, the model's numbers."""
 
 from random import Random
 
@@ -17,8 +17,8 @@ def tabs(page):
     return page.locator("nav[aria-label=pages] a")
 
 
-def test_every_page_opens_from_its_link_and_asks_nobody_else(page, server):
-    """That there was no error is what the fixture looks at."""
+def test_every_page_opens_from_its_link_without_external_requests(page, server):
+    """That there was no error is what the fixture checks."""
     open_page(page)
     for number in range(tabs(page).count()):
         tab = tabs(page).nth(number)
@@ -27,10 +27,10 @@ def test_every_page_opens_from_its_link_and_asks_nobody_else(page, server):
         page.wait_for_function("() => document.querySelector('main').textContent.trim().length > 20")
         assert not page.locator(".problem:visible").count(), page.locator(".problem").inner_text()
     assert len(page.watched.requests) > 10
-    assert page.watched.strangers(server) == []
+    assert page.log.external_requests(server) == []
 
 
-SLIPPED = """async () => {
+INJECT_SCRIPT = """async () => {
   const refused = new Set();
   document.addEventListener("securitypolicyviolation", (event) => refused.add(event.effectiveDirective));
   const script = document.createElement("script");
@@ -44,28 +44,28 @@ SLIPPED = """async () => {
 }"""
 
 
-def test_the_policy_stops_what_is_not_ours(browser, server):
-    """A script that somebody slipped into the page is not run, and nothing is fetched from elsewhere."""
+def test_the_content_security_policy_blocks_injected_scripts(browser, server):
+    """An injected script is not run, and nothing is fetched from another host."""
     page = browser.new_context().new_page()
     page.goto(server)
     page.wait_for_function("() => globalThis.regard")
-    slipped, refused = page.evaluate(SLIPPED)
+    slipped, refused = page.evaluate(INJECT_SCRIPT)
     page.context.close()
     assert not slipped
     assert refused == ["connect-src", "img-src", "script-src-attr", "script-src-elem"]
 
 
-def test_a_sentence_that_is_markup_is_text(page):
+def test_markup_in_a_sentence_is_shown_as_text(page):
     hostile = "<img src=x onerror=alert(1)></script><b>ba</b>"
     open_page(page)
     page.evaluate("text => { regard.app.request.value = { ...regard.app.request.value, text } }", hostile)
-    page.wait_for_function("text => regard.app.a.value.request.text === text", arg=hostile)
+    page.wait_for_function("text => regard.app.traceA.value.request.text === text", arg=hostile)
     for number in range(tabs(page).count()):
         tabs(page).nth(number).click()
         assert page.locator("main img, main b:text('ba')").count() == 0
 
 
-def test_what_is_shown_is_what_the_tensors_hold(page, translator):
+def test_weights_shown_are_those_of_the_tensors(page, translator):
     open_page(page)
     mine = translator.trace(SENTENCE)
     random = Random(0)
@@ -80,7 +80,7 @@ def test_what_is_shown_is_what_the_tensors_hold(page, translator):
     assert (shown_attention(page, "decoder", 1, 1)[masked] == 0).all()
 
 
-def test_the_trace_comes_through_python_json_javascript_and_back(page, translator):
+def test_a_trace_survives_the_round_trip_through_javascript(page, translator):
     open_page(page)
     shown = Trace.from_json(shown_trace(page))
     mine = translator.trace(SENTENCE)
@@ -91,7 +91,7 @@ def test_the_trace_comes_through_python_json_javascript_and_back(page, translato
 
 
 def test_row_i_predicts_token_i(page):
-    """The best head of a model that copies lies on the diagonal of predicted and source, not beside it."""
+    """The best head of a copying model has its weight on the diagonal, not beside it."""
     open_page(page)
     trace = shown_trace(page)
     assert trace["target"]["text"] == toy_translation(SENTENCE)
@@ -107,14 +107,14 @@ def test_row_i_predicts_token_i(page):
     assert best[0] > max(best[-1], best[1]) + 0.2
 
 
-def test_choices_live_in_the_address_and_come_back(page):
+def test_selections_are_in_the_url_and_restored(page):
     open_page(page, "#/attention?kind=encoder&layer=1&head=3")
     assert (chosen(page, "kind"), chosen(page, "layer"), chosen(page, "head")) == ("encoder", 1, 3)
     choose(page, head=2)
     page.wait_for_function("() => location.hash.includes('head=2')")
 
 
-def test_a_server_that_is_gone_is_said(page):
+def test_a_lost_server_is_reported(page):
     open_page(page)
     page.route("**/api/trace", lambda route: route.abort("connectionrefused"))
     page.evaluate("() => { regard.app.request.value = { ...regard.app.request.value, text: 'ko' } }")
@@ -123,18 +123,18 @@ def test_a_server_that_is_gone_is_said(page):
     page.watched.errors.clear()
 
 
-def test_what_was_typed_over_is_not_computed(page):
-    """Only the last of several quick changes is shown, whatever came in between."""
+def test_overwritten_input_is_not_computed(page):
+    """After several quick changes the last one is shown."""
     open_page(page)
     for text in ("ba", "ba lu", "ba lu mi", "so tu"):
         page.evaluate("text => { regard.app.request.value = { ...regard.app.request.value, text } }", text)
-    page.wait_for_function("() => regard.app.a.value.request.text === 'so tu'")
+    page.wait_for_function("() => regard.app.traceA.value.request.text === 'so tu'")
     page.wait_for_function("() => !regard.app.busy.value")
     assert shown_trace(page)["target"]["text"] == toy_translation("so tu")
 
 
-def test_a_change_in_the_very_next_frame_is_not_taken_back(page):
-    """The address is written a frame after the request; it must not be read as somebody's wish."""
+def test_a_change_in_the_next_frame_is_not_undone(page):
+    """The URL is updated one frame later; this must not be read as a navigation."""
     open_page(page)
     page.evaluate("""async () => {
       for (const text of ["ba", "ba lu", "ba lu mi", "so tu"]) {
@@ -144,5 +144,5 @@ def test_a_change_in_the_very_next_frame_is_not_taken_back(page):
     }""")
     page.wait_for_function("() => !regard.app.busy.value && location.hash.includes('text=')")
     page.wait_for_timeout(200)
-    assert page.evaluate("[regard.app.request.value.text, regard.app.at.text.value]") == ["so tu", "so tu"]
+    assert page.evaluate("[regard.app.request.value.text, regard.app.state.text.value]") == ["so tu", "so tu"]
     assert shown_trace(page)["request"]["text"] == "so tu"

@@ -1,4 +1,4 @@
-"""Steps: what is shown is what the model computed, and the reader decides when it goes on."""
+"""The Steps page: the numbers are the model's, and the reader controls the steps."""
 
 import re
 
@@ -15,14 +15,14 @@ def number(text):
 
 
 def table(page, caption):
-    """The numbers of an open table, by its caption's beginning."""
+    """Return the numbers of an open table, by the start of its caption."""
     found = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{re.escape(caption)}")))
     rows = found.first.locator("tbody tr").all()
     return np.array([[number(cell) for cell in row.locator("td").all_inner_texts()] for row in rows])
 
 
 def board(page):
-    """The table under the board: dot, scaled, masked, softmax, a row for each key."""
+    """Return the table of scores: dot, scaled, masked, softmax, one row per key."""
     button = page.locator("section[aria-label='the seven steps'] button[data-key='t']").last
     if button.get_attribute("aria-expanded") == "false":
         button.click()
@@ -38,9 +38,7 @@ def opened(page, kind, layer, head, position):
 @pytest.mark.parametrize(
     ("kind", "layer", "head", "position"), [("encoder", 1, 2, 1), ("decoder", 2, 3, 2), ("cross", 2, 4, 3)]
 )
-def test_the_softmax_of_the_scores_shown_is_the_model_s_weights(
-    page, translator, kind, layer, head, position
-):
+def test_the_softmax_of_the_scores_gives_the_weights(page, translator, kind, layer, head, position):
     opened(page, kind, layer, head, position)
     rows = board(page)
     masked = [None if np.isinf(score) else score for score in rows[:, 2]]
@@ -51,7 +49,7 @@ def test_the_softmax_of_the_scores_shown_is_the_model_s_weights(
     assert rows[:, 0] / rows[:, 1] == pytest.approx(np.full(len(rows), np.sqrt(16)), rel=0.05, abs=0.05)
 
 
-def test_later_words_are_minus_infinity_in_the_decoder_s_own_attention(page):
+def test_future_keys_have_score_minus_infinity_in_decoder_self_attention(page):
     opened(page, "decoder", 1, 1, 2)
     rows = board(page)
     assert np.isinf(rows[:, 2]).tolist() == [False] * 3 + [True] * (len(rows) - 3)
@@ -61,27 +59,27 @@ def test_later_words_are_minus_infinity_in_the_decoder_s_own_attention(page):
     assert [weight == "masked" for weight in weights] == [False] * 3 + [True] * (len(rows) - 3)
 
 
-def test_a_narrow_board_asks_to_point_at_q_only_where_q_is_drawn(page):
+def test_a_narrow_board_shows_the_hint_only_where_q_is_drawn(page):
     page.set_viewport_size({"width": 360, "height": 900})
     opened(page, "cross", 1, 1, 0)
-    said = page.locator("section[aria-label='the seven steps'] p.told").last
+    said = page.locator("section[aria-label='the seven steps'] p.status").last
     choose(page, walk=3)
     said.get_by_text("Point at a dimension of q").wait_for()
     choose(page, walk=6)
     said.get_by_text("Point at a dimension of q").wait_for(state="detached")
 
 
-def test_products_of_all_dimensions_add_up_to_the_score(page):
+def test_products_of_all_dimensions_sum_to_the_score(page):
     opened(page, "cross", 1, 1, 0)
     choose(page, walk=3)
     page.locator("[data-board]").focus()
     page.keyboard.press("ArrowDown")
-    said = page.locator("p.told").first
+    said = page.locator("p.status").first
     total = 0.0
     for dimension in range(16):
         page.keyboard.press("ArrowRight")
         page.wait_for_function(
-            "n => document.querySelector('p.told').textContent.startsWith(`dimension ${n} of`)",
+            "n => document.querySelector('p.status').textContent.startsWith(`dimension ${n} of`)",
             arg=(dimension + 1) % 16 + 1,
         )
         q, k, product, whole = map(number, re.findall(r"−?\d+\.\d+", said.inner_text()))
@@ -90,7 +88,7 @@ def test_products_of_all_dimensions_add_up_to_the_score(page):
     assert total == pytest.approx(whole, abs=0.02)
 
 
-def test_the_reader_goes_on_by_button_or_key_and_nothing_moves_by_itself(page):
+def test_steps_advance_by_button_or_key_only(page):
     open_page(page, "#/steps?kind=cross&layer=1&head=1")
     page.locator("[data-board]").wait_for()
     at = "section[aria-label='the seven steps'] [role=status].facts"
@@ -106,7 +104,7 @@ def test_the_reader_goes_on_by_button_or_key_and_nothing_moves_by_itself(page):
     assert "walk=3" in page.url
 
 
-def test_the_key_goes_on_from_what_was_chosen_by_mouse(page):
+def test_keys_continue_from_the_step_selected_by_mouse(page):
     open_page(page, "#/steps")
     page.get_by_role("radio", name="The worked example").click()
     page.get_by_role("radio", name="The worked example", checked=True).wait_for()
@@ -118,7 +116,7 @@ def test_the_key_goes_on_from_what_was_chosen_by_mouse(page):
     page.get_by_text("4 of 7").wait_for()
 
 
-def test_the_worked_example_has_every_number_of_its_article(page):
+def test_the_worked_example_has_the_published_numbers(page):
     open_page(page, "#/steps?example=1&walk=7")
     assert table(page, "scores").tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
     outputs = [[1.9366, 6.6831, 1.5951], [2.0000, 7.9640, 0.0540], [1.9997, 7.7599, 0.3584]]
@@ -132,22 +130,22 @@ def test_the_worked_example_has_every_number_of_its_article(page):
     )
 
 
-def test_after_z_every_vector_has_the_length_that_the_server_says(page):
+def test_vectors_after_z_have_the_norms_of_the_server(page):
     opened(page, "encoder", 2, 1, 0)
     steps = page.evaluate(
         """() => fetch("/api/steps", {method: "POST", headers: {"Content-Type": "application/json"},
              body: JSON.stringify({request: regard.app.trace.value.request, kind: "encoder", layer: 2,
                                    head: 1, position: 0})}).then(answer => answer.json())"""
     )
-    page.locator("section[aria-label='what becomes of z'] button[data-key='t']").click()
-    lengths = table(page, "what becomes of z")[:, 0]
+    page.locator("section[aria-label='vectors after the attention'] button[data-key='t']").click()
+    lengths = table(page, "vectors after the attention")[:, 0]
     names = ["joined", "out", "after_residual", "after_norm"]
     assert lengths[:4] == pytest.approx([np.linalg.norm(steps[name]) for name in names], abs=1e-3)
     forward = [np.linalg.norm(steps["feed_forward"][name]) for name in ("read", "said", "after")]
     assert lengths[4:] == pytest.approx(forward, abs=1e-3)
 
 
-def test_a_file_shows_the_steps_it_carries_and_says_which_it_lacks(browser, translator, tmp_path):
+def test_a_file_shows_its_steps_and_names_missing_ones(browser, translator, tmp_path):
     trace = translator.trace("ba lu mi", qkv=True)
     file = tmp_path / "trace.html"
     trace.save(file)
@@ -155,7 +153,9 @@ def test_a_file_shows_the_steps_it_carries_and_says_which_it_lacks(browser, tran
     page.goto(f"{file.as_uri()}#/steps?kind=cross&layer=2&head=1&token=1&walk=7")
     page.locator("[data-board]").wait_for()
     assert board(page)[:, 3] == pytest.approx(trace.attention["cross"][1, 0, 1], abs=2e-3)
-    page.evaluate("() => { for (const each of Object.values(regard.app.a.value.qkv)) each.layers[1] = 9 }")
-    page.evaluate("() => { regard.app.at.head.value = 2 }")
+    page.evaluate(
+        "() => { for (const each of Object.values(regard.app.traceA.value.qkv)) each.layers[1] = 9 }"
+    )
+    page.evaluate("() => { regard.app.state.head.value = 2 }")
     page.wait_for_selector("text=of layer 1, 9 only")
     page.close()

@@ -1,4 +1,4 @@
-"""The Training page: the numbers of metrics.jsonl, as they are written."""
+"""The Training page: live curves of metrics.jsonl."""
 
 import json
 
@@ -11,7 +11,7 @@ from regard.train.logs.metrics_file import METRICS_FILE
 
 
 def table(page, title):
-    """The numbers below a chart, by where they lie across."""
+    """Return the table of a chart, by x value."""
     chart = page.locator("section").filter(has=page.get_by_role("heading", name=title))
     chart.get_by_role("button", name="Table").click()
     names = chart.locator("thead th").all_inner_texts()
@@ -22,7 +22,7 @@ def table(page, title):
     return {float(x.replace(",", "")): dict(zip(names, row, strict=True)) for x, row in found}
 
 
-def test_the_curves_are_the_numbers_that_were_recorded(page, run):
+def test_curves_show_the_recorded_numbers(page, run):
     rows = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
     open_page(page, "#/training")
     page.get_by_role("heading", name="Loss, nats").wait_for()
@@ -47,7 +47,7 @@ def test_the_curves_are_the_numbers_that_were_recorded(page, run):
     assert [float(shown[x]["BLEU"]) for x in groups["bins"]] == [*groups["bleu"], 0]
 
 
-def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run):
+def test_new_rows_appear_and_rewritten_rows_are_replaced(page, run):
     metrics = run / METRICS_FILE
     before = metrics.read_bytes()
     last = [json.loads(line) for line in before.splitlines() if b'"train"' in line][-1]
@@ -63,7 +63,7 @@ def test_rows_appear_as_they_are_written_and_go_as_they_are_taken_back(page, run
     page.get_by_text(f"training loss {last['loss']:.3f}").wait_for()
 
 
-def test_the_mean_of_the_last_checkpoints_is_a_mark_beside_the_curves(page, run):
+def test_averaged_checkpoints_are_a_separate_marker(page, run):
     metrics = run / METRICS_FILE
     before = metrics.read_bytes()
     last = [json.loads(line) for line in before.splitlines() if b'"valid"' in line][-1]
@@ -71,16 +71,16 @@ def test_the_mean_of_the_last_checkpoints_is_a_mark_beside_the_curves(page, run)
     try:
         metrics.write_bytes(before + json.dumps(mean).encode() + b"\n")
         open_page(page, "#/training")
-        page.get_by_text("mean of 5 checkpoints").first.wait_for()
+        page.get_by_text("average of 5 checkpoints").first.wait_for()
         scores, losses = table(page, "BLEU and chrF"), table(page, "Loss, nats")
     finally:
         metrics.write_bytes(before)
-    assert float(scores[last["step"]]["mean of 5 checkpoints"]) == 12.5
+    assert float(scores[last["step"]]["average of 5 checkpoints"]) == 12.5
     assert float(scores[last["step"]]["BLEU"]) == pytest.approx(last["bleu"], rel=1e-5)
-    assert float(losses[last["step"]]["mean of 5 checkpoints"]) == 0.375
+    assert float(losses[last["step"]]["average of 5 checkpoints"]) == 0.375
 
 
-def test_the_chart_says_what_lies_under_the_needle(page, run):
+def test_the_chart_shows_the_values_at_the_cursor(page, run):
     open_page(page, "#/training?axis=tokens")
     rows = [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
     tokens = sum(row.get("target_tokens", 0) for row in rows)
@@ -95,7 +95,7 @@ def test_the_chart_says_what_lies_under_the_needle(page, run):
     said.wait_for()
 
 
-def test_ticks_and_changes_are_those_of_regard_plot(page):
+def test_ticks_and_changed_words_equal_those_of_regard_plot(page):
     open_page(page, "#/training")
     for low, high in [(0.0, 2e3), (0.1, 7.3), (0.0, 0.003), (0.0, 27e3), (-1.0, 3e9), (0.97, 0.99)]:
         found = page.evaluate(
@@ -113,19 +113,19 @@ def test_ticks_and_changes_are_those_of_regard_plot(page):
         ("the cat sat", "a cat sat down"),
     ]:
         found = page.evaluate(
-            "async ([before, now]) => (await import('regard/live/word_diff.js')).changes(before, now)",
+            "async ([before, now]) => (await import('regard/live/word_diff.js')).diffWords(before, now)",
             [before, now],
         )
-        assert [(each["word"], each["fresh"]) for each in found] == list(diff_words(before, now))
+        assert [(each["word"], each["isNew"]) for each in found] == list(diff_words(before, now))
 
 
-def test_a_long_training_keeps_its_peaks_and_its_gaps(page):
+def test_a_long_training_keeps_extremes_and_gaps(page):
     open_page(page, "#/training")
     found = page.evaluate("""async () => {
-      const { smooth, thin } = await import("regard/live/training_history.js");
+      const { downsample, smooth } = await import("regard/live/training_history.js");
       const odd = { 3333: 99, 1234: -99, 4000: NaN };
       const all = Array.from({ length: 5000 }, (_, i) => [i, odd[i] ?? i % 7]);
-      return { few: thin(all).map(([x]) => x), mean: smooth(all)[2500][1] };
+      return { few: downsample(all).map(([x]) => x), mean: smooth(all)[2500][1] };
     }""")
     assert len(found["few"]) <= 600
     assert {1234, 3333, 4000} <= set(found["few"])

@@ -1,4 +1,4 @@
-"""A sentence is typed, its translation is looked at word by word, and another word is taken."""
+"""The Translate page: typing, alignment, alternatives, several lines and the n-best list."""
 
 import math
 
@@ -12,7 +12,7 @@ IDLE = "() => !regard.app.busy.value"
 
 
 def typed(page, text):
-    """Types it into the field, and waits for what becomes of it."""
+    """Type into the field and wait for the result."""
     page.get_by_role("textbox", name="source text").fill(text)
     page.wait_for_function(f"text => regard.app.draft.value === text && ({IDLE})()", arg=text)
 
@@ -21,7 +21,7 @@ def wait_for_text(page, text):
     page.wait_for_function("text => document.querySelector('.written .words')?.innerText === text", arg=text)
 
 
-def test_what_is_typed_is_translated(page, translator):
+def test_typed_text_is_translated(page, translator):
     open_page(page, "#/translate")
     typed(page, "so mi lu")
     expected = translator.trace("so mi lu").target.text
@@ -30,18 +30,20 @@ def test_what_is_typed_is_translated(page, translator):
     assert "3 words · " in page.locator("main .facts").first.inner_text()
 
 
-def test_typing_on_asks_for_one_translation_only(page):
+def test_continued_typing_sends_one_request(page):
     open_page(page, "#/translate")
-    asked = []
-    page.on("request", lambda request: asked.append(request) if request.url.endswith("/api/trace") else None)
+    requests = []
+    page.on(
+        "request", lambda request: requests.append(request) if request.url.endswith("/api/trace") else None
+    )
     field = page.get_by_role("textbox", name="source text")
     field.fill("")
     field.press_sequentially("so mi tu", delay=20)
     wait_for_text(page, toy_translation("so mi tu"))
-    assert [request.post_data_json["text"] for request in asked] == ["so mi tu"]
+    assert [request.post_data_json["text"] for request in requests] == ["so mi tu"]
 
 
-def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator):
+def test_choosing_an_alternative_keeps_the_tokens_before_it(page, translator):
     open_page(page, "#/translate")
     trace = shown_trace(page)
     page.locator(".written .word").nth(2).click()
@@ -55,7 +57,7 @@ def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator)
     ]
     place, chosen = others[0]
     offered.nth(place).click()
-    page.wait_for_function("() => regard.app.a.value.request.prefix.length && !regard.app.busy.value")
+    page.wait_for_function("() => regard.app.traceA.value.request.prefix.length && !regard.app.busy.value")
     prefix = [token["id"] for token in trace["target"]["tokens"][:t]] + [chosen["id"]]
     now = shown_trace(page)
     assert [token["id"] for token in now["target"]["tokens"]][: t + 1] == prefix
@@ -64,19 +66,20 @@ def test_another_word_is_taken_and_what_stands_before_it_stays(page, translator)
     wait_for_text(page, toy_translation(SENTENCE))
 
 
-def test_pointing_at_a_word_lights_those_it_is_aligned_to(page):
+def test_pointing_at_a_word_highlights_its_alignment(page):
     open_page(page, "#/translate")
     page.locator(".written .word").nth(1).hover()
-    page.wait_for_function("() => document.querySelector('main .told').textContent")
+    page.wait_for_function("() => document.querySelector('main .status').textContent")
     lit = page.evaluate(
         """() => [...document.querySelectorAll("[aria-label='source words'] .word")]
           .map(word => Number(word.style.getPropertyValue("--lit")))"""
     )
     expected = page.evaluate(
         """async () => {
-          const { alignment, gathered, labels } = await import("regard/trace.js");
-          const words = labels(regard.app.trace.value, "cross", { words: true });
-          const { values, columns } = gathered(alignment(regard.app.trace.value), words.rows, words.columns);
+          const { alignment, axisLabels, groupTokens } = await import("regard/trace.js");
+          const words = axisLabels(regard.app.trace.value, "cross", { words: true });
+          const matrix = alignment(regard.app.trace.value);
+          const { values, columns } = groupTokens(matrix, words.rows, words.columns);
           return Array.from(values.subarray(columns, 2 * columns - 1));
         }"""
     )
@@ -84,11 +87,11 @@ def test_pointing_at_a_word_lights_those_it_is_aligned_to(page):
     assert max(lit) == lit[1] > 0.5
     page.locator("[aria-label='source words'] .word").nth(3).focus()
     page.wait_for_function(
-        "() => /so.” was looked at by/.test(document.querySelector('main .told').textContent)"
+        "() => /so.” is aligned to/.test(document.querySelector('main .status').textContent)"
     )
 
 
-def test_several_lines_are_a_list_and_each_can_be_looked_into(page):
+def test_several_lines_are_listed_and_each_can_be_traced(page):
     open_page(page, "#/translate")
     typed(page, "ba lu\n\nmi so tu")
     lines = page.locator(".lines > li")
@@ -96,15 +99,15 @@ def test_several_lines_are_a_list_and_each_can_be_looked_into(page):
     assert toy_translation("ba lu") in lines.nth(0).inner_text()
     assert toy_translation("mi so tu") in lines.nth(2).inner_text()
     lines.nth(2).get_by_role("button", name="Look inside").click()
-    page.wait_for_function("() => regard.app.a.value.source.text === 'mi so tu'")
+    page.wait_for_function("() => regard.app.traceA.value.source.text === 'mi so tu'")
     assert page.get_by_role("textbox", name="source text").input_value() == "ba lu\n\nmi so tu"
     assert lines.count() == 3
 
 
-def test_a_text_too_long_to_be_looked_into_is_translated_all_the_same(page):
+def test_a_text_too_long_to_trace_is_translated(page):
     open_page(page, "#/translate")
     typed(page, " ".join(["ba lu mi so tu."] * 60))
-    page.wait_for_function("() => regard.app.lines.value")
+    page.wait_for_function("() => regard.app.lineTranslations.value")
     assert "at most 256 can be traced" in page.locator("#too-long").inner_text()
     assert page.locator(".lines .words").inner_text()
     assert page.get_by_role("alert").filter(has_text="256").count() == 1
@@ -112,15 +115,15 @@ def test_a_text_too_long_to_be_looked_into_is_translated_all_the_same(page):
     page.watched.errors.clear()
 
 
-def test_the_n_best_stand_below_with_what_they_are_behind(page):
+def test_the_n_best_list_shows_score_differences(page):
     open_page(page, "#/translate")
     beam = shown_trace(page)["beam"]
     best, other = beam["nodes"][beam["finished"][0]["node"]], beam["nodes"][1]
     page.evaluate(
         """nodes => {
-          const trace = regard.app.a.value;
+          const trace = regard.app.traceA.value;
           const finished = nodes.map((node, rank) => ({ node, rank }));
-          regard.app.a.value = { ...trace, beam: { ...trace.beam, finished } };
+          regard.app.traceA.value = { ...trace, beam: { ...trace.beam, finished } };
         }""",
         [best["id"], other["id"]],
     )
@@ -138,7 +141,7 @@ def test_the_n_best_stand_below_with_what_they_are_behind(page):
     assert max(box["y"] for box in boxes) < min(box["y"] + box["height"] for box in boxes)
 
 
-def test_the_shortest_words_are_wide_enough_for_a_finger(page):
+def test_short_words_are_wide_enough_for_touch(page):
     open_page(page, "#/translate")
     typed(page, "i ba lu")
     page.get_by_role("button", name="i", exact=True).first.wait_for()
@@ -146,13 +149,14 @@ def test_the_shortest_words_are_wide_enough_for_a_finger(page):
     assert min(widths) >= 24
 
 
-def test_text_is_cut_into_words_and_where_there_are_none_into_tokens(page):
+def test_text_is_split_into_words_or_tokens_without_spaces(page):
     open_page(page, "#/translate")
     found = page.evaluate(
         """async () => {
-          const { units } = await import("regard/units.js");
+          const { wordUnits } = await import("regard/units.js");
           const token = (start, end, word) => ({ start, end, word, text: "" });
-          const cut = (text, tokens) => units(tokens, text).map(({ start, end }) => text.slice(start, end));
+          const cut = (text, tokens) =>
+            wordUnits(tokens, text).map(({ start, end }) => text.slice(start, end));
           return [
             cut("visits it", [token(0, 5, 0), token(5, 6, 0), token(7, 9, 1)]),
             cut("这是一个", [token(0, 1, 0), token(1, 2, 0), token(2, 4, 0)]),

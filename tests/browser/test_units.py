@@ -1,4 +1,4 @@
-"""The page's own arithmetic and painters, one by one."""
+"""Unit tests of the page's JavaScript modules."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from regard.trace.packing import pack_array
 
 @pytest.fixture
 def js(page):
-    """Runs a function that is given the modules it names, as text, and an argument."""
+    """Run a JavaScript function body with an argument."""
     open_page(page)
 
     def run(code, given=None):
@@ -19,7 +19,7 @@ def js(page):
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("u8", 2e-3), ("u16", 1e-5), ("f16", 5e-4), ("f32", 0)])
-def test_a_pack_comes_back_as_it_went(js, dtype, error):
+def test_packed_arrays_are_restored(js, dtype, error):
     array = np.random.default_rng(0).random((2, 3, 4)).astype(np.float32)
     found = js(
         """const { unpack } = await import("regard/trace.js");
@@ -31,7 +31,7 @@ def test_a_pack_comes_back_as_it_went(js, dtype, error):
     np.testing.assert_allclose(np.reshape(found["data"], (2, 3, 4)), array, atol=error)
 
 
-def test_half_floats_of_every_kind_are_read(js):
+def test_all_half_precision_values_are_read(js):
     array = np.array([0, -0.5, 6e-8, 65504, -2048.5, 1e-4], np.float32)
     found = js(
         'return Array.from((await import("regard/trace.js")).unpack(given).data)',
@@ -40,43 +40,43 @@ def test_half_floats_of_every_kind_are_read(js):
     np.testing.assert_array_equal(np.float32(found), np.float16(array).astype(np.float32))
 
 
-def test_the_fewest_weights_that_reach_a_share_stay(js):
-    found = js("""const { topMass } = await import("regard/trace.js");
+def test_top_mass_keeps_the_fewest_weights_that_reach_a_share(js):
+    found = js("""const { keepTopMass } = await import("regard/trace.js");
         const values = Float32Array.from([0.5, 0.3, 0.2, 0.1, 0.1, 0.8]);
-        return Array.from(topMass({ rows: 2, columns: 3, values }, 0.75).values);""")
+        return Array.from(keepTopMass({ rows: 2, columns: 3, values }, 0.75).values);""")
     np.testing.assert_allclose(found, [0.5, 0.3, 0, 0, 0, 0.8], atol=1e-6)
 
 
-def test_words_sum_columns_and_average_rows(js):
-    found = js("""const { gathered } = await import("regard/trace.js");
+def test_merging_into_words_sums_columns_and_averages_rows(js):
+    found = js("""const { groupTokens } = await import("regard/trace.js");
         const values = Float32Array.from([0.1, 0.2, 0.7, 0.3, 0.3, 0.4]);
         const label = (...tokens) => ({ text: "", tokens, special: false });
         const matrix = { rows: 2, columns: 3, values };
-        return Array.from(gathered(matrix, [label(0, 1)], [label(0), label(1, 2)]).values);""")
+        return Array.from(groupTokens(matrix, [label(0, 1)], [label(0), label(1, 2)]).values);""")
     np.testing.assert_allclose(found, [0.2, 0.8], atol=1e-6)
 
 
-def test_entropy_is_0_at_one_place_and_1_everywhere_alike(js):
-    found = js("""const { entropy } = await import("regard/trace.js");
+def test_entropy_is_0_for_one_key_and_1_for_uniform_weights(js):
+    found = js("""const { meanEntropy } = await import("regard/trace.js");
         const row = (values) => ({ rows: 1, columns: values.length, values: Float32Array.from(values) });
-        const of = (...values) => entropy(row(values));
+        const of = (...values) => meanEntropy(row(values));
         return [of(1, 0, 0, 0), of(0.25, 0.25, 0.25, 0.25), of(0.251, 0.251, 0.251, 0.251)];""")
     assert found == pytest.approx([0, 1, 1], abs=1e-6)
 
 
-def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
-    found = js("""const { paint, place } = await import("regard/draw/matrix_image.js");
-        const { theme, weight, css } = await import("regard/theme.js");
+def test_a_matrix_is_painted_with_masked_cells_hatched(js):
+    found = js("""const { drawMatrix, layoutMatrix } = await import("regard/draw/matrix_image.js");
+        const { cssColour, theme, weightColour } = await import("regard/theme.js");
         const calls = [];
         const surface = new Proxy({}, { get: (_, name) => (...all) => calls.push([name, ...all]) });
         const values = Float32Array.from([1, 0, 0.25, 0.75]);
         const picture = { matrix: { rows: 2, columns: 2, values },
           rows: ["<s> → a", "a → b"], columns: ["<s>", "a"], hidden: (row, column) => column > row };
-        const at = place(picture, 600);
-        paint(surface, picture, at, theme.value);
+        const at = layoutMatrix(picture, 600);
+        drawMatrix(surface, picture, at, theme.value);
         const cells = calls.filter(([name, , , , , how]) => name === "rect" && how.fill);
         return { texts: calls.filter(([name]) => name === "text").map((call) => call[3]),
-          last: cells.at(-1), expected: css(weight(theme.value, 0.75)), at,
+          last: cells.at(-1), expected: cssColour(weightColour(theme.value, 0.75)), at,
           hatched: calls.filter(([name]) => name === "hatch") };""")
     assert found["texts"] == ["<s> → a", "a → b", "<s>", "a"]
     at, (_, x, y, *_, how) = found["at"], found["last"]
@@ -86,28 +86,28 @@ def test_a_matrix_is_painted_cell_by_cell_and_its_future_is_hatched(js):
     assert (x, y, width) == (at["left"] + at["cell"], at["top"], at["cell"])
 
 
-PAINTED = """const { cellAt, paint, place } = await import("regard/draw/matrix_image.js");
+PAINTED = """const { drawMatrix, layoutMatrix, matrixCellAt } = await import("regard/draw/matrix_image.js");
   const { theme } = await import("regard/theme.js");
   const { rows, columns, room, locked } = given;
   const names = (count, letter) => Array.from({ length: count }, (_, i) => `${letter}${i}`);
   const matrix = { rows, columns, values: new Float32Array(rows * columns) };
   const picture = { matrix, rows: names(rows, "row"), columns: names(columns, "column"), locked };
-  const at = place(picture, room);
+  const at = layoutMatrix(picture, room);
   const texts = [];
   const surface = new Proxy({}, { get: (_, name) => (...all) => name === "text" && texts.push(all) });
-  paint(surface, picture, at, theme.value);
-  const last = cellAt(picture, at, at.left + columns * at.cell - 1, at.top + rows * at.tall - 1);
+  drawMatrix(surface, picture, at, theme.value);
+  const last = matrixCellAt(picture, at, at.left + columns * at.cell - 1, at.top + rows * at.tall - 1);
   return { at, last, left: texts.filter(([x]) => x < at.left).map(([, y, text]) => [text, y]) };"""
 
 
-def test_a_single_row_of_many_columns_can_be_read_and_pointed_at(js):
+def test_a_single_row_of_many_columns_is_readable(js):
     found = js(PAINTED, {"rows": 1, "columns": 128, "room": 500, "locked": [0]})
     assert found["at"]["tall"] >= 13 > found["at"]["cell"]
     assert [text for text, _ in found["left"]] == ["row0"]
     assert found["last"] == [0, 127]
 
 
-def test_no_number_is_written_over_the_name_of_a_row(js):
+def test_numbers_do_not_overlap_row_labels(js):
     found = js(PAINTED, {"rows": 60, "columns": 128, "room": 500, "locked": [1]})
     heights = dict(found["left"])
     assert {"row1", "20", "40"} <= heights.keys()
@@ -115,13 +115,13 @@ def test_no_number_is_written_over_the_name_of_a_row(js):
     assert min(abs(heights["row1"] - y) for text, y in heights.items() if text != "row1") >= 12
 
 
-def test_of_a_long_translation_that_is_not_the_best_what_differs_is_shown(js):
+def test_the_excerpt_of_a_hypothesis_shows_the_difference(js):
     words = [f"w{i}" for i in range(60)]
     other = [*words[:40], "else", *words[41:]]
     found = js(
-        """const { beginning, excerpt } = await import("regard/hypothesis.js");
+        """const { excerpt, truncateWords } = await import("regard/hypothesis.js");
         const [text, other] = given;
-        return [excerpt(other, text), excerpt("a b", "a c"), excerpt(text, text), beginning(text)];""",
+        return [excerpt(other, text), excerpt("a b", "a c"), excerpt(text, text), truncateWords(text)];""",
         [" ".join(words), " ".join(other)],
     )
     assert found[0] == "… w35 w36 w37 w38 w39 else w41 w42 w43 w44 w45 …"
@@ -130,7 +130,7 @@ def test_of_a_long_translation_that_is_not_the_best_what_differs_is_shown(js):
     assert found[3] == " ".join([*words[:15], "…"])
 
 
-def test_a_figure_escapes_the_words_it_shows(js):
+def test_a_figure_escapes_its_text(js):
     found = js("""const { svgSurface } = await import("regard/draw/surface.js");
         const surface = svgSurface(10, 10, "#fff");
         surface.text(1, 1, '<script>&"\\u0000', {});
@@ -139,7 +139,7 @@ def test_a_figure_escapes_the_words_it_shows(js):
     assert found == [True, '<script>&"�']
 
 
-def test_an_effect_runs_once_a_frame_and_never_after_its_end(js):
+def test_an_effect_runs_once_per_frame_and_not_after_disposal(js):
     found = js("""const { computed, effect, signal } = await import("regard/signals.js");
         const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
         const [a, b, seen] = [signal(1), signal(2), []];
@@ -154,7 +154,7 @@ def test_an_effect_runs_once_a_frame_and_never_after_its_end(js):
     assert found == [3, 30]
 
 
-def test_effects_inside_an_effect_end_before_it_runs_again(js):
+def test_nested_effects_are_disposed_before_a_rerun(js):
     runs = js("""const { effect, scope, signal } = await import("regard/signals.js");
         const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
         const [page, value, runs] = [signal("a"), signal(1), []];
@@ -175,7 +175,7 @@ def test_effects_inside_an_effect_end_before_it_runs_again(js):
     assert runs == ["a1", "b2", "b3"]
 
 
-def test_an_effect_that_writes_what_it_reads_runs_again_in_the_next_frame(js):
+def test_an_effect_that_writes_its_input_reruns_in_the_next_frame(js):
     runs = js("""const { effect, signal } = await import("regard/signals.js");
         const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then)));
         const [count, runs] = [signal(0), []];
@@ -192,16 +192,16 @@ def test_an_effect_that_writes_what_it_reads_runs_again_in_the_next_frame(js):
     assert runs == [[0, 1, 2], [1, 2, 3, 3]]
 
 
-def test_a_table_as_csv_keeps_commas_quotes_and_lines(js):
-    found = js("""const { csv } = await import("regard/parts/downloads.js");
-        return csv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
+def test_csv_escapes_commas_quotes_and_newlines(js):
+    found = js("""const { toCsv } = await import("regard/parts/downloads.js");
+        return toCsv({ rows: ['a,"b"'], columns: ["x\\ny"], values: () => "1.5", corner: "c" });""")
     assert found == 'c,"x\ny"\r\n"a,""b""",1.5\r\n'
 
 
-def test_a_word_of_several_pieces_is_read_from_the_text(js):
-    found = js("""const { labels } = await import("regard/trace.js");
+def test_a_word_of_several_tokens_is_read_from_the_text(js):
+    found = js("""const { axisLabels } = await import("regard/trace.js");
         const token = (text, start, end, word) => ({ id: 9, piece: text, text, start, end, word });
         const tokens = [token("م", 0, 1, 0), token("…", 0, 1, 0), token("ص", 1, 2, 0), token("b", 3, 4, 1)];
         const trace = { source: { text: "مص b", tokens } };
-        return labels(trace, "encoder", { words: true }).rows.map((row) => row.text);""")
+        return axisLabels(trace, "encoder", { words: true }).rows.map((row) => row.text);""")
     assert found == ["مص", "b"]

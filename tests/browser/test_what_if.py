@@ -1,4 +1,4 @@
-"""Something is changed, and the translation is run again: what the page shows is what Python says."""
+"""What if: interventions on the page have the effect they have in Python."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from browser.explorer_page import choose, chosen, open_page
 from regard.trace.interventions import ATTENTION_KINDS, DisableHead, HideSource
 from regard.translation.translator import Translator
 
-CHANGED = "() => regard.app.b.value && !regard.app.whatIf.running.value"
-B = "regard.app.b.value"
+CHANGED = "() => regard.app.traceB.value && !regard.app.whatIf.running.value"
+B = "regard.app.traceB.value"
 
 
 def ids(trace):
@@ -17,11 +17,11 @@ def ids(trace):
 
 
 def looks(page, kind, layer, head):
-    """What every picture of the page is drawn from."""
+    """Return the matrix from which the page draws."""
     found = page.evaluate(
         """async ([kind, layer, head]) => {
-          const { looks } = await import("regard/app.js");
-          const { matrix, signed } = looks(regard.app, kind, layer, head);
+          const { shownAttention } = await import("regard/app.js");
+          const { matrix, signed } = shownAttention(regard.app, kind, layer, head);
           return { ...matrix, values: Array.from(matrix.values), signed };
         }""",
         [kind, layer, head],
@@ -35,7 +35,7 @@ def switch_off(page, kind, layer, head):
     page.wait_for_function(CHANGED)
 
 
-def test_a_head_switched_off_gives_what_python_gives(page, translator):
+def test_disabling_a_head_equals_the_python_intervention(page, translator):
     open_page(page)
     switch_off(page, "cross", 1, 2)
     gone = [DisableHead("cross", 1, 2)]
@@ -75,7 +75,7 @@ def test_b_minus_a_is_the_difference_of_the_tensors(page, translator):
     np.testing.assert_allclose([float(cell) for cell in cells], expected[0], atol=1e-3)
 
 
-def test_the_stack_shows_how_much_longer_vectors_became(page, translator):
+def test_the_stack_shows_the_change_of_vector_norms(page, translator):
     open_page(page)
     switch_off(page, "cross", 1, 2)
     page.get_by_role("radio", name="B − A").click()
@@ -83,12 +83,12 @@ def test_the_stack_shows_how_much_longer_vectors_became(page, translator):
     a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[DisableHead("cross", 1, 2)])
     point = a.residual["decoder"].points.index("1.cross")
     then, now = (trace.residual["decoder"].update[point].mean() for trace in (a, b))
-    shown = page.locator('[data-bar="decoder.1.cross adds"] text').text_content().replace("−", "-")
+    shown = page.locator('[data-bar="decoder.1.cross update"] text').text_content().replace("−", "-")
     assert abs(now - then) > 0.01
     assert float(shown) == pytest.approx(now - then, abs=0.01)
 
 
-def test_words_of_other_lengths_are_not_subtracted_and_the_page_says_so(page):
+def test_translations_of_different_length_are_not_subtracted(page):
     open_page(page)
     page.evaluate("() => { regard.app.whatIf.change({ target: 'ab ul' }); regard.app.whatIf.run() }")
     page.wait_for_function(CHANGED)
@@ -96,14 +96,16 @@ def test_words_of_other_lengths_are_not_subtracted_and_the_page_says_so(page):
     said = page.get_by_role("region", name="A and B")
     said.get_by_text("cannot be subtracted").wait_for()
     said.get_by_role("button", name="Give B the words of A").click()
-    page.wait_for_function("() => regard.app.b.value?.target.text === regard.app.a.value.target.text")
+    page.wait_for_function(
+        "() => regard.app.traceB.value?.target.text === regard.app.traceA.value.target.text"
+    )
     assert looks(page, "cross", 1, 1)[1]
     said.get_by_role("button", name="Clear").click()
-    page.wait_for_function("() => !regard.app.b.value && regard.app.at.show.value === 'a'")
+    page.wait_for_function("() => !regard.app.traceB.value && regard.app.state.show.value === 'a'")
     said.wait_for(state="hidden")
 
 
-def test_a_hidden_word_and_a_beginning_are_the_models_own(page, translator):
+def test_hidden_tokens_and_a_prefix_equal_python(page, translator):
     open_page(page)
     page.keyboard.press("w")
     drawer = page.get_by_role("complementary", name="what if")
@@ -117,7 +119,7 @@ def test_a_hidden_word_and_a_beginning_are_the_models_own(page, translator):
     assert looks(page, "encoder", 1, 1)[0][:, 1].max() == 0
 
 
-def test_the_drawer_is_walked_by_keyboard(page):
+def test_the_drawer_works_by_keyboard(page):
     open_page(page)
     page.keyboard.press("w")
     for _ in ("Close", "Run", "Clear", "remove or make uniform", "the first box"):
@@ -132,7 +134,7 @@ def test_the_drawer_is_walked_by_keyboard(page):
     assert page.evaluate("() => document.activeElement.dataset.key") == "w"
 
 
-def test_the_sentence_is_written_anew_in_its_place(page, translator):
+def test_the_translation_is_edited_in_place(page, translator):
     open_page(page)
     page.get_by_role("button", name="edit the source").click()
     field = page.get_by_role("textbox", name="source text")
@@ -143,20 +145,20 @@ def test_the_sentence_is_written_anew_in_its_place(page, translator):
     page.get_by_label("source tokens", exact=True).dblclick(position={"x": 2, "y": 2})
     field.fill("mi so")
     field.press("Enter")
-    page.wait_for_function("() => regard.app.a.value.source.text === 'mi so'")
+    page.wait_for_function("() => regard.app.traceA.value.source.text === 'mi so'")
     page.get_by_role("button", name="edit the target").click()
     page.get_by_role("textbox", name="target text").fill("os im")
     page.get_by_role("textbox", name="target text").press("Enter")
-    page.wait_for_function("() => regard.app.a.value.target.forced")
+    page.wait_for_function("() => regard.app.traceA.value.target.forced")
     forced = translator.trace("mi so", target="os im")
-    assert page.evaluate("() => regard.app.a.value.target.logprob") == pytest.approx(
+    assert page.evaluate("() => regard.app.traceA.value.target.logprob") == pytest.approx(
         forced.target.logprob, abs=1e-3
     )
     page.get_by_role("button", name="search again").click()
-    page.wait_for_function("() => !regard.app.a.value.target.forced")
+    page.wait_for_function("() => !regard.app.traceA.value.target.forced")
 
 
-def test_the_slider_runs_the_sentence_with_another_checkpoint(page, run):
+def test_the_slider_translates_with_another_checkpoint(page, run):
     open_page(page)
     slider = page.get_by_role("slider", name="checkpoint")
     slider.focus()
@@ -165,11 +167,13 @@ def test_the_slider_runs_the_sentence_with_another_checkpoint(page, run):
     steps = sorted(int(folder.name.removeprefix("step-")) for folder in run.glob("step-*"))
     assert slider.get_attribute("aria-valuetext").startswith(f"step {steps[0]}")
     early = Translator.load(run / f"step-{steps[0]:06}", "cpu", "torch").trace(SENTENCE)
-    shown = page.evaluate("() => [regard.app.a.value.target.text, regard.app.a.value.target.logprob]")
+    shown = page.evaluate(
+        "() => [regard.app.traceA.value.target.text, regard.app.traceA.value.target.logprob]"
+    )
     assert shown == [early.target.text, pytest.approx(early.target.logprob, abs=1e-3)]
 
 
-def test_what_is_asked_about_a_checkpoint_is_asked_of_that_checkpoint(page):
+def test_probes_use_the_selected_checkpoint(page):
     open_page(page)
     slider = page.get_by_role("slider", name="checkpoint")
     slider.focus()
@@ -178,15 +182,15 @@ def test_what_is_asked_about_a_checkpoint_is_asked_of_that_checkpoint(page):
     step = page.evaluate("() => regard.app.request.value.step")
     for name in ("steps", "model"):
         with page.expect_request(lambda request: "/api/s" in request.url) as asked:
-            page.evaluate("name => { regard.app.at.page.value = name }", name)
+            page.evaluate("name => { regard.app.state.page.value = name }", name)
         assert asked.value.post_data_json["request"]["step"] == step
 
 
-def test_a_hidden_word_is_masked_where_it_would_be_looked_at(page):
+def test_a_hidden_token_is_masked_in_the_matrix(page):
     open_page(page, "#/attention?kind=cross&layer=1&head=1")
     page.evaluate("() => { regard.app.whatIf.change({ hidden: [1] }); regard.app.whatIf.run() }")
     page.wait_for_function(CHANGED)
-    page.wait_for_function("() => regard.app.at.show.value === 'b'")
+    page.wait_for_function("() => regard.app.state.show.value === 'b'")
     page.locator("section[data-kind] [data-key=t]").click()
     row = page.locator("section[data-kind] tbody tr").first.locator("td").all_inner_texts()
     assert [place for place, cell in enumerate(row) if cell == "masked"] == [1]

@@ -1,8 +1,8 @@
-// The seven steps of one query as arithmetic: the same functions for a sentence, an export and the worked example.
+// Arithmetic of one attention query: the same functions for a sentence, an offline page and the worked example.
 
 /** @typedef {number[]} Vector */
 /**
- * @typedef {object} Walk
+ * @typedef {object} AttentionSteps
  * @property {number[]} dot of the query with each key
  * @property {number[]} scaled
  * @property {(number | null)[]} masked null is minus infinity
@@ -21,13 +21,13 @@ export function dot(a, b) {
 /** @param {Vector} a */
 export const norm = (a) => Math.sqrt(dot(a, a));
 
-/** @param {Vector} a @param {Vector} b the dot product of their directions; 0 where one has none */
+/** @param {Vector} a @param {Vector} b cosine similarity; 0 if one vector is 0 */
 export const cosine = (a, b) => dot(a, b) / (norm(a) * norm(b) || 1);
 
 /** @param {Vector} x @param {number[][]} matrix @returns {number[]} x times the matrix */
-export const times = (x, matrix) => matrix[0].map((_, column) => dot(x, matrix.map((row) => row[column])));
+export const vectorTimesMatrix = (x, matrix) => matrix[0].map((_, column) => dot(x, matrix.map((row) => row[column])));
 
-/** @param {(number | null)[]} scores @returns {number[]} positive, and in sum 1; what is hidden has exactly 0 */
+/** @param {(number | null)[]} scores @returns {number[]} positive, with sum 1; exactly 0 where masked */
 export function softmax(scores) {
   const most = Math.max(...scores.map((score) => score ?? -Infinity));
   const powers = scores.map((score) => (score === null ? 0 : Math.exp(score - most)));
@@ -36,14 +36,14 @@ export function softmax(scores) {
 }
 
 /** @param {number[]} weights @param {Vector[]} values @returns {number[]} */
-export function weighedSum(weights, values) {
+export function weightedSum(weights, values) {
   return Array.from(values[0], (_, i) => weights.reduce((sum, weight, j) => sum + weight * values[j][i], 0));
 }
 
-/** @param {number[]} weights @param {number} seen how many may be looked at @returns {number} 0: all on one, 1: on all alike */
-export function spread(weights, seen) {
-  if (seen < 2) return 0;
-  return -weights.reduce((sum, weight) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0) / Math.log(seen);
+/** @param {number[]} weights @param {number} visible number of keys that are not masked @returns {number} entropy from 0 (one key) to 1 (uniform) */
+export function normalizedEntropy(weights, visible) {
+  if (visible < 2) return 0;
+  return -weights.reduce((sum, weight) => sum + (weight > 0 ? weight * Math.log(weight) : 0), 0) / Math.log(visible);
 }
 
 /**
@@ -52,18 +52,18 @@ export function spread(weights, seen) {
  * @param {Vector[]} v
  * @param {number} divisor
  * @param {(key: number) => boolean} hidden
- * @returns {Walk}
+ * @returns {AttentionSteps}
  */
-export function walk(q, k, v, divisor, hidden) {
+export function attentionSteps(q, k, v, divisor, hidden) {
   const dots = k.map((key) => dot(q, key));
   const scaled = dots.map((score) => score / divisor);
   const masked = scaled.map((score, key) => (hidden(key) ? null : score));
   const weights = softmax(masked);
-  return { dot: dots, scaled, masked, weights, z: weighedSum(weights, v), cosine: k.map((key) => cosine(q, key)) };
+  return { dot: dots, scaled, masked, weights, z: weightedSum(weights, v), cosine: k.map((key) => cosine(q, key)) };
 }
 
-/** The worked example: three inputs of four numbers, one head of width three. */
-export const WORKED = {
+/** The worked example: three inputs of width 4, one head of width 3. */
+export const WORKED_EXAMPLE = {
   x: [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1, 1]],
   query: [[1, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 1]],
   key: [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 0]],

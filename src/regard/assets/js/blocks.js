@@ -1,6 +1,6 @@
-// The blocks of a model: what each is called, how large it is, and where the numbers of a trace belong.
+// Blocks of a model: names, shapes, parameter counts, and vector lengths from the trace.
 
-import { slice, unpack } from "regard/trace.js";
+import { matrixAt, unpack } from "regard/trace.js";
 
 /** @typedef {import("regard/types").Model} Model */
 /** @typedef {import("regard/types").Block} Block */
@@ -8,12 +8,12 @@ import { slice, unpack } from "regard/trace.js";
 /** @typedef {"encoder" | "decoder"} Stack */
 
 /**
- * The blocks from the model's shape, where nobody can be asked: sublayers by their formulas, and the rest, which is
- * embeddings and output, where it comes first.
+ * Compute the blocks from the model's shape, without a server: sublayers by their formulas; the rest of the parameters,
+ * embeddings and output, is counted at the first block.
  * @param {Model} model
  * @returns {Block[]}
  */
-export function blocksOf(model) {
+export function modelBlocks(model) {
   const { d_model: d, d_ff: ff } = model;
   const width = model.heads * model.d_k;
   /** @type {(name: string, out: number, from: number) => [string, number[]][]} */
@@ -23,20 +23,20 @@ export function blocksOf(model) {
   const attention = [...linear("query", width, d), ...linear("key", width, d), ...linear("value", width, d), ...linear("output", d, width), ...norm];
   const forward = [...linear("inner", ff, d), ...linear("outer", d, ff), ...norm];
   /** @type {(stack: Stack, count: number, which: string[]) => Block[]} */
-  const stack = (name, count, which) => Array.from({ length: count }, (_, i) => which.map((each) => block(`${name}.${i + 1}.${each}`, name, i + 1, each, each === "ffn" ? forward : attention))).flat();
+  const stack = (name, count, which) => Array.from({ length: count }, (_, i) => which.map((each) => makeBlock(`${name}.${i + 1}.${each}`, name, i + 1, each, each === "ffn" ? forward : attention))).flat();
   const sublayers = [...stack("encoder", model.encoder_layers, ["self", "ffn"]), ...stack("decoder", model.decoder_layers, ["self", "cross", "ffn"])];
-  const norms = model.norm === "pre" ? ["encoder", "decoder"].map((name) => block(`${name}.norm`, name, null, "norm", [["weight", [d]], ["bias", [d]]])) : [];
+  const norms = model.norm === "pre" ? ["encoder", "decoder"].map((name) => makeBlock(`${name}.norm`, name, null, "norm", [["weight", [d]], ["bias", [d]]])) : [];
   const rest = model.parameters - [...sublayers, ...norms].reduce((sum, each) => sum + each.parameters, 0);
   return [
-    { ...block("embedding.source", "encoder", null, "embedding", [["tokens.weight", [model.vocab.source, d]]]), parameters: rest },
+    { ...makeBlock("embedding.source", "encoder", null, "embedding", [["tokens.weight", [model.vocab.source, d]]]), parameters: rest },
     ...sublayers, ...norms,
-    block("embedding.target", "decoder", null, "embedding", []),
-    block("output", "decoder", null, "output", []),
+    makeBlock("embedding.target", "decoder", null, "embedding", []),
+    makeBlock("output", "decoder", null, "output", []),
   ];
 }
 
 /** @param {string} id @param {string} stack @param {number | null} layer @param {string} which @param {[string, number[]][]} shapes @returns {Block} */
-function block(id, stack, layer, which, shapes) {
+function makeBlock(id, stack, layer, which, shapes) {
   return { id, stack, layer, which, shapes, parameters: shapes.reduce((sum, [, shape]) => sum + shape.reduce((a, b) => a * b, 1), 0) };
 }
 
@@ -50,8 +50,8 @@ export function blockName({ id, stack, which }) {
   return which === "cross" ? "Attention over the source" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
 }
 
-/** What goes in and what comes out. @param {Block} block @param {Model} model */
-export function shapeOf({ id, which }, { d_model, d_ff, d_k, heads, vocab }) {
+/** Shape of input and output. @param {Block} block @param {Model} model */
+export function blockShape({ id, which }, { d_model, d_ff, d_k, heads, vocab }) {
   if (which === "embedding") return `${id.endsWith("source") ? vocab.source : vocab.target} × ${d_model}`;
   if (which === "output") return `${d_model} → ${vocab.target}`;
   if (which === "norm") return `${d_model}`;
@@ -59,21 +59,21 @@ export function shapeOf({ id, which }, { d_model, d_ff, d_k, heads, vocab }) {
 }
 
 /**
- * How long the vectors are at a block: what enters, and what it adds; of one token, or on average.
+ * Lengths of the vectors at a block, its input and its update: of one token, or the mean.
  * @param {Trace} trace
  * @param {Block} block
  * @param {number | null} token
- * @returns {{ enters: number, adds: number } | null}
+ * @returns {{ input: number, update: number } | null}
  */
-export function lengths(trace, block, token) {
+export function vectorLengths(trace, block, token) {
   const stack = /** @type {Stack} */ (block.stack);
   const { points, stream, update } = trace.residual[stack];
   const point = block.which === "embedding" ? 0 : points.indexOf(`${block.layer}.${block.which}`);
   if (point < 0) return null;
   const at = (/** @type {import("regard/types").Pack} */ pack, /** @type {number} */ row) => {
-    const matrix = slice(unpack(pack));
+    const matrix = matrixAt(unpack(pack));
     const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
     return token === null ? part.reduce((a, b) => a + b, 0) / part.length : part[token];
   };
-  return { enters: point ? at(stream, point - 1) : 0, adds: at(update, point) };
+  return { input: point ? at(stream, point - 1) : 0, update: at(update, point) };
 }

@@ -1,12 +1,12 @@
-// Elements from plain values. Text becomes text nodes, never markup.
+// Helpers that create DOM elements. Text becomes text nodes, never markup.
 
 import { effect } from "regard/signals.js";
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
- * An element; `on…` attributes are listeners, `class`, `style` (an object of CSS variables and properties) and
- * `dataset` are what they are called, true and false set and leave out.
+ * Create an element; `on…` attributes are listeners, `style` is an object of CSS variables and properties;
+ * true sets an attribute, false leaves it out.
  * @param {string} tag
  * @param {Record<string, any>} [attributes]
  * @param {...(Child | Child[])} children
@@ -14,13 +14,13 @@ import { effect } from "regard/signals.js";
  */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
-  dress(element, attributes);
-  element.append(...nodes(children));
+  setAttributes(element, attributes);
+  element.append(...toNodes(children));
   return element;
 }
 
 /**
- * The same for SVG.
+ * Create an SVG element.
  * @param {string} tag
  * @param {Record<string, any>} [attributes]
  * @param {...(Child | Child[])} children
@@ -28,34 +28,34 @@ export function h(tag, attributes = {}, ...children) {
  */
 export function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  dress(element, attributes);
-  element.append(...nodes(children));
+  setAttributes(element, attributes);
+  element.append(...toNodes(children));
   return element;
 }
 
-const REACHED = "button, input, select, textarea, a[href], [tabindex]";
+const FOCUSABLE = "button, input, select, textarea, a[href], [tabindex]";
 
 /**
- * Another content for an element; who had the focus inside keeps it, in the same place.
+ * Replace the content of an element; the focus inside stays at the same position.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
-export function fill(element, ...children) {
-  const inside = element.contains(document.activeElement);
-  const place = inside ? [...element.querySelectorAll(REACHED)].indexOf(/** @type {Element} */ (document.activeElement)) : -1;
-  element.replaceChildren(...nodes(children));
-  if (place >= 0) /** @type {HTMLElement | undefined} */ (element.querySelectorAll(REACHED)[place])?.focus({ preventScroll: true });
+export function setChildren(element, ...children) {
+  const hasFocus = element.contains(document.activeElement);
+  const index = hasFocus ? [...element.querySelectorAll(FOCUSABLE)].indexOf(/** @type {Element} */ (document.activeElement)) : -1;
+  element.replaceChildren(...toNodes(children));
+  if (index >= 0) /** @type {HTMLElement | undefined} */ (element.querySelectorAll(FOCUSABLE)[index])?.focus({ preventScroll: true });
 }
 
 /**
  * @param {Element} element
  * @param {Record<string, any>} attributes
  */
-function dress(element, attributes) {
+function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") styled(/** @type {HTMLElement} */ (element), value);
+    else if (name === "style") setStyle(/** @type {HTMLElement} */ (element), value);
     else if (name === "value" || name === "checked" || name === "disabled")
       /** @type {any} */ (element)[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
@@ -63,11 +63,11 @@ function dress(element, attributes) {
 }
 
 /**
- * Through the object model, which a strict Content-Security-Policy allows; a style attribute it does not.
+ * Set styles through the object model: a strict Content-Security-Policy forbids style attributes.
  * @param {HTMLElement} element
  * @param {Record<string, string | number>} properties
  */
-function styled(element, properties) {
+function setStyle(element, properties) {
   for (const [name, value] of Object.entries(properties)) element.style.setProperty(name, String(value));
 }
 
@@ -75,7 +75,7 @@ function styled(element, properties) {
  * @param {(Child | Child[])[]} children
  * @returns {(Node | string)[]}
  */
-function nodes(children) {
+function toNodes(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)
@@ -83,15 +83,15 @@ function nodes(children) {
 }
 
 /**
- * Radio buttons side by side, one of which is pressed.
+ * A row of buttons as a radio group.
  * @template T
- * @param {string} name said to those who hear the page
+ * @param {string} name for screen readers
  * @param {[T, string][]} choices
  * @param {() => T} current
  * @param {(value: T) => void} choose
  * @returns {HTMLElement & { refresh: () => void }}
  */
-export function choices(name, choices, current, choose) {
+export function radioGroup(name, choices, current, choose) {
   const buttons = choices.map(([value, label]) =>
     h("button", { type: "button", role: "radio", onclick: () => choose(value) }, label),
   );
@@ -122,12 +122,12 @@ export function choices(name, choices, current, choose) {
 }
 
 /**
- * A box that is ticked or not, with its name.
+ * A checkbox with its label.
  * @param {string} label
  * @param {boolean} checked
  * @param {(checked: boolean) => void} change
  */
-export function tick(label, checked, change) {
+export function checkbox(label, checked, change) {
   const box = h("input", {
     type: "checkbox",
     checked,
@@ -137,13 +137,13 @@ export function tick(label, checked, change) {
 }
 
 /**
- * A list to choose from, with its name.
+ * A select element with its label.
  * @param {string} label
- * @param {[string, string][]} options value and text
+ * @param {[string, string][]} options value and label
  * @param {string} value
  * @param {(value: string) => void} change
  */
-export function pick(label, options, value, change) {
+export function dropdown(label, options, value, change) {
   const list = /** @type {HTMLSelectElement} */ (
     h(
       "select",
@@ -156,12 +156,12 @@ export function pick(label, options, value, change) {
 }
 
 /**
- * The box, list or slider inside an element shows a value as it changes; it is never made anew, so it keeps the focus.
+ * Bind the input inside an element to a value. The input is never replaced, so it keeps the focus.
  * @param {HTMLElement} element
  * @param {() => boolean | number | string} value
  * @returns {HTMLElement} the element itself
  */
-export function follow(element, value) {
+export function bindInput(element, value) {
   const input = /** @type {HTMLInputElement} */ (element.querySelector("input, select"));
   effect(() => {
     const now = value();
@@ -172,13 +172,13 @@ export function follow(element, value) {
 }
 
 /**
- * Scrolls a box so far that a place in it is in sight, with what stands before it.
+ * Scroll a box until a place in it is visible, with its labels.
  * @param {HTMLElement} box
- * @param {[number, number]} place from the left and from the top
+ * @param {[number, number]} place left and top
  * @param {[number, number]} size
- * @param {[number, number]} before how much before it is seen with it
+ * @param {[number, number]} before width and height of the labels that stay visible
  */
-export function reveal(box, place, size, before) {
+export function scrollBoxTo(box, place, size, before) {
   const into = (/** @type {0 | 1} */ axis, /** @type {number} */ scrolled, /** @type {number} */ room) => {
     const [start, end] = [place[axis] - before[axis], place[axis] + size[axis] + 12];
     return start < scrolled ? start : end > scrolled + room ? end - room : scrolled;

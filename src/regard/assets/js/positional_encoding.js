@@ -1,20 +1,20 @@
-// Positions as the formulas give them: src/regard/model/position.py, once more for the page.
+// Sinusoidal positional encodings, the same formulas as src/regard/model/position.py.
 
 /** @typedef {import("regard/trace.js").Matrix} Matrix */
 /** @typedef {"interleaved" | "halves" | "t2t"} Layout */
 /** @typedef {{ cosine: boolean, timescale: number, pair: number }} Wave */
 
-/** What a model calls its table. @type {Record<string, Layout | "learned">} */
-export const LAYOUT_OF = { paper: "interleaved", halves: "halves", tensor2tensor: "t2t", learned: "learned" };
+/** Layouts by the setting model.position. @type {Record<string, Layout | "learned">} */
+export const LAYOUT_BY_SETTING = { paper: "interleaved", halves: "halves", tensor2tensor: "t2t", learned: "learned" };
 
 /**
- * What a column is: a sine or a cosine of the position over a timescale; null for one that is all zero.
+ * Return the wave of a column: sine or cosine of the position over a timescale; null for a column of zeros.
  * @param {Layout} layout
  * @param {number} column
  * @param {number} width
  * @returns {Wave | null}
  */
-export function wave(layout, column, width) {
+export function waveOfColumn(layout, column, width) {
   const sines = layout === "t2t" ? Math.floor(width / 2) : Math.ceil(width / 2);
   if (layout === "interleaved") return { cosine: column % 2 === 1, pair: column >> 1, timescale: 10000 ** ((2 * (column >> 1)) / width) };
   const [cosine, pair] = [column >= sines, column % sines];
@@ -24,7 +24,7 @@ export function wave(layout, column, width) {
 }
 
 /** @param {Wave | null} wave @param {number} position */
-export function height(wave, position) {
+export function encodingValue(wave, position) {
   if (!wave) return 0;
   return (wave.cosine ? Math.cos : Math.sin)(position / wave.timescale);
 }
@@ -35,15 +35,15 @@ export function height(wave, position) {
  * @param {number} width
  * @returns {Matrix}
  */
-export function table(layout, length, width) {
-  const waves = Array.from({ length: width }, (_, column) => wave(layout, column, width));
+export function encodingTable(layout, length, width) {
+  const waves = Array.from({ length: width }, (_, column) => waveOfColumn(layout, column, width));
   const values = new Float32Array(length * width);
-  for (let row = 0; row < length; row++) waves.forEach((each, column) => (values[row * width + column] = height(each, row)));
+  for (let row = 0; row < length; row++) waves.forEach((each, column) => (values[row * width + column] = encodingValue(each, row)));
   return { rows: length, columns: width, values };
 }
 
-/** @param {Matrix} matrix @returns {Matrix} the dot product of every row with every other */
-export function products({ rows, columns, values }) {
+/** @param {Matrix} matrix @returns {Matrix} the dot products of all pairs of rows */
+export function dotProducts({ rows, columns, values }) {
   const out = new Float32Array(rows * rows);
   for (let p = 0; p < rows; p++) {
     for (let q = p; q < rows; q++) {
@@ -56,10 +56,10 @@ export function products({ rows, columns, values }) {
 }
 
 /**
- * The dot products by distance: mean, least and most.
+ * Return mean, minimum and maximum of the dot products by distance.
  * @param {Matrix} dots
  */
-export function byDistance(dots) {
+export function dotProductsByDistance(dots) {
   return Array.from({ length: dots.rows }, (_, distance) => {
     const all = Array.from({ length: dots.rows - distance }, (_, p) => dots.values[p * dots.columns + p + distance]);
     return { mean: all.reduce((a, b) => a + b, 0) / all.length, least: Math.min(...all), most: Math.max(...all) };
@@ -67,33 +67,33 @@ export function byDistance(dots) {
 }
 
 /**
- * sin(x + y) and cos(x + y) from sin x and cos x, with what depends on y alone: a turn of each pair.
+ * Rotation matrix that gives sin(x + y) and cos(x + y) from sin x and cos x; it depends on y alone.
  * @param {number} shift
  * @param {number} timescale
  * @returns {[[number, number], [number, number]]}
  */
-export function turn(shift, timescale) {
+export function rotationMatrix(shift, timescale) {
   const [sine, cosine] = [Math.sin(shift / timescale), Math.cos(shift / timescale)];
   return [[cosine, sine], [-sine, cosine]];
 }
 
 /**
- * The largest difference between the table moved on by the turns and the table itself.
+ * Return the largest difference between the rotated table and the shifted table.
  * @param {Layout} layout
  * @param {number} length
  * @param {number} width
  * @param {number} shift
  */
-export function turned(layout, length, width, shift) {
+export function maxRotationError(layout, length, width, shift) {
   let most = 0;
   for (let column = 0; column < width; column++) {
-    const here = wave(layout, column, width);
-    if (!here) continue;
-    const matrix = turn(shift, here.timescale);
+    const columnWave = waveOfColumn(layout, column, width);
+    if (!columnWave) continue;
+    const matrix = rotationMatrix(shift, columnWave.timescale);
     for (let x = 0; x + shift < length; x++) {
-      const pair = [Math.sin(x / here.timescale), Math.cos(x / here.timescale)];
-      const row = matrix[here.cosine ? 1 : 0];
-      most = Math.max(most, Math.abs(row[0] * pair[0] + row[1] * pair[1] - height(here, x + shift)));
+      const pair = [Math.sin(x / columnWave.timescale), Math.cos(x / columnWave.timescale)];
+      const row = matrix[columnWave.cosine ? 1 : 0];
+      most = Math.max(most, Math.abs(row[0] * pair[0] + row[1] * pair[1] - encodingValue(columnWave, x + shift)));
     }
   }
   return most;

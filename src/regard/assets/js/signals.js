@@ -1,4 +1,4 @@
-// Signals of @preact/signals-core, with effects that run once a frame and end with the effect that began them.
+// Signals of @preact/signals-core; effects run once a frame and are disposed with the effect that created them.
 
 import { computed, effect as track, signal, untracked } from "regard/vendor/signals-core.js";
 

@@ -1,11 +1,11 @@
-// Where answers come from: the server that runs the model, or the one translation that this page carries.
+// Data source of the page: the server API, or the trace embedded in an offline page.
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Request} Request */
 /** @typedef {import("regard/types").Info} Info */
 
-/** What the server said no to, in words for the person who asked. */
-export class Refused extends Error {
+/** Error of a request, with a message for the user. */
+export class RequestError extends Error {
   /** @param {string} message @param {string} code */
   constructor(message, code) {
     super(message);
@@ -15,10 +15,10 @@ export class Refused extends Error {
 
 /**
  * @typedef {object} Source
- * @property {boolean} live whether a model can be asked
+ * @property {boolean} live whether there is a server
  * @property {() => Promise<Info>} info
  * @property {(route: string, body: object, signal?: AbortSignal) => Promise<any>} ask
- * @property {(route: string, body: object) => Promise<string>} text the same for an answer that is no JSON
+ * @property {(route: string, body: object) => Promise<string>} text like `ask`, for answers that are no JSON
  * @property {(route: string) => Promise<any>} get
  * @property {(route: string, body: object, each: (row: any) => void, signal?: AbortSignal) => Promise<void>} stream
  */
@@ -32,23 +32,23 @@ const checkpoints = new WeakMap();
  * @param {AbortSignal} [signal]
  * @returns {Promise<Trace>}
  */
-export async function traced(source, request, signal) {
+export async function fetchTrace(source, request, signal) {
   const trace = await source.ask("trace", request, signal);
   checkpoints.set(trace, request.step ?? null);
   return trace;
 }
 
-/** What was asked to get a trace, so that more can be asked about it. @param {Trace} trace @returns {Request} */
-export const asked = (trace) => ({ ...trace.request, step: checkpoints.get(trace) ?? null });
+/** Return the request that produced a trace, with its checkpoint. @param {Trace} trace @returns {Request} */
+export const requestOf = (trace) => ({ ...trace.request, step: checkpoints.get(trace) ?? null });
 
-/** The translation that is in the page itself, or null. @returns {Trace | null} */
-export function baked() {
+/** Return the trace embedded in an offline page, or null. @returns {Trace | null} */
+export function embeddedTrace() {
   const element = document.getElementById("regard-trace");
   return element ? JSON.parse(element.textContent ?? "null") : null;
 }
 
-/** The view that the page opens with. @returns {string} */
-export function opening() {
+/** Return the initial view of an offline page. @returns {string} */
+export function initialView() {
   return document.getElementById("regard-view")?.textContent ?? "";
 }
 
@@ -56,15 +56,15 @@ export function opening() {
 export const server = {
   live: true,
   info: () => server.get("info"),
-  get: async (route) => answer(await reached(fetch(`/api/${route}`))),
-  ask: async (route, body, signal) => answer(await reached(fetch(`/api/${route}`, post(body, signal)))),
+  get: async (route) => readAnswer(await reportUnreachable(fetch(`/api/${route}`))),
+  ask: async (route, body, signal) => readAnswer(await reportUnreachable(fetch(`/api/${route}`, postOptions(body, signal)))),
   async text(route, body) {
-    const response = await reached(fetch(`/api/${route}`, post(body)));
-    return response.ok ? response.text() : answer(response);
+    const response = await reportUnreachable(fetch(`/api/${route}`, postOptions(body)));
+    return response.ok ? response.text() : readAnswer(response);
   },
   async stream(route, body, each, signal) {
-    const response = await reached(fetch(`/api/${route}`, post(body, signal)));
-    if (!response.ok || !response.body) return answer(response);
+    const response = await reportUnreachable(fetch(`/api/${route}`, postOptions(body, signal)));
+    if (!response.ok || !response.body) return readAnswer(response);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -73,7 +73,7 @@ export const server = {
       rest = lines.pop() ?? "";
       for (const line of lines.filter(Boolean)) {
         const row = JSON.parse(line);
-        if (row.error) throw new Refused(row.error.message, row.error.code);
+        if (row.error) throw new RequestError(row.error.message, row.error.code);
         each(row);
       }
       if (done) return;
@@ -82,7 +82,7 @@ export const server = {
 };
 
 /** @param {object} body @param {AbortSignal} [signal] @returns {RequestInit} */
-const post = (body, signal) => ({
+const postOptions = (body, signal) => ({
   method: "POST",
   headers: { "Content-Type": "application/json" },
   body: JSON.stringify(body),
@@ -90,18 +90,18 @@ const post = (body, signal) => ({
 });
 
 /** @param {Promise<Response>} response */
-async function reached(response) {
+async function reportUnreachable(response) {
   try {
     return await response;
   } catch (problem) {
     if (problem instanceof DOMException && problem.name === "AbortError") throw problem;
-    throw new Refused("regard explore is not running any more; start it again and reload this page", "gone");
+    throw new RequestError("regard explore is not running any more; start it again and reload this page", "gone");
   }
 }
 
 /** @param {Response} response */
-async function answer(response) {
+async function readAnswer(response) {
   const body = await response.json().catch(() => null);
   if (response.ok && body) return body;
-  throw new Refused(body?.error?.message ?? `the server answered ${response.status}`, body?.error?.code ?? "error");
+  throw new RequestError(body?.error?.message ?? `the server answered ${response.status}`, body?.error?.code ?? "error");
 }

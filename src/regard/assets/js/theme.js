@@ -1,4 +1,4 @@
-// The colours, read from the style sheet, so that painters and page agree, in light and in dark.
+// Colours from the style sheet for drawings, in light and dark mode.
 
 import { signal } from "regard/signals.js";
 
@@ -10,10 +10,10 @@ import { signal } from "regard/signals.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** The colours that hold now. */
+/** The current colours. */
 export const theme = signal(/** @type {Theme} */ (/** @type {unknown} */ (null)));
 
-/** Reads the colours, and again whenever they become others. */
+/** Read the colours now and whenever they change. */
 export function watchTheme() {
   dark.addEventListener("change", refresh);
   matchMedia("(forced-colors: active)").addEventListener("change", refresh);
@@ -21,7 +21,7 @@ export function watchTheme() {
 }
 
 /** @param {"light" | "dark"} choice */
-export function choose(choice) {
+export function setTheme(choice) {
   document.documentElement.dataset.theme = choice;
   refresh();
 }
@@ -43,20 +43,20 @@ function refresh() {
     key: get("key"),
     value: get("value"),
     heads: list("heads"),
-    weights: ramp(list("weights").map(parsed)),
-    changes: ramp(list("changes").map(parsed)),
+    weights: makeRamp(list("weights").map(parseColour)),
+    changes: makeRamp(list("changes").map(parseColour)),
     dark: document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : dark.matches,
   };
 }
 
 /** @param {string} hex @returns {Colour} */
-function parsed(hex) {
+function parseColour(hex) {
   const number = parseInt(hex.slice(1), 16);
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
-/** @param {Colour[]} stops @returns {Ramp} through them */
-function ramp(stops) {
+/** @param {Colour[]} stops @returns {Ramp} */
+function makeRamp(stops) {
   const colours = Array.from({ length: 256 }, (_, i) => {
     const at = (i / 255) * (stops.length - 1);
     const from = Math.min(Math.floor(at), stops.length - 2);
@@ -67,31 +67,31 @@ function ramp(stops) {
   return { colours, pixels };
 }
 
-/** @param {number} value from 0 to 1 @returns {number} which of the 256 */
-const ofWeight = (value) => Math.max(0, Math.min(255, Math.round(255 * value)));
+/** @param {number} value from 0 to 1 @returns {number} shade index */
+const weightIndex = (value) => Math.max(0, Math.min(255, Math.round(255 * value)));
 
 /** @param {number} value from -1 to 1 @returns {number} */
-const ofChange = (value) => Math.max(0, Math.min(255, Math.round(127.5 * (1 + value))));
+const changeIndex = (value) => Math.max(0, Math.min(255, Math.round(127.5 * (1 + value))));
 
 /** @param {Theme} theme @param {number} value from 0 to 1 @returns {Colour} */
-export const weight = (theme, value) => theme.weights.colours[ofWeight(value)];
+export const weightColour = (theme, value) => theme.weights.colours[weightIndex(value)];
 
 /** @param {Theme} theme @param {number} value from -1 to 1 @returns {Colour} */
-export const change = (theme, value) => theme.changes.colours[ofChange(value)];
+export const changeColour = (theme, value) => theme.changes.colours[changeIndex(value)];
 
 /**
- * Values as shades of a ramp.
+ * Convert values to shades of a ramp.
  * @param {Theme} theme
  * @param {Float32Array} values
- * @param {{ signed?: boolean, top?: number }} how what counts as 1
+ * @param {{ signed?: boolean, top?: number }} how `top` is the value of the strongest shade
  * @returns {{ ramp: Ramp, shades: Uint8Array }}
  */
-export function shaded(theme, values, { signed = false, top = 1 }) {
+export function toShades(theme, values, { signed = false, top = 1 }) {
   const shades = new Uint8Array(values.length);
-  const of = signed ? ofChange : ofWeight;
+  const of = signed ? changeIndex : weightIndex;
   for (let i = 0; i < values.length; i++) shades[i] = of(values[i] / top);
   return { ramp: signed ? theme.changes : theme.weights, shades };
 }
 
 /** @param {Colour} colour */
-export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
+export const cssColour = ([r, g, b]) => `rgb(${r},${g},${b})`;

@@ -1,4 +1,4 @@
-// A trace as numbers: unpacking, words, the part of a row that matters. Nothing here draws.
+// Numbers of a trace: unpacking, attention matrices, labels, alignment, descriptions. No drawing.
 
 /** @typedef {import("regard/types").Trace} Trace */
 /** @typedef {import("regard/types").Pack} Pack */
@@ -12,7 +12,7 @@
 const unpacked = new WeakMap();
 
 /**
- * The numbers of a pack, as floats; each pack is unpacked once.
+ * Unpack an array to floats; each pack is unpacked once.
  * @param {Pack} pack
  * @returns {Tensor}
  */
@@ -41,14 +41,14 @@ function floats(dtype, raw) {
   for (let i = 0; i < out.length; i++) {
     if (dtype === "u8") out[i] = raw[i] / 255;
     else if (dtype === "u16") out[i] = view.getUint16(2 * i, true) / 65535;
-    else if (dtype === "f16") out[i] = half(view.getUint16(2 * i, true));
+    else if (dtype === "f16") out[i] = float16(view.getUint16(2 * i, true));
     else out[i] = view.getFloat32(4 * i, true);
   }
   return out;
 }
 
 /** @param {number} bits */
-function half(bits) {
+function float16(bits) {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 0) return sign * 2 ** -24 * fraction;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
@@ -56,12 +56,12 @@ function half(bits) {
 }
 
 /**
- * The last two axes of a tensor at given places of the others.
+ * Return the matrix of the last two axes at given indices of the others.
  * @param {Tensor} tensor
  * @param {...number} places
  * @returns {Matrix}
  */
-export function slice(tensor, ...places) {
+export function matrixAt(tensor, ...places) {
   const [rows, columns] = tensor.shape.slice(-2);
   let at = 0;
   places.forEach((place, axis) => (at = at * tensor.shape[axis] + place));
@@ -69,47 +69,47 @@ export function slice(tensor, ...places) {
 }
 
 /**
- * Where one head looks, or all heads of the layer on average (head 0); layers and heads count from 1.
+ * Return the attention weights of a head, or the mean over heads (head 0); layers and heads count from 1.
  * @param {Trace} trace
  * @param {Kind} kind
  * @param {number} layer
  * @param {number} head
  * @returns {Matrix}
  */
-export function attention(trace, kind, layer, head) {
+export function attentionWeights(trace, kind, layer, head) {
   const tensor = unpack(trace.attention[kind]);
-  if (head) return slice(tensor, layer - 1, head - 1);
+  if (head) return matrixAt(tensor, layer - 1, head - 1);
   const heads = tensor.shape[1];
-  return mean(Array.from({ length: heads }, (_, h) => slice(tensor, layer - 1, h)));
+  return meanMatrix(Array.from({ length: heads }, (_, h) => matrixAt(tensor, layer - 1, h)));
 }
 
 /** @param {Matrix[]} matrices @returns {Matrix} */
-export function mean(matrices) {
+export function meanMatrix(matrices) {
   const { rows, columns } = matrices[0];
   const values = new Float32Array(rows * columns);
   for (const matrix of matrices) matrix.values.forEach((value, i) => (values[i] += value / matrices.length));
   return { rows, columns, values };
 }
 
-/** @param {Matrix} b @param {Matrix} a @returns {Matrix | null} b - a, where they are of one shape */
-export function difference(b, a) {
+/** @param {Matrix} b @param {Matrix} a @returns {Matrix | null} b - a, or null if the shapes differ */
+export function subtractMatrices(b, a) {
   if (a.rows !== b.rows || a.columns !== b.columns) return null;
   return { ...a, values: b.values.map((value, i) => value - a.values[i]) };
 }
 
 /**
- * Each weight times the norm of the value that it weighs, as a share of its row.
+ * Multiply each weight by the norm of its value vector and normalize the rows.
  * @param {Matrix} matrix
  * @param {Float32Array} norms
  * @returns {Matrix}
  */
-export function weighed(matrix, norms) {
+export function weighByNorms(matrix, norms) {
   const values = matrix.values.map((value, i) => value * norms[i % matrix.columns]);
-  return normal({ ...matrix, values });
+  return normalizeRows({ ...matrix, values });
 }
 
-/** @param {Matrix} matrix @returns {Matrix} rows that sum to 1; a row of zeros stays one */
-export function normal(matrix) {
+/** @param {Matrix} matrix @returns {Matrix} rows with sum 1; rows of zeros stay zero */
+export function normalizeRows(matrix) {
   const values = Float32Array.from(matrix.values);
   for (let row = 0; row < matrix.rows; row++) {
     const part = values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
@@ -120,13 +120,13 @@ export function normal(matrix) {
 }
 
 /**
- * Columns summed and rows averaged over the tokens of each label.
+ * Sum the columns and average the rows over the tokens of each label.
  * @param {Matrix} matrix
  * @param {Label[]} rows
  * @param {Label[]} columns
  * @returns {Matrix}
  */
-export function gathered(matrix, rows, columns) {
+export function groupTokens(matrix, rows, columns) {
   const values = new Float32Array(rows.length * columns.length);
   rows.forEach((row, r) =>
     columns.forEach((column, c) => {
@@ -139,12 +139,12 @@ export function gathered(matrix, rows, columns) {
 }
 
 /**
- * The fewest weights of each row that reach a share of its mass; the others become 0.
+ * Keep the fewest weights of each row that reach a share of its mass; set the others to 0.
  * @param {Matrix} matrix
  * @param {number} share from 0 to 1
  * @returns {Matrix}
  */
-export function topMass(matrix, share) {
+export function keepTopMass(matrix, share) {
   const values = new Float32Array(matrix.values.length);
   for (let row = 0; row < matrix.rows; row++) {
     const first = row * matrix.columns;
@@ -162,87 +162,87 @@ export function topMass(matrix, share) {
 }
 
 /**
- * Of the rows, on average: 0 looks at one place, 1 everywhere alike. A row that may see one place only is not asked.
+ * Mean normalized entropy of the rows: 0 is a single key, 1 is uniform. Rows with one visible key are skipped.
  * @param {Matrix} matrix
  * @param {(row: number, column: number) => boolean} [hidden]
  * @returns {number}
  */
-export function entropy(matrix, hidden) {
-  let [sum, asked] = [0, 0];
+export function meanEntropy(matrix, hidden) {
+  let [sum, counted] = [0, 0];
   for (let row = 0; row < matrix.rows; row++) {
     const part = matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
     let free = 0;
     for (let column = 0; column < matrix.columns; column++) free += hidden?.(row, column) ? 0 : 1;
     if (free < 2) continue;
-    const whole = part.reduce((a, b) => a + b, 0); // nearly 1: weights travel in few bits
+    const whole = part.reduce((a, b) => a + b, 0); // nearly 1: weights are quantized
     sum -= part.reduce((a, p) => a + (p > 0 ? (p / whole) * Math.log(p / whole) : 0), 0) / Math.log(free);
-    asked++;
+    counted++;
   }
-  return sum / Math.max(1, asked);
+  return sum / Math.max(1, counted);
 }
 
 /**
- * Which cells are masked: later words for the decoder, and source words that are hidden; undefined where none is.
+ * Return a function that tells masked cells: later tokens in the decoder, hidden source tokens; undefined if there are none.
  * @param {Trace} trace
  * @param {Kind} kind
  * @param {Label[]} rows
  * @param {Label[]} columns
  * @returns {((row: number, column: number) => boolean) | undefined}
  */
-export function hiddenCells(trace, kind, rows, columns) {
+export function maskedCells(trace, kind, rows, columns) {
   const causal = trace.model.causal ?? true;
   if (kind === "decoder") return causal ? (r, c) => columns[c].tokens[0] > Math.max(...rows[r].tokens) : undefined;
-  const gone = new Set(trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : [])));
-  return gone.size ? (_, c) => columns[c].tokens.every((token) => gone.has(token)) : undefined;
+  const hidden = new Set(trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : [])));
+  return hidden.size ? (_, c) => columns[c].tokens.every((token) => hidden.has(token)) : undefined;
 }
 
-const MARKS = { bos: "<s>", eos: "</s>", unk: "<unk>", pad: "<pad>" };
+const SPECIAL_NAMES = { bos: "<s>", eos: "</s>", unk: "<unk>", pad: "<pad>" };
 
-/** What a decoder reads before the first word. @type {Token} */
-const BEGIN = { id: -1, piece: MARKS.bos, text: "", start: null, end: null, word: null, special: "bos" };
+/** The decoder input before the first token. @type {Token} */
+const BOS_TOKEN = { id: -1, piece: SPECIAL_NAMES.bos, text: "", start: null, end: null, word: null, special: "bos" };
 
-/** @param {Token} token @returns {string} what a person reads */
-export function shown(token) {
-  if (token.special) return MARKS[token.special] ?? token.piece;
+/** @param {Token} token @returns {string} its label */
+export function tokenLabel(token) {
+  if (token.special) return SPECIAL_NAMES[token.special] ?? token.piece;
   return token.text.trim() || "␣";
 }
 
 /** @param {Token} token @returns {boolean} */
-export function unspoken(token) {
+export function isSpecialOrPunctuation(token) {
   return Boolean(token.special) || /^[\p{P}\p{S}\s]*$/u.test(token.text);
 }
 
 /**
- * What stands beside the rows and above the columns. Row i of a decoder reads target input i and predicts token i.
+ * Return the labels of rows and columns. Row i of a decoder reads target input i and predicts token i.
  * @param {Trace} trace
  * @param {Kind} kind
  * @param {{ words?: boolean, plain?: boolean, read?: boolean }} how
  * @returns {{ rows: Label[], columns: Label[] }}
  */
-export function labels(trace, kind, how = {}) {
-  const group = how.words ? byWord : byToken;
-  const kept = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
-  const source = kept(group(trace.source.tokens, trace.source.text));
+export function axisLabels(trace, kind, how = {}) {
+  const group = how.words ? labelWords : labelTokens;
+  const filtered = (/** @type {Label[]} */ all) => (how.plain ? all.filter((label) => !label.special) : all);
+  const source = filtered(group(trace.source.tokens, trace.source.text));
   if (kind === "encoder") return { rows: source, columns: source };
   if (trace.model.task === "forecasting") {
-    const asked = kept(group(trace.target.tokens, trace.target.text));
-    return { rows: asked, columns: kind === "cross" ? source : asked };
+    const queries = filtered(group(trace.target.tokens, trace.target.text));
+    return { rows: queries, columns: kind === "cross" ? source : queries };
   }
-  const reads = group([BEGIN, ...trace.target.tokens.slice(0, -1)], trace.target.text);
+  const reads = group([BOS_TOKEN, ...trace.target.tokens.slice(0, -1)], trace.target.text);
   const rows = group(trace.target.tokens, trace.target.text).map((label) => {
     const read = reads.find((each) => each.tokens.includes(label.tokens[0]))?.text;
     return { ...label, text: how.read ? `${read}` : `${read} → ${label.text}` };
   });
-  return { rows: kept(rows), columns: kind === "cross" ? source : kept(reads) };
+  return { rows: filtered(rows), columns: kind === "cross" ? source : filtered(reads) };
 }
 
 /** @param {Token[]} tokens @returns {Label[]} */
-function byToken(tokens) {
-  return tokens.map((token, i) => ({ text: shown(token), tokens: [i], special: unspoken(token) }));
+function labelTokens(tokens) {
+  return tokens.map((token, i) => ({ text: tokenLabel(token), tokens: [i], special: isSpecialOrPunctuation(token) }));
 }
 
-/** @param {Token[]} tokens @param {string} text that they stand in @returns {Label[]} */
-function byWord(tokens, text) {
+/** @param {Token[]} tokens @param {string} text of the tokens @returns {Label[]} */
+function labelWords(tokens, text) {
   const letters = Array.from(text);
   /** @type {Label[]} */
   const out = [];
@@ -252,62 +252,62 @@ function byWord(tokens, text) {
     if (joins) {
       const label = out[out.length - 1];
       label.tokens.push(i);
-      label.special &&= unspoken(token);
+      label.special &&= isSpecialOrPunctuation(token);
       label.text = letters.slice(tokens[label.tokens[0]].start ?? 0, token.end ?? 0).join("").trim();
-    } else out.push({ text: shown(token), tokens: [i], special: unspoken(token) });
+    } else out.push({ text: tokenLabel(token), tokens: [i], special: isSpecialOrPunctuation(token) });
     last = token.special ? undefined : token.word;
   });
   return out;
 }
 
 /**
- * Which source tokens each target token was written from: the heads of one layer on average, marks left out.
+ * Return the alignment of target to source tokens: mean over the heads of one layer, without special tokens.
  * @param {Trace} trace
  * @returns {Matrix}
  */
 export function alignment(trace) {
   const layers = trace.model.decoder_layers;
-  const matrix = attention(trace, "cross", layers > 2 ? layers - 1 : layers, 0);
+  const matrix = attentionWeights(trace, "cross", layers > 2 ? layers - 1 : layers, 0);
   const values = matrix.values.map((value, i) =>
     trace.source.tokens[i % matrix.columns].special ? 0 : value,
   );
-  return normal({ ...matrix, values });
+  return normalizeRows({ ...matrix, values });
 }
 
-const FAINT = 0.15;
+const FAINT_WEIGHT = 0.15;
 
 /**
- * In words what a matrix shows, for those who do not see it.
+ * Describe an attention matrix in words, for screen readers.
  * @param {Matrix} matrix
  * @param {Label[]} columns
  * @param {(row: number, column: number) => boolean} [hidden]
  */
-export function summary(matrix, columns, hidden) {
-  const spread = entropy(matrix, hidden);
+export function describeMatrix(matrix, columns, hidden) {
+  const entropy = meanEntropy(matrix, hidden);
   const mass = columns.map((_, c) => {
     let sum = 0;
     for (let row = 0; row < matrix.rows; row++) sum += matrix.values[row * matrix.columns + c];
     return sum / Math.max(1, matrix.rows);
   });
   const most = mass.indexOf(Math.max(...mass));
-  const how = spread < 0.35 ? "each row looks mainly at one place" : spread < 0.7 ? "rows look at several places" : "rows look nearly everywhere alike";
-  const where = mass[most] > 0.3 ? `; ${Math.round(100 * mass[most])}% of all looks go to “${columns[most].text}”` : "";
+  const how = entropy < 0.35 ? "each row attends mainly to one token" : entropy < 0.7 ? "rows attend to several tokens" : "rows attend to all tokens nearly equally";
+  const where = mass[most] > 0.3 ? `; ${Math.round(100 * mass[most])}% of all weight goes to “${columns[most].text}”` : "";
   const largest = matrix.values.reduce((a, b) => Math.max(a, b), 0);
-  const faint = largest < FAINT ? `; the largest weight is ${largest.toFixed(3)}: stretch the scale to see them` : "";
-  return `${how}; mean entropy ${spread.toFixed(2)}${where}${faint}`;
+  const faint = largest < FAINT_WEIGHT ? `; the largest weight is ${largest.toFixed(3)}: stretch the scale to see them` : "";
+  return `${how}; mean entropy ${entropy.toFixed(2)}${where}${faint}`;
 }
 
 /**
- * Where some rows look together: their mean, the three places that get most of it.
+ * Describe the mean of some rows by the three keys with the most weight.
  * @param {Matrix} matrix
  * @param {number[]} rows
- * @param {Label[]} labels of the rows
+ * @param {Label[]} labels row labels
  * @param {Label[]} columns
  */
-export function together(matrix, rows, labels, columns) {
+export function describeRows(matrix, rows, labels, columns) {
   const mass = columns.map((_, c) => rows.reduce((sum, r) => sum + matrix.values[r * matrix.columns + c], 0) / rows.length);
   const order = mass.map((_, c) => c).sort((a, b) => mass[b] - mass[a]).slice(0, 3);
   const who = rows.map((row) => `“${labels[row].text}”`).join(" and ");
   const where = order.filter((c) => mass[c] > 0).map((c) => `“${columns[c].text}” ${mass[c].toFixed(3)}`);
-  return `${who} ${rows.length > 1 ? "look, on average," : "looks"} at ${where.join(", ")}`;
+  return `${who} ${rows.length > 1 ? "attend, on average," : "attends"} to ${where.join(", ")}`;
 }

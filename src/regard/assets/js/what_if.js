@@ -1,8 +1,8 @@
-// What if something were different: what is changed, and the translation B that comes of it.
+// What-if experiments: the changes, and the request for trace B.
 
 import { effect, signal, untracked } from "regard/signals.js";
-import { traced } from "regard/source.js";
-import { shown } from "regard/trace.js";
+import { fetchTrace } from "regard/source.js";
+import { tokenLabel } from "regard/trace.js";
 
 /** @template T @typedef {import("regard/signals.js").Signal<T>} Signal */
 /** @typedef {import("regard/source.js").Source} Source */
@@ -11,108 +11,108 @@ import { shown } from "regard/trace.js";
 /** @typedef {import("regard/types").Intervention} Intervention */
 /**
  * @typedef {object} Changes
- * @property {string[]} heads such as "cross 5 3": kind, layer, head
- * @property {"zero" | "uniform"} mode what becomes of them
- * @property {string[]} skipped such as "decoder 4 cross": stack, layer, which
+ * @property {string[]} heads such as "cross 5 3" (kind, layer, head)
+ * @property {"zero" | "uniform"} mode of ablation of the heads
+ * @property {string[]} skipped such as "decoder 4 cross" (stack, layer, sublayer)
  * @property {number[]} hidden source tokens
- * @property {boolean} positions whether they are left out
- * @property {string} prefix what the translation begins with
- * @property {string} target what the whole translation is
+ * @property {boolean} positions whether positions are removed
+ * @property {string} prefix forced beginning of the translation
+ * @property {string} target forced translation
  */
 /** @typedef {ReturnType<typeof makeWhatIf>} WhatIf */
 
 /** @type {Changes} */
-export const NOTHING = { heads: [], mode: "zero", skipped: [], hidden: [], positions: false, prefix: "", target: "" };
+export const NO_CHANGES = { heads: [], mode: "zero", skipped: [], hidden: [], positions: false, prefix: "", target: "" };
 
 /**
- * @param {{ a: Signal<Trace | null>, b: Signal<Trace | null>, request: Signal<Request>, at: import("regard/state.js").At }} app
+ * @param {{ traceA: Signal<Trace | null>, traceB: Signal<Trace | null>, request: Signal<Request>, state: import("regard/state.js").ViewState }} app
  * @param {Source} source
  */
 export function makeWhatIf(app, source) {
   const whatIf = {
     open: signal(false),
-    changes: signal(NOTHING),
+    changes: signal(NO_CHANGES),
     running: signal(false),
     problem: signal(""),
-    /** Log p of A's words under the changes, less what it was; null where the model is the same. */
+    /** Change of log p of A's tokens under the changes; null if the model is unchanged. */
     delta: signal(/** @type {number | null} */ (null)),
     /** @param {Partial<Changes>} some */
     change: (some) => void (whatIf.changes.value = { ...whatIf.changes.peek(), ...some }),
     run,
     clear,
   };
-  let under = new AbortController();
-  let wanted = false;
+  let pending = new AbortController();
+  let active = false;
   let text = "";
 
   effect(() => {
-    const a = app.a.value;
-    if (a) untracked(() => another(a));
+    const a = app.traceA.value;
+    if (a) untracked(() => onNewTrace(a));
   });
 
-  /** @param {Trace} a what belongs to one sentence does not outlive it; B follows A */
-  function another(a) {
+  /** @param {Trace} a changes of one sentence are cleared for another; B is updated with A */
+  function onNewTrace(a) {
     if (a.source.text !== text) whatIf.change({ hidden: [], prefix: "", target: "" });
     text = a.source.text;
-    if (wanted) run();
+    if (active) run();
   }
 
   async function run() {
-    const a = app.a.peek();
+    const a = app.traceA.peek();
     if (!a) return;
-    const asked = changed(a, app.request.peek().step ?? null, whatIf.changes.peek());
-    if (!asked) return void (whatIf.problem.value = "Nothing is changed yet: tick a head, hide a word, or begin the translation.");
-    under.abort();
-    const mine = (under = new AbortController());
-    wanted = true;
+    const request = changedRequest(a, app.request.peek().step ?? null, whatIf.changes.peek());
+    if (!request) return void (whatIf.problem.value = "Nothing is changed yet: tick a head, hide a word, or begin the translation.");
+    pending.abort();
+    const controller = (pending = new AbortController());
+    active = true;
     whatIf.running.value = true;
     try {
-      const b = await traced(source, asked, mine.signal);
-      const same = words(a).join() === words(b).join();
-      const read = same ? b : await traced(source, { ...asked, prefix: [], target: words(a) }, mine.signal);
-      whatIf.delta.value = asked.interventions.length ? read.target.logprob - a.target.logprob : null;
+      const b = await fetchTrace(source, request, controller.signal);
+      const same = targetIds(a).join() === targetIds(b).join();
+      const reread = same ? b : await fetchTrace(source, { ...request, prefix: [], target: targetIds(a) }, controller.signal);
+      whatIf.delta.value = request.interventions.length ? reread.target.logprob - a.target.logprob : null;
       whatIf.problem.value = "";
-      app.b.value = b;
-      if (app.at.show.peek() === "a") app.at.show.value = "b";
+      app.traceB.value = b;
+      if (app.state.show.peek() === "a") app.state.show.value = "b";
     } catch (problem) {
       const { name, message } = /** @type {Error} */ (problem);
       if (name !== "AbortError") whatIf.problem.value = message;
     } finally {
-      if (mine === under) whatIf.running.value = false;
+      if (controller === pending) whatIf.running.value = false;
     }
   }
 
   function clear() {
-    under.abort();
-    wanted = false;
+    pending.abort();
+    active = false;
     whatIf.running.value = false;
-    whatIf.changes.value = NOTHING;
+    whatIf.changes.value = NO_CHANGES;
     whatIf.problem.value = "";
-    app.b.value = null;
-    app.at.show.value = "a";
+    app.traceB.value = null;
+    app.state.show.value = "a";
   }
   return whatIf;
 }
 
-/** @param {Trace} trace @returns {number[]} the tokens of the translation, without its marks */
-const words = (trace) => trace.target.tokens.filter((token) => token.special !== "eos").map((token) => token.id);
+/** @param {Trace} trace @returns {number[]} ids of the target tokens, without the end of sequence */
+const targetIds = (trace) => trace.target.tokens.filter((token) => token.special !== "eos").map((token) => token.id);
 
 /**
- * The request of A with the changes; null where there are none.
+ * Return the request of A with the changes; null without changes.
  * @param {Trace} a
  * @param {number | null} step
  * @param {Changes} changes
  * @returns {Request | null}
  */
-export function changed(a, step, changes) {
+export function changedRequest(a, step, changes) {
   const { request } = a;
-  const mine = interventions(changes);
+  const added = interventions(changes);
   const [prefix, target] = [changes.prefix.trim(), changes.target.trim()];
-  if (!mine.length && !prefix && !target) return null;
-  const whole = target === a.target.text.trim() ? words(a) : target;
-  const asked = { ...request, step, interventions: [...request.interventions, ...mine] };
-  if (target) return { ...asked, prefix: [], target: whole };
-  return prefix ? { ...asked, prefix, target: null } : asked;
+  if (!added.length && !prefix && !target) return null;
+  const targetOrIds = target === a.target.text.trim() ? targetIds(a) : target;
+  const changed = { ...request, step, interventions: [...request.interventions, ...added] };
+  if (target) return { ...changed, prefix: [], target: targetOrIds };
+  return prefix ? { ...changed, prefix, target: null } : changed;
 }
 
 /** @param {Changes} changes @returns {Intervention[]} */
@@ -129,22 +129,22 @@ export function interventions({ heads, mode, skipped, hidden, positions }) {
 const SUBLAYERS = { self: "self-attention", cross: "cross-attention", ffn: "feed-forward" };
 const KINDS = { encoder: "encoder", decoder: "decoder", cross: "cross" };
 
-/** @param {Trace} b @returns {string} in words what is different in it */
-export function told(b) {
-  const said = b.request.interventions.map((each) => {
+/** @param {Trace} b @returns {string} a description of the changes */
+export function describeChanges(b) {
+  const descriptions = b.request.interventions.map((each) => {
     switch (each.type) {
       case "head":
         return `${KINDS[each.kind]} head ${each.layer}.${each.head} ${each.mode === "zero" ? "removed" : "made uniform"}`;
       case "sublayer":
         return `${each.stack} layer ${each.layer} without ${SUBLAYERS[each.which]}`;
       case "hide_source":
-        return `${each.positions.map((i) => `“${shown(b.source.tokens[i])}”`).join(", ")} hidden`;
+        return `${each.positions.map((i) => `“${tokenLabel(b.source.tokens[i])}”`).join(", ")} hidden`;
       case "positions":
         return "no positions";
     }
   });
-  const begun = b.target.tokens.slice(0, b.request.prefix.length);
-  if (begun.length) said.push(`begins with “${begun.map((token) => token.text).join("").trim()}”`);
-  if (b.target.forced) said.push("the whole translation is given");
-  return said.join("; ");
+  const prefix = b.target.tokens.slice(0, b.request.prefix.length);
+  if (prefix.length) descriptions.push(`begins with “${prefix.map((token) => token.text).join("").trim()}”`);
+  if (b.target.forced) descriptions.push("the whole translation is forced");
+  return descriptions.join("; ");
 }

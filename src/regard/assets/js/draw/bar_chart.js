@@ -1,6 +1,6 @@
-// Bars below each other, each with its name and its number.
+// Bar chart of candidate probabilities.
 
-import { clip } from "regard/draw/matrix_image.js";
+import { clipText } from "regard/draw/matrix_image.js";
 
 /** @typedef {import("regard/draw/surface.js").Surface} Surface */
 /** @typedef {import("regard/theme.js").Theme} Theme */
@@ -10,7 +10,7 @@ const STEP = 24;
 const [LEFT, WIDE] = [130, 240];
 
 /** @param {Bar[]} bars @returns {{ width: number, height: number }} */
-export const barsSize = (bars) => ({ width: LEFT + WIDE + 130, height: STEP * (bars.length + 1) + 8 });
+export const barChartSize = (bars) => ({ width: LEFT + WIDE + 130, height: STEP * (bars.length + 1) + 8 });
 
 /**
  * @param {Surface} surface
@@ -18,11 +18,11 @@ export const barsSize = (bars) => ({ width: LEFT + WIDE + 130, height: STEP * (b
  * @param {string} title
  * @param {Theme} theme
  */
-export function paintBars(surface, bars, title, theme) {
+export function drawBarChart(surface, bars, title, theme) {
   surface.text(10, STEP / 2 + 4, title, { fill: theme.ink, bold: true });
   bars.forEach(({ name, share, note }, i) => {
     const y = STEP * (i + 1.5) + 4;
-    surface.text(LEFT - 8, y, clip(name, 16), { anchor: "end", mono: true, fill: theme.ink, bold: Boolean(note) });
+    surface.text(LEFT - 8, y, clipText(name, 16), { anchor: "end", mono: true, fill: theme.ink, bold: Boolean(note) });
     surface.rect(LEFT, y - 6, WIDE, 12, { stroke: theme.line });
     surface.rect(LEFT, y - 6, WIDE * share, 12, { fill: theme.cross });
     surface.text(LEFT + WIDE + 8, y, `${share.toFixed(3)} ${note ?? ""}`, { fill: theme.ink });

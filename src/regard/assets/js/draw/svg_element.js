@@ -1,19 +1,19 @@
-// The third way to paint: elements of SVG in the page, few enough to be looked at one by one.
+// Drawing surface that creates SVG elements in the page, for pictures with few elements.
 
 import { s } from "regard/dom.js";
 import { font } from "regard/draw/surface.js";
 
-/** @typedef {Pick<import("regard/draw/surface.js").Surface, "rect" | "line" | "curve" | "dot" | "text">} Pen */
+/** @typedef {Pick<import("regard/draw/surface.js").Surface, "rect" | "line" | "curve" | "dot" | "text">} VectorSurface */
 /** @typedef {import("regard/draw/surface.js").Paint} Paint */
 
 /**
- * Paints into an svg element, from scratch.
+ * Empty an svg element and return a surface that draws into it.
  * @param {SVGElement} svg
  * @param {number} width
  * @param {number} height
- * @returns {Pen}
+ * @returns {VectorSurface}
  */
-export function liveSurface(svg, width, height) {
+export function svgElementSurface(svg, width, height) {
   svg.replaceChildren();
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) svg.setAttribute(name, String(value));
   const add = (/** @type {string} */ tag, /** @type {Record<string, any>} */ attributes, text = "") => svg.append(s(tag, attributes, text || null));

@@ -1,4 +1,4 @@
-// The slider through the checkpoints of a run: the same sentence, earlier in the training.
+// Checkpoint slider of a run: translate the same sentence with earlier checkpoints.
 
 import { h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
@@ -9,48 +9,48 @@ const WAIT = 150;
 
 /**
  * @param {App} app
- * @returns {HTMLElement | null} null where the model is not a run's
+ * @returns {HTMLElement | null} null if the model does not belong to a run
  */
-export function checkpoints(app) {
+export function checkpointSlider(app) {
   const { source } = app;
   const run = app.info?.run;
   if (!source || !run?.checkpoints.length) return null;
   let known = run.checkpoints;
-  let waiting = 0;
-  const said = h("output", {});
+  let timer = 0;
+  const label = h("output", {});
   const best = h("span", { class: "best", "aria-hidden": "true", title: "the best" }, "▲");
   const slider = /** @type {HTMLInputElement} */ (h("input", {
     type: "range", min: 0, max: known.length, step: 1, "aria-label": "checkpoint",
-    oninput: () => { name(); clearTimeout(waiting); waiting = setTimeout(go, WAIT); },
-    onfocus: () => more(),
+    oninput: () => { updateLabel(); clearTimeout(timer); timer = setTimeout(selectCheckpoint, WAIT); },
+    onfocus: () => refreshCheckpoints(),
   }));
   effect(() => {
     const { step } = app.request.value;
     const place = known.findIndex((each) => each.step === step);
     slider.value = String(place < 0 ? known.length : place);
-    name();
+    updateLabel();
   });
 
-  /** After the last checkpoint comes the model itself, which may be the mean of some. */
-  function name() {
+  /** The last position is the published model, which may be the mean of several checkpoints. */
+  function updateLabel() {
     const now = known[Number(slider.value)];
-    said.textContent = now ? `step ${now.step.toLocaleString("en")}${now.best ? ", the best" : ""}` : `the model${whose()}`;
-    slider.setAttribute("aria-valuetext", said.textContent);
+    label.textContent = now ? `step ${now.step.toLocaleString("en")}${now.best ? ", the best" : ""}` : `the model${modelOrigin()}`;
+    slider.setAttribute("aria-valuetext", label.textContent);
     const place = known.findIndex((each) => each.best);
     best.hidden = place < 0;
     best.style.setProperty("--place", String(place / known.length));
   }
-  /** Where the model's weights come from, as far as the run says. */
-  function whose() {
+  /** The checkpoint that the published model comes from. */
+  function modelOrigin() {
     const same = known.find((each) => each.model);
     return same ? ` (step ${same.step.toLocaleString("en")})` : run?.mean ? " (a mean of checkpoints)" : "";
   }
-  function go() {
+  function selectCheckpoint() {
     const step = known[Number(slider.value)]?.step ?? null;
     if (step !== (app.request.peek().step ?? null)) app.request.value = { ...app.request.peek(), step };
   }
-  /** A training that goes on has others by now. */
-  async function more() {
+  /** Reload the list: a running training writes more checkpoints. */
+  async function refreshCheckpoints() {
     const now = (await source?.info().catch(() => null))?.run?.checkpoints;
     if (!now || JSON.stringify(now) === JSON.stringify(known)) return;
     const here = known[Number(slider.value)]?.step;
@@ -58,7 +58,7 @@ export function checkpoints(app) {
     slider.max = String(known.length);
     const place = known.findIndex((each) => each.step === here);
     slider.value = String(place < 0 ? known.length : place);
-    name();
+    updateLabel();
   }
-  return h("label", { class: "tick checkpoints" }, h("span", {}, "checkpoint"), h("span", { class: "track" }, slider, best), said);
+  return h("label", { class: "tick checkpoints" }, h("span", {}, "checkpoint"), h("span", { class: "track" }, slider, best), label);
 }

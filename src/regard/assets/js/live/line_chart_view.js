@@ -1,32 +1,32 @@
-// A chart that the mouse, the keyboard and the ear can walk through.
+// Line chart with a cursor, for mouse, keyboard and screen reader.
 
 import { h } from "regard/dom.js";
-import { describe, paint, place, short } from "regard/live/line_chart.js";
-import { put } from "regard/live/axis_scale.js";
+import { describeChart, drawChart, layoutChart, formatValue } from "regard/live/line_chart.js";
+import { toPixel } from "regard/live/axis_scale.js";
 import { svgSurface } from "regard/draw/surface.js";
 import { effect, signal } from "regard/signals.js";
 import { theme } from "regard/theme.js";
-import { takeAway } from "regard/parts/downloads.js";
+import { downloadBar } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/live/line_chart.js").Chart} Chart */
 
 const HEIGHT = 240;
 
 /** @type {Chart} */
-const NONE = { name: "", title: "", x: "", lines: [] };
+const EMPTY_CHART = { name: "", title: "", x: "", lines: [] };
 
 /**
- * @param {() => Chart | undefined} given read as a signal is; nothing is shown where there is none
+ * @param {() => Chart | undefined} getChart reads signals; the view is hidden if it returns none
  * @returns {HTMLElement}
  */
-export function chartView(given) {
-  const chart = () => given() ?? NONE;
+export function lineChartView(getChart) {
+  const chart = () => getChart() ?? EMPTY_CHART;
   const title = h("h2", {});
-  const room = signal(420);
+  const width = signal(420);
   const cursor = signal(/** @type {number | null} */ (null));
   const needle = h("div", { class: "needle", hidden: true });
   const picture = h("div", { class: "drawing", "aria-hidden": "true" });
-  const box = h(
+  const plot = h(
     "div",
     {
       class: "chart",
@@ -41,48 +41,48 @@ export function chartView(given) {
     picture,
     needle,
   );
-  const said = h("p", { class: "told faint", role: "status" });
-  const take = takeAway({ name: () => chart().title, table, svg: () => drawn(Math.max(room.value, 640), true) });
-  const whole = h("section", {}, title, box, said, take);
-  new ResizeObserver(() => (room.value = Math.max(200, picture.clientWidth))).observe(picture);
+  const status = h("p", { class: "status faint", role: "status" });
+  const downloads = downloadBar({ name: () => chart().title, table, svg: () => renderSvg(Math.max(width.value, 640), true) });
+  const view = h("section", {}, title, plot, status, downloads);
+  new ResizeObserver(() => (width.value = Math.max(200, picture.clientWidth))).observe(picture);
 
   effect(() => {
     const now = chart();
-    whole.hidden = now === NONE;
-    if (whole.hidden) return;
+    view.hidden = now === EMPTY_CHART;
+    if (view.hidden) return;
     title.textContent = now.title;
-    box.setAttribute("aria-label", `${now.title}. ${describe(now)} Arrow keys move along.`);
-    const image = new DOMParser().parseFromString(drawn(room.value), "image/svg+xml");
+    plot.setAttribute("aria-label", `${now.title}. ${describeChart(now)} Arrow keys move along.`);
+    const image = new DOMParser().parseFromString(renderSvg(width.value), "image/svg+xml");
     picture.replaceChildren(document.importNode(image.documentElement, true));
-    take.refresh();
+    downloads.refresh();
   });
   effect(() => {
     const now = chart();
-    const x = cursor.value === null ? undefined : stops(now)[cursor.value];
+    const x = cursor.value === null ? undefined : xValues(now)[cursor.value];
     needle.hidden = x === undefined;
-    if (x === undefined) return void (said.textContent = now.caption || "\u00a0");
-    needle.style.setProperty("left", `${put(place(now, room.value, HEIGHT).x, x)}px`);
-    said.textContent = reading(now, x);
+    if (x === undefined) return void (status.textContent = now.caption || "\u00a0");
+    needle.style.setProperty("left", `${toPixel(layoutChart(now, width.value, HEIGHT).x, x)}px`);
+    status.textContent = describeAt(now, x);
   });
 
-  /** @param {number} width @param {boolean} [alone] then it says itself what it is */
-  function drawn(width, alone = false) {
+  /** @param {number} width @param {boolean} [alone] with title and caption, for export */
+  function renderSvg(width, alone = false) {
     const now = chart();
     const surface = svgSurface(width, HEIGHT + (alone ? 24 : 0), theme.value.paper);
-    paint(surface, now, place(now, width, HEIGHT), theme.value);
+    drawChart(surface, now, layoutChart(now, width, HEIGHT), theme.value);
     if (alone) surface.text(8, HEIGHT + 10, [now.title, now.caption].filter(Boolean).join(": "), { size: 11, fill: theme.value.ink });
     return surface.toString();
   }
   /** @param {PointerEvent} event */
   function point(event) {
     const now = chart();
-    const { x } = place(now, room.value, HEIGHT);
-    const at = x.low + ((event.clientX - box.getBoundingClientRect().left - x.start) / (x.end - x.start)) * (x.high - x.low);
-    cursor.value = nearest(stops(now), at);
+    const { x } = layoutChart(now, width.value, HEIGHT);
+    const value = x.low + ((event.clientX - plot.getBoundingClientRect().left - x.start) / (x.end - x.start)) * (x.high - x.low);
+    cursor.value = nearestIndex(xValues(now), value);
   }
   /** @param {KeyboardEvent} event */
   function key(event) {
-    const last = stops(chart()).length - 1;
+    const last = xValues(chart()).length - 1;
     const here = cursor.value ?? -1;
     const next = { ArrowRight: here + 1, ArrowLeft: here < 0 ? last : here - 1, Home: 0, End: last }[event.key];
     if (next === undefined) return;
@@ -92,10 +92,10 @@ export function chartView(given) {
   }
   function table() {
     const { lines, x } = chart();
-    const places = stops(chart());
+    const places = xValues(chart());
     const values = lines.map((line) => new Map(line.points));
     return {
-      rows: places.map(short),
+      rows: places.map(formatValue),
       columns: lines.map((line) => line.label),
       corner: x,
       values: (/** @type {number} */ r, /** @type {number} */ c) => {
@@ -104,14 +104,14 @@ export function chartView(given) {
       },
     };
   }
-  return whole;
+  return view;
 }
 
-/** @param {Chart} chart @returns {number[]} every place where a line has a point */
-const stops = ({ lines }) => [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].filter(Number.isFinite).sort((a, b) => a - b);
+/** @param {Chart} chart @returns {number[]} every x where a line has a point */
+const xValues = ({ lines }) => [...new Set(lines.flatMap((line) => line.points.map(([x]) => x)))].filter(Number.isFinite).sort((a, b) => a - b);
 
 /** @param {number[]} places @param {number} at */
-function nearest(places, at) {
+function nearestIndex(places, at) {
   let here = 0;
   places.forEach((x, i) => {
     if (Math.abs(x - at) < Math.abs(places[here] - at)) here = i;
@@ -119,11 +119,11 @@ function nearest(places, at) {
   return places.length ? here : null;
 }
 
-/** @param {Chart} chart @param {number} x what each line says there, or last said before */
-function reading({ lines, x: across }, x) {
+/** @param {Chart} chart @param {number} x @returns {string} the value of each line at x or last before it */
+function describeAt({ lines, x: across }, x) {
   const values = lines.flatMap((line) => {
     const last = line.points.findLast((point) => point[0] <= x);
-    return last ? [`${line.label} ${Number.isNaN(last[1]) ? "no number" : short(last[1])}`] : [];
+    return last ? [`${line.label} ${Number.isNaN(last[1]) ? "no number" : formatValue(last[1])}`] : [];
   });
-  return `${across} ${short(x)}: ${values.join(" · ")}`;
+  return `${across} ${formatValue(x)}: ${values.join(" · ")}`;
 }

@@ -1,18 +1,18 @@
-// The source field, and the list that several lines become.
+// The source field, and the list of translations for several lines.
 
-import { PLAIN } from "regard/app.js";
-import { fill, h } from "regard/dom.js";
-import { signed } from "regard/hypothesis.js";
+import { DEFAULT_REQUEST } from "regard/app.js";
+import { setChildren, h } from "regard/dom.js";
+import { formatSigned } from "regard/hypothesis.js";
 import { effect, scope } from "regard/signals.js";
-import { aligned } from "regard/parts/aligned_texts.js";
+import { alignedTexts } from "regard/parts/aligned_texts.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Line} Line */
 
-const PAUSE = 300;
+const TYPING_PAUSE_MS = 300;
 
 /**
- * The source field: one line is traced, several are translated, a little after the last key.
+ * The source field: shortly after the last key, one line is traced, several lines are translated.
  * @param {App} app
  */
 export function sourceField(app) {
@@ -21,62 +21,62 @@ export function sourceField(app) {
     h("textarea", {
       "data-key": "/", rows: 4, dir: "auto", spellcheck: "true", lang: app.info?.model.source_lang,
       "aria-label": "source text", "aria-describedby": "too-long", placeholder: "Type a sentence; one line is one sentence.",
-      oninput: (/** @type {InputEvent} */ event) => event.isComposing || later(),
-      oncompositionend: () => later(),
+      oninput: (/** @type {InputEvent} */ event) => event.isComposing || scheduleRequest(),
+      oncompositionend: () => scheduleRequest(),
     })
   );
   area.value = app.draft.peek();
   const problem = h("p", { class: "problem beside", id: "too-long", role: "alert" });
   let timer = 0;
   let typed = "";
-  let under = new AbortController();
+  let pending = new AbortController();
 
-  function later() {
+  function scheduleRequest() {
     app.draft.value = area.value;
-    under.abort();
+    pending.abort();
     clearTimeout(timer);
-    timer = setTimeout(go, PAUSE);
+    timer = setTimeout(submit, TYPING_PAUSE_MS);
   }
 
-  function go() {
+  function submit() {
     const lines = app.draft.peek().split("\n").filter((line) => line.trim());
-    if (lines.length > 1) return whole();
-    app.lines.value = null;
-    app.tooLong.value = "";
+    if (lines.length > 1) return translateLines();
+    app.lineTranslations.value = null;
+    app.tooLongMessage.value = "";
     typed = lines[0]?.trim() ?? "";
-    app.request.value = { ...settings(app), text: typed };
+    app.request.value = { ...requestSettings(app), text: typed };
   }
 
-  /** Without looking inside. */
-  async function whole() {
-    under.abort();
-    under = new AbortController();
+  /** Translate without a trace. */
+  async function translateLines() {
+    pending.abort();
+    pending = new AbortController();
     const { beam, alpha, top_k, step } = app.request.peek();
-    const mine = under;
-    app.listing.value = true;
+    const controller = pending;
+    app.translatingLines.value = true;
     try {
       const text = app.draft.peek();
-      const answer = await ask("translate", { text, beam, alpha, top_k, step, n_best: beam }, mine.signal);
-      app.lines.value = { ...answer, texts: text.split("\n") };
-      if (!app.tooLong.peek()) app.problem.value = "";
+      const answer = await ask("translate", { text, beam, alpha, top_k, step, n_best: beam }, controller.signal);
+      app.lineTranslations.value = { ...answer, texts: text.split("\n") };
+      if (!app.tooLongMessage.peek()) app.errorMessage.value = "";
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
-      if (name !== "AbortError") app.problem.value = message;
+      if (name !== "AbortError") app.errorMessage.value = message;
     } finally {
-      if (mine === under) app.listing.value = false;
+      if (controller === pending) app.translatingLines.value = false;
     }
   }
 
   effect(() => {
-    problem.textContent = app.tooLong.value;
-    problem.hidden = !app.tooLong.value;
-    if (app.tooLong.value && !app.lines.peek()) whole();
+    problem.textContent = app.tooLongMessage.value;
+    problem.hidden = !app.tooLongMessage.value;
+    if (app.tooLongMessage.value && !app.lineTranslations.peek()) translateLines();
   });
-  let asked = how(app);
+  let lastSettings = searchSettings(app);
   effect(() => {
-    const now = how(app);
-    if (now !== asked && app.lines.peek()) whole();
-    asked = now;
+    const now = searchSettings(app);
+    if (now !== lastSettings && app.lineTranslations.peek()) translateLines();
+    lastSettings = now;
   });
   effect(() => {
     const { text } = app.request.value;
@@ -86,33 +86,33 @@ export function sourceField(app) {
   return h("div", {}, area, problem);
 }
 
-/** @param {App} app what a list of translations depends on besides its text */
-function how(app) {
+/** @param {App} app @returns {string} the settings that a list of translations depends on */
+function searchSettings(app) {
   const { beam, alpha, step } = app.request.value;
   return JSON.stringify([beam, alpha, step]);
 }
 
-/** @param {App} app the request without what belongs to its text */
-function settings(app) {
+/** @param {App} app @returns the request without the fields that belong to its text */
+function requestSettings(app) {
   const { beam, alpha, top_k, step } = app.request.peek();
-  return { ...PLAIN, beam, alpha, top_k, step };
+  return { ...DEFAULT_REQUEST, beam, alpha, top_k, step };
 }
 
 /**
- * Several sentences, one below the other.
+ * The translations of several lines.
  * @param {App} app
- * @param {HTMLElement} told
+ * @param {HTMLElement} status
  */
-export function severalLines(app, told) {
+export function lineList(app, status) {
   const box = h("ol", { class: "lines" });
-  let leave = () => {};
+  let disposeEntries = () => {};
   effect(() => {
-    const { lines, texts } = app.lines.value ?? { lines: [], texts: [] };
-    app.at.best.value;
-    leave();
-    const [entries, end] = scope(() => lines.map((line, i) => (texts[i].trim() ? entry(app, line, texts[i].trim(), told) : h("li", {}))));
-    leave = end;
-    fill(box, entries);
+    const { lines, texts } = app.lineTranslations.value ?? { lines: [], texts: [] };
+    app.state.best.value;
+    disposeEntries();
+    const [entries, end] = scope(() => lines.map((line, i) => (texts[i].trim() ? lineEntry(app, line, texts[i].trim(), status) : h("li", {}))));
+    disposeEntries = end;
+    setChildren(box, entries);
   });
   return box;
 }
@@ -120,28 +120,28 @@ export function severalLines(app, told) {
 /**
  * @param {App} app
  * @param {Line} line
- * @param {string} text as it was typed
- * @param {HTMLElement} told
+ * @param {string} text as typed
+ * @param {HTMLElement} status
  */
-function entry(app, line, text, told) {
+function lineEntry(app, line, text, status) {
   const { source_lang, target_lang } = /** @type {NonNullable<typeof app.info>} */ (app.info).model;
-  const look = () => (app.request.value = { ...settings(app), text });
-  const others = line.n_best.slice(1, app.at.best.value);
+  const look = () => (app.request.value = { ...requestSettings(app), text });
+  const others = line.n_best.slice(1, app.state.best.value);
   return h(
     "li",
     {},
     line.omitted
       ? [h("p", { dir: "auto", lang: source_lang }, text), h("p", { class: "words", dir: "auto", lang: target_lang }, line.target.text)]
       : bothSides(),
-    h("ul", { class: "others faint" }, others.map((other) => h("li", {}, h("span", { dir: "auto" }, other.text), ` ${signed(other.score)} (${signed(other.score - line.n_best[0].score)})`))),
-    h("p", { class: "bar" }, h("span", { class: "faint facts" }, `score ${signed(line.target.score)}`),
+    h("ul", { class: "others faint" }, others.map((other) => h("li", {}, h("span", { dir: "auto" }, other.text), ` ${formatSigned(other.score)} (${formatSigned(other.score - line.n_best[0].score)})`))),
+    h("p", { class: "bar" }, h("span", { class: "faint facts" }, `score ${formatSigned(line.target.score)}`),
       line.omitted
         ? h("span", { class: "faint" }, "too long to look into")
         : h("button", { type: "button", class: "quiet", onclick: look }, "Look inside")),
   );
 
   function bothSides() {
-    const pair = aligned({ told, press: look });
+    const pair = alignedTexts({ status, press: look });
     const values = Float32Array.from(line.alignment.flat());
     const matrix = { rows: line.target.tokens.length, columns: line.source.tokens.length, values };
     pair.show({ ...line, alignment: matrix, languages: [source_lang, target_lang] });

@@ -1,67 +1,67 @@
-// A and B side by side, on every page: what is different, what it did, and which of them is shown.
+// Comparison of traces A and B, on every page: the changes, their effect, and which of the two is shown.
 
-import { changes } from "regard/live/word_diff.js";
-import { choices, fill, h } from "regard/dom.js";
+import { diffWords } from "regard/live/word_diff.js";
+import { radioGroup, setChildren, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
-import { told } from "regard/what_if.js";
+import { describeChanges } from "regard/what_if.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Trace} Trace */
 
-/** Letters above which a translation scrolls in its place. */
+/** Longer translations scroll. */
 const LONG = 250;
 
 /**
  * @param {App} app
  * @returns {HTMLElement | null}
  */
-export function compare(app) {
-  const { at, whatIf } = app;
+export function traceComparison(app) {
+  const { state, whatIf } = app;
   if (!whatIf) return null;
   const box = h("section", { class: "compare", "aria-label": "A and B" });
-  const which = choices("shown", [["a", "A"], ["b", "B"], ["difference", "B − A"]], () => at.show.value, (value) => (at.show.value = value));
+  const which = radioGroup("shown", [["a", "A"], ["b", "B"], ["difference", "B − A"]], () => state.show.value, (value) => (state.show.value = value));
   effect(() => {
     which.refresh();
-    const [a, b] = [app.a.value, app.b.value];
+    const [a, b] = [app.traceA.value, app.traceB.value];
     box.hidden = !a || !b;
     if (!a || !b) return;
     const focused = box.contains(document.activeElement) ? document.activeElement : null;
-    fill(
+    setChildren(
       box,
-      h("p", { class: "bar" }, h("span", {}, h("strong", {}, "B: "), `${told(b)}.`), which, h("button", { type: "button", class: "quiet", onclick: () => whatIf.clear() }, "Clear")),
-      h("div", { class: "pair" }, line("A", a, a), line("B", b, a)),
-      effectOf(whatIf.delta.value, a, b),
-      at.show.value === "difference" ? [subtracted(at.page.value), caution(a, b)] : null,
+      h("p", { class: "bar" }, h("span", {}, h("strong", {}, "B: "), `${describeChanges(b)}.`), which, h("button", { type: "button", class: "quiet", onclick: () => whatIf.clear() }, "Clear")),
+      h("div", { class: "pair" }, translationLine("A", a, a), translationLine("B", b, a)),
+      effectSummary(whatIf.delta.value, a, b),
+      state.show.value === "difference" ? [subtractionScope(state.page.value), subtractionNote(a, b)] : null,
     );
     if (focused instanceof HTMLElement && box.contains(focused)) focused.focus();
   });
 
-  /** @param {Trace} a @param {Trace} b why some numbers cannot be subtracted, or what subtracting them means */
-  function caution(a, b) {
+  /** @param {Trace} a @param {Trace} b @returns a note why some numbers cannot be subtracted, or what their difference means */
+  function subtractionNote(a, b) {
     const [m, n] = [a.target.tokens.length, b.target.tokens.length];
     if (a.target.text === b.target.text && m === n) return null;
-    const force = h("button", { type: "button", class: "quiet", onclick: same }, "Give B the words of A");
+    const force = h("button", { type: "button", class: "quiet", onclick: forceTargetOfA }, "Give B the words of A");
     const why = m === n
-      ? "The words differ: row by row, what stands in the same place is subtracted, under the words of B."
-      : `A has ${m} target tokens and B ${n}: what belongs to the decoder cannot be subtracted.`;
+      ? "The words differ: numbers at the same position are subtracted, labelled by the words of B."
+      : `A has ${m} target tokens and B ${n}: numbers of the decoder cannot be subtracted.`;
     return h("p", { class: "faint" }, why, force);
   }
-  function same() {
-    whatIf?.change({ prefix: "", target: app.a.peek()?.target.text ?? "" });
+  function forceTargetOfA() {
+    whatIf?.change({ prefix: "", target: app.traceA.peek()?.target.text ?? "" });
     whatIf?.run();
   }
   return box;
 }
 
-/** @param {string} page what is subtracted on it, said wherever it is not everything */
-function subtracted(page) {
-  const said = { attention: "", model: "", search: "The weights are those of B less those of A; all else here is B’s." }[page];
-  return said === "" ? null : h("p", { class: "faint" }, said ?? "Attention, Search and Model subtract; what this page shows of the sentence is B’s.");
+/** @param {string} page @returns a note what the page subtracts, unless it is everything */
+function subtractionScope(page) {
+  const note = { attention: "", model: "", search: "The weights are those of B minus those of A; all other numbers are those of B." }[page];
+  return note === "" ? null : h("p", { class: "faint" }, note ?? "Attention, Search and Model show differences; this page shows the numbers of B.");
 }
 
 /** @param {string} name @param {Trace} trace @param {Trace} a */
-function line(name, trace, a) {
-  const words = changes(a.target.text, trace.target.text).flatMap(({ word, fresh }) => [fresh ? h("ins", {}, word) : word, " "]);
+function translationLine(name, trace, a) {
+  const words = diffWords(a.target.text, trace.target.text).flatMap(({ word, isNew }) => [isNew ? h("ins", {}, word) : word, " "]);
   return [
     h("strong", {}, name),
     h("span", { dir: "auto", lang: trace.model.target_lang, ...(trace.target.text.length > LONG ? { class: "long", tabindex: 0, role: "group", "aria-label": `translation ${name}` } : {}) }, words),
@@ -70,7 +70,7 @@ function line(name, trace, a) {
 }
 
 /** @param {number | null} delta @param {Trace} a @param {Trace} b */
-function effectOf(delta, a, b) {
+function effectSummary(delta, a, b) {
   const same = a.target.text === b.target.text ? "The words stay the same. " : "";
   if (delta === null) return same ? h("p", { class: "facts" }, same) : null;
   return h("p", { class: "facts" }, `${same}Δ log p of A under B: ${signed(delta)}`);

@@ -1,8 +1,8 @@
-// The drawer where something is changed: heads, sublayers, source words, positions, the translation itself.
+// What-if drawer: changes to heads, sublayers, source tokens, positions and the translation.
 
-import { choices, fill, h, tick } from "regard/dom.js";
+import { radioGroup, setChildren, h, checkbox } from "regard/dom.js";
 import { effect, scope } from "regard/signals.js";
-import { shown } from "regard/trace.js";
+import { tokenLabel } from "regard/trace.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/what_if.js").WhatIf} WhatIf */
@@ -15,49 +15,49 @@ const SUBLAYERS = /** @type {const} */ ({
 });
 
 /**
- * The button in the bar, and the drawer that it opens.
+ * The button in the header and the drawer that it opens.
  * @param {App} app
  */
 export function whatIfDrawer(app) {
   const { whatIf } = app;
   if (!whatIf) return { button: null, drawer: null };
-  const button = h("button", { type: "button", "data-key": "w", "aria-expanded": "false", "aria-controls": "what-if", onclick: () => turn(!whatIf.open.peek()) }, "What if");
+  const button = h("button", { type: "button", "data-key": "w", "aria-expanded": "false", "aria-controls": "what-if", onclick: () => setOpen(!whatIf.open.peek()) }, "What if");
   const title = h("h2", { tabindex: -1 }, "What if …");
   const body = h("div", {});
   const drawer = h(
     "aside",
-    { id: "what-if", "aria-label": "what if", onkeydown: (/** @type {KeyboardEvent} */ e) => left(e) },
-    h("div", { class: "bar" }, title, h("button", { type: "button", class: "quiet", onclick: () => turn(false) }, "Close")),
+    { id: "what-if", "aria-label": "what if", onkeydown: (/** @type {KeyboardEvent} */ e) => onEscape(e) },
+    h("div", { class: "bar" }, title, h("button", { type: "button", class: "quiet", onclick: () => setOpen(false) }, "Close")),
     body,
   );
   /** @param {boolean} open */
-  function turn(open) {
+  function setOpen(open) {
     if (!whatIf) return;
     whatIf.open.value = open;
     drawer.hidden = !open;
     (open ? title : button).focus();
   }
   /** @param {KeyboardEvent} event */
-  function left(event) {
+  function onEscape(event) {
     if (event.key !== "Escape") return;
     event.stopPropagation();
-    turn(false);
+    setOpen(false);
   }
   effect(() => {
     drawer.hidden = !whatIf.open.value;
     button.setAttribute("aria-expanded", String(whatIf.open.value));
   });
   let shape = "";
-  let leave = () => {};
+  let disposeForm = () => {};
   effect(() => {
-    const model = app.a.value?.model;
+    const model = app.traceA.value?.model;
     const now = model ? [model.encoder_layers, model.decoder_layers, model.heads].join() : "";
     if (now === shape) return;
     shape = now;
-    leave();
-    const [made, end] = scope(() => (model ? form(app, whatIf, model) : h("p", { class: "faint" }, "Translate a sentence first.")));
-    leave = end; // the form outlives this effect: another sentence leaves it as it is
-    fill(body, made);
+    disposeForm();
+    const [content, end] = scope(() => (model ? form(app, whatIf, model) : h("p", { class: "faint" }, "Translate a sentence first.")));
+    disposeForm = end; // the form outlives this effect: a new sentence keeps it
+    setChildren(body, content);
   });
   return { button, drawer };
 }
@@ -76,16 +76,16 @@ function form(app, whatIf, model) {
     { onsubmit: (/** @type {Event} */ e) => { e.preventDefault(); whatIf.run(); } },
     h("div", { class: "bar run" }, run, h("button", { type: "button", onclick: () => whatIf.clear() }, "Clear")),
     problem,
-    heads(whatIf, model),
-    sublayers(whatIf, model),
-    sourceWords(app, whatIf),
-    written(app, whatIf),
+    headFields(whatIf, model),
+    sublayerFields(whatIf, model),
+    sourceTokenFields(app, whatIf),
+    translationFields(app, whatIf),
   );
 }
 
 /** @param {WhatIf} whatIf @param {Model} model */
-function heads(whatIf, model) {
-  const mode = choices(
+function headFields(whatIf, model) {
+  const mode = radioGroup(
     "what becomes of the heads",
     /** @type {["zero" | "uniform", string][]} */ ([["zero", "remove"], ["uniform", "make uniform"]]),
     () => whatIf.changes.value.mode,
@@ -98,19 +98,19 @@ function heads(whatIf, model) {
     {},
     h("legend", {}, "Heads"),
     mode,
-    h("div", { class: "kinds" }, KINDS.map(([kind, name]) => boxes(whatIf, kind, name, layers(kind), model.heads))),
+    h("div", { class: "kinds" }, KINDS.map(([kind, name]) => headCheckboxes(whatIf, kind, name, layers(kind), model.heads))),
   );
 }
 
 /**
- * A box for each head of one kind: one tab stop, arrows go from box to box.
+ * A checkbox per head of one kind: one tab stop, arrow keys move between boxes.
  * @param {WhatIf} whatIf
  * @param {string} kind
  * @param {string} name
  * @param {number} layers
  * @param {number} heads
  */
-function boxes(whatIf, kind, name, layers, heads) {
+function headCheckboxes(whatIf, kind, name, layers, heads) {
   /** @type {HTMLInputElement[]} */
   const all = [];
   for (let layer = 1; layer <= layers; layer++) {
@@ -121,7 +121,7 @@ function boxes(whatIf, kind, name, layers, heads) {
         "aria-label": `${name}, layer ${layer}, head ${head}`,
         title: `${name}, layer ${layer}, head ${head}`,
         tabindex: all.length ? -1 : 0,
-        onchange: () => whatIf.change({ heads: toggled(whatIf.changes.peek().heads, `${kind} ${layer} ${head}`, box.checked) }),
+        onchange: () => whatIf.change({ heads: toggle(whatIf.changes.peek().heads, `${kind} ${layer} ${head}`, box.checked) }),
         onfocus: () => all.forEach((each) => (each.tabIndex = each === box ? 0 : -1)),
       }));
       all.push(box);
@@ -158,10 +158,10 @@ function boxes(whatIf, kind, name, layers, heads) {
  * @param {boolean} on
  * @returns {T[]}
  */
-const toggled = (list, item, on) => (on ? [...list, item] : list.filter((each) => each !== item));
+const toggle = (list, item, on) => (on ? [...list, item] : list.filter((each) => each !== item));
 
 /** @param {WhatIf} whatIf @param {Model} model */
-function sublayers(whatIf, model) {
+function sublayerFields(whatIf, model) {
   const rows = /** @type {const} */ (["encoder", "decoder"]).flatMap((stack) =>
     SUBLAYERS[stack].map(([which, name]) =>
       h(
@@ -170,7 +170,7 @@ function sublayers(whatIf, model) {
         h("span", {}, `${stack} ${name}`),
         Array.from({ length: model[`${stack}_layers`] }, (_, l) => {
           const place = `${stack} ${l + 1} ${which}`;
-          const label = tick(`${l + 1}`, false, (on) => whatIf.change({ skipped: toggled(whatIf.changes.peek().skipped, place, on) }));
+          const label = checkbox(`${l + 1}`, false, (on) => whatIf.change({ skipped: toggle(whatIf.changes.peek().skipped, place, on) }));
           const box = /** @type {HTMLInputElement} */ (label.firstElementChild);
           box.setAttribute("aria-label", `skip ${stack} ${name}, layer ${l + 1}`);
           effect(() => void (box.checked = whatIf.changes.value.skipped.includes(place)));
@@ -179,19 +179,19 @@ function sublayers(whatIf, model) {
       ),
     ),
   );
-  const positions = tick("leave the positions out", false, (on) => whatIf.change({ positions: on }));
+  const positions = checkbox("remove the positions", false, (on) => whatIf.change({ positions: on }));
   effect(() => void (/** @type {HTMLInputElement} */ (positions.firstElementChild).checked = whatIf.changes.value.positions));
   return h("fieldset", {}, h("legend", {}, "Skip, by layer"), rows, positions);
 }
 
 /** @param {App} app @param {WhatIf} whatIf */
-function sourceWords(app, whatIf) {
+function sourceTokenFields(app, whatIf) {
   const chips = h("div", { class: "tokens", role: "group", "aria-label": "source tokens to hide" });
   effect(() => {
     const { hidden } = whatIf.changes.value;
     const focused = /** @type {HTMLElement | null} */ (chips.contains(document.activeElement) ? document.activeElement : null);
     const again = focused?.dataset.hide;
-    fill(chips, (app.a.value?.source.tokens ?? []).map((token, i) =>
+    setChildren(chips, (app.traceA.value?.source.tokens ?? []).map((token, i) =>
       h(
         "button",
         {
@@ -200,9 +200,9 @@ function sourceWords(app, whatIf) {
           dir: "auto",
           "data-hide": i,
           "aria-pressed": String(hidden.includes(i)),
-          onclick: () => whatIf.change({ hidden: toggled(hidden, i, !hidden.includes(i)) }),
+          onclick: () => whatIf.change({ hidden: toggle(hidden, i, !hidden.includes(i)) }),
         },
-        shown(token),
+        tokenLabel(token),
         hidden.includes(i) ? " ×" : "",
       )));
     if (again) /** @type {HTMLElement | null} */ (chips.querySelector(`[data-hide="${again}"]`))?.focus();
@@ -211,7 +211,7 @@ function sourceWords(app, whatIf) {
 }
 
 /** @param {App} app @param {WhatIf} whatIf */
-function written(app, whatIf) {
+function translationFields(app, whatIf) {
   const field = (/** @type {string} */ label, /** @type {"prefix" | "target"} */ name) => {
     const input = /** @type {HTMLInputElement} */ (h("input", { type: "text", dir: "auto", name, oninput: () => whatIf.change({ [name]: input.value }) }));
     effect(() => {
@@ -227,6 +227,6 @@ function written(app, whatIf) {
     h("legend", {}, "The translation"),
     field("starts with", "prefix"),
     field("is, as a whole", "target"),
-    h("button", { type: "button", class: "quiet", onclick: () => whatIf.change({ target: app.a.peek()?.target.text ?? "" }) }, "the words of A"),
+    h("button", { type: "button", class: "quiet", onclick: () => whatIf.change({ target: app.traceA.peek()?.target.text ?? "" }) }, "the words of A"),
   );
 }

@@ -1,27 +1,27 @@
-// What is new in a sentence, word by word.
+// Word-level diff of two sentences.
 
-/** @typedef {{ word: string, fresh: boolean }} Word */
+/** @typedef {{ word: string, isNew: boolean }} Word */
 
 /**
- * The words of `now`, each with whether it is new since `before`; if there was none, nothing is.
+ * Return the words of `now`, each with whether it is new since `before`; null means none is new.
  * @param {string | null} before
  * @param {string} now
  * @returns {Word[]}
  */
-export function changes(before, now) {
+export function diffWords(before, now) {
   const words = now.split(/\s+/).filter(Boolean);
   const old = before === null ? words : before.split(/\s+/).filter(Boolean);
-  const kept = common(old, words);
-  return words.map((word, i) => ({ word, fresh: !kept.has(i) }));
+  const kept = commonWords(old, words);
+  return words.map((word, i) => ({ word, isNew: !kept.has(i) }));
 }
 
 /**
- * Which places of `now` belong to the longest sequence of words that both have.
+ * Return the indices in `now` of the longest common subsequence of words.
  * @param {string[]} before
  * @param {string[]} now
  * @returns {Set<number>}
  */
-function common(before, now) {
+function commonWords(before, now) {
   const wide = now.length + 1;
   const best = new Uint16Array((before.length + 1) * wide);
   for (let i = before.length - 1; i >= 0; i--) {

@@ -1,90 +1,89 @@
-// Where every head looks: all of them small, one of them large.
+// Attention page: all heads as thumbnails, one head in detail.
 
-import { kindName, layers, looks, measuredHere, switchedOff } from "regard/app.js";
-import { choices, fill, follow, h, pick, tick } from "regard/dom.js";
+import { kindName, layerCount, shownAttention, shownHeadImportance, ablationMark } from "regard/app.js";
+import { radioGroup, setChildren, bindInput, h, dropdown, checkbox } from "regard/dom.js";
 import { computed, effect } from "regard/signals.js";
-import { attention as weights, gathered, hiddenCells, labels, mean, normal, summary, together, topMass, unpack, weighed } from "regard/trace.js";
-import { linesView } from "regard/parts/attention_lines.js";
+import { attentionWeights as weights, groupTokens, maskedCells, axisLabels, meanMatrix, normalizeRows, describeMatrix, describeRows, keepTopMass, unpack, weighByNorms } from "regard/trace.js";
+import { attentionLines } from "regard/parts/attention_lines.js";
 import { matrixView } from "regard/parts/matrix_view.js";
-import { overview } from "regard/parts/head_grid.js";
-import { measure } from "regard/parts/head_importance.js";
-import { switchOff } from "regard/parts/head_switch.js";
+import { headGrid } from "regard/parts/head_grid.js";
+import { headImportanceControl, headSwitch } from "regard/parts/head_actions.js";
 
 /** @typedef {import("regard/app.js").App} App */
 /** @typedef {import("regard/types").Kind} Kind */
 
-/** Rows that look at what lies behind a mask cannot: they have weight exactly 0. */
+/** Names of the axes. */
 const AXES = /** @type {[string, string]} */ (["attends (query)", "is attended to (key)"]);
 
 /**
  * @param {App} app
  * @returns {HTMLElement}
  */
-export function attention(app) {
-  const { at } = app;
-  const kinds = choices(
+export function attentionPage(app) {
+  const { state } = app;
+  const kinds = radioGroup(
     "which attention",
     /** @type {[Kind, string][]} */ (app.kinds.map((kind) => [kind, kindName(kind, app.model)])),
-    () => at.kind.value,
+    () => state.kind.value,
     (kind) => {
-      at.kind.value = kind;
-      at.rows.value = [];
+      state.kind.value = kind;
+      state.rows.value = [];
     },
   );
-  const views = choices("as", [["matrix", "Matrix"], ["lines", "Lines"]], () => at.view.value, (v) => (at.view.value = v));
+  const views = radioGroup("as", [["matrix", "Matrix"], ["lines", "Lines"]], () => state.view.value, (v) => (state.view.value = v));
   const head = h("span", {});
   const title = h("h2", {});
   const facts = h("p", { class: "facts" });
   const hint = h("p", { class: "faint" });
   const large = h("div", {});
-  const now = computed(() => shown(app));
-  const drawn = computed(picture);
+  const current = computed(() => shownMatrix(app));
+  const image = computed(picture);
 
   const matrix = matrixView({
-    picture: () => drawn.value,
-    name: () => `${kindName(at.kind.value, app.model)} attention, layer ${at.layer.value}, ${headName(at.head.value)}`,
+    picture: () => image.value,
+    name: () => `${kindName(state.kind.value, app.model)} attention, layer ${state.layer.value}, ${headName(state.head.value)}`,
     summary: () => {
-      const it = now.value;
-      const locked = drawn.value?.locked ?? [];
-      if (it && locked.length) return together(it.matrix, locked, it.rows, it.columns);
-      if (it?.signed && it.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head became another";
-      return it && !it.signed ? summary(it.matrix, it.columns, it.hidden) : "what became more is one colour, what became less the other";
+      const it = current.value;
+      const locked = image.value?.locked ?? [];
+      if (it && locked.length) return describeRows(it.matrix, locked, it.rows, it.columns);
+      if (it?.signed && it.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head changed";
+      return it && !it.signed ? describeMatrix(it.matrix, it.columns, it.hidden) : "increases in one colour, decreases in the other";
     },
-    tell: (row, column) => {
-      const it = /** @type {NonNullable<ReturnType<typeof shown>>} */ (now.value);
+    describeCell: (row, column) => {
+      const it = /** @type {NonNullable<ReturnType<typeof shownMatrix>>} */ (current.value);
       const value = it.matrix.values[row * it.matrix.columns + column];
       const masked = it.hidden?.(row, column);
-      return `${masked ? "masked" : value.toFixed(3)}  “${it.rows[row].text}” looks at “${it.columns[column].text}”`;
+      return `${masked ? "masked" : value.toFixed(3)}  “${it.rows[row].text}” attends to “${it.columns[column].text}”`;
     },
-    lock: (rows) => (at.rows.value = rows.map((row) => now.value?.rows[row].tokens[0] ?? row)),
+    lock: (rows) => (state.rows.value = rows.map((row) => current.value?.rows[row].tokens[0] ?? row)),
   });
-  const lines = linesView({ app, shown: () => now.value });
-  effect(() => fill(large, at.view.value === "lines" ? lines : matrix));
+  const lines = attentionLines({ app, shown: () => current.value });
+  effect(() => setChildren(large, state.view.value === "lines" ? lines : matrix));
   effect(() => {
     kinds.refresh();
     views.refresh();
-    title.textContent = `${kindName(at.kind.value, app.model)} · layer ${at.layer.value} · ${headName(at.head.value)}`;
+    title.textContent = `${kindName(state.kind.value, app.model)} · layer ${state.layer.value} · ${headName(state.head.value)}`;
   });
-  const depth = computed(() => (app.trace.value ? layers(app.trace.value, at.kind.value) : 0));
+  const depth = computed(() => (app.trace.value ? layerCount(app.trace.value, state.kind.value) : 0));
   const width = computed(() => app.trace.value?.model.heads ?? 0);
   const numbers = (/** @type {number} */ last) => Array.from({ length: last }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), String(i + 1)]));
   effect(() => {
-    fill(
+    setChildren(
       head,
-      follow(pick("layer", numbers(depth.value), "", (v) => (at.layer.value = Number(v))), () => at.layer.value),
+      bindInput(dropdown("layer", numbers(depth.value), "", (v) => (state.layer.value = Number(v))), () => state.layer.value),
       " ",
-      follow(pick("head", [["0", "mean"], ...numbers(width.value)], "", (v) => (at.head.value = Number(v))), () => at.head.value),
+      bindInput(dropdown("head", [["0", "mean"], ...numbers(width.value)], "", (v) => (state.head.value = Number(v))), () => state.head.value),
     );
   });
   effect(() => {
     facts.textContent = headFacts(app);
-    hint.textContent = at.show.value === "difference" && !looks(app, at.kind.value, at.layer.value, at.head.value)
+    hint.textContent = state.show.value === "difference" && !shownAttention(app, state.kind.value, state.layer.value, state.head.value)
       ? "A and B have different words here, so their weights cannot be subtracted; show A or B."
       : "";
   });
 
   function picture() {
-    const it = now.value;
+    const it = current.value;
     if (!it) return null;
     return {
       matrix: it.matrix,
@@ -92,117 +91,117 @@ export function attention(app) {
       columns: it.columns.map((label) => label.text),
       hidden: it.hidden,
       signed: it.signed,
-      top: at.stretch.value ? it.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
+      top: state.stretch.value ? it.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
       axes: AXES,
-      mark: marked(app, it.rows, it.columns),
-      locked: it.rows.flatMap((label, i) => (label.tokens.some((token) => at.rows.value.includes(token)) ? [i] : [])),
+      mark: markedCell(app, it.rows, it.columns),
+      locked: it.rows.flatMap((label, i) => (label.tokens.some((token) => state.rows.value.includes(token)) ? [i] : [])),
     };
   }
 
   /** @type {HTMLElement} */
-  let one;
+  let headSection;
   const page = h(
     "div",
     { class: "page" },
     h("h1", {}, "Attention"),
-    h("div", { class: "bar" }, kinds, views, options(app)),
+    h("div", { class: "bar" }, kinds, views, displayOptions(app)),
     h(
       "div",
       { class: "two" },
-      h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), overview(app), measure(app)),
-      one = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, switchOff(app),
-        h("p", { class: "faint" }, caution(app))),
+      h("section", { "aria-label": "all heads" }, h("h2", {}, "All heads"), headGrid(app), headImportanceControl(app)),
+      headSection = h("section", { "aria-label": "one head" }, h("div", { class: "bar" }, title, head), large, hint, facts, headSwitch(app),
+        h("p", { class: "faint" }, attentionCaveat(app))),
     ),
   );
-  effect(() => (one.dataset.kind = at.kind.value));
+  effect(() => (headSection.dataset.kind = state.kind.value));
   return page;
 }
 
-/** @param {App} app what a weight does not say */
-function caution(app) {
-  if (app.task === "classification") return "A weight says where a head looked, not why the label was chosen. The label is read from the first row, the class token, after the last layer.";
-  if (app.task === "forecasting") return "A weight says where a head looked, not why the value was foretold.";
-  return `A weight says where a head looked, not why the word was chosen; ${app.source ? "switch it off to see." : "regard explore can switch it off, to see."}`;
+/** @param {App} app @returns {string} what an attention weight does not mean */
+function attentionCaveat(app) {
+  if (app.task === "classification") return "A weight shows what a head attended to, not why the label was chosen. The label is predicted from the first row, the class token, after the last layer.";
+  if (app.task === "forecasting") return "A weight shows what a head attended to, not why the value was predicted.";
+  return `A weight shows what a head attended to, not why the word was chosen; ${app.source ? "switch the head off to test that." : "regard explore can switch the head off to test that."}`;
 }
 
 /** @param {App} app */
-function options(app) {
-  const { at } = app;
+function displayOptions(app) {
+  const { state } = app;
   const flag = (/** @type {string} */ label, /** @type {"words"|"plain"|"norms"|"read"|"stretch"} */ name) =>
-    follow(tick(label, false, (on) => (at[name].value = on ? "1" : "")), () => at[name].value === "1");
-  const share = /** @type {HTMLInputElement} */ (h("input", { type: "range", min: 30, max: 100, step: 5, oninput: () => (at.mass.value = Number(share.value)) }));
+    bindInput(checkbox(label, false, (on) => (state[name].value = on ? "1" : "")), () => state[name].value === "1");
+  const share = /** @type {HTMLInputElement} */ (h("input", { type: "range", min: 30, max: 100, step: 5, oninput: () => (state.mass.value = Number(share.value)) }));
   const text = h("output", {});
-  const read = flag("label rows by the word read", "read");
+  const read = flag("label rows by the input token", "read");
   effect(() => {
-    text.textContent = `${at.mass.value}%`;
-    read.hidden = at.kind.value === "encoder" || app.task !== "translation";
+    text.textContent = `${state.mass.value}%`;
+    read.hidden = state.kind.value === "encoder" || app.task !== "translation";
   });
   return h(
     "span",
     { class: "bar" },
-    app.task === "forecasting" ? null : [flag("whole words", "words"), flag("hide marks and punctuation", "plain")],
+    app.task === "forecasting" ? null : [flag("whole words", "words"), flag("hide special tokens and punctuation", "plain")],
     flag("× ‖value‖", "norms"),
     flag("stretch the scale", "stretch"),
     read,
-    follow(h("label", { class: "tick" }, "show top ", share, text), () => at.mass.value),
+    bindInput(h("label", { class: "tick" }, "show top ", share, text), () => state.mass.value),
   );
 }
 
 /**
- * The matrix as it is shown, with its labels.
+ * Return the attention matrix with the display options applied, and its labels.
  * @param {App} app
  */
-export function shown(app) {
-  const { at } = app;
+export function shownMatrix(app) {
+  const { state } = app;
   const trace = app.trace.value;
-  const now = trace && at.layer.value ? looks(app, at.kind.value, at.layer.value, at.head.value) : null;
+  const now = trace && state.layer.value ? shownAttention(app, state.kind.value, state.layer.value, state.head.value) : null;
   if (!trace || !now) return null;
-  const kind = at.kind.value;
+  const kind = state.kind.value;
   let { matrix } = now;
-  if (at.norms.value && !now.signed) matrix = byNorms(trace, kind, at.layer.value, at.head.value);
-  const how = { words: Boolean(at.words.value), plain: Boolean(at.plain.value), read: Boolean(at.read.value) };
-  const { rows, columns } = labels(trace, kind, how);
-  if (how.words || how.plain) matrix = gathered(matrix, rows, columns);
-  if (how.plain && !now.signed) matrix = normal(matrix);
-  if (at.mass.value < 100 && !now.signed) matrix = topMass(matrix, at.mass.value / 100);
-  return { matrix, rows, columns, hidden: hiddenCells(trace, kind, rows, columns), signed: now.signed };
+  if (state.norms.value && !now.signed) matrix = weightsByNorms(trace, kind, state.layer.value, state.head.value);
+  const how = { words: Boolean(state.words.value), plain: Boolean(state.plain.value), read: Boolean(state.read.value) };
+  const { rows, columns } = axisLabels(trace, kind, how);
+  if (how.words || how.plain) matrix = groupTokens(matrix, rows, columns);
+  if (how.plain && !now.signed) matrix = normalizeRows(matrix);
+  if (state.mass.value < 100 && !now.signed) matrix = keepTopMass(matrix, state.mass.value / 100);
+  return { matrix, rows, columns, hidden: maskedCells(trace, kind, rows, columns), signed: now.signed };
 }
 
 /**
- * Each head's weights times the norms of its own values; of all heads (0) the mean of that.
+ * Weights times the norms of the head's value vectors; for head 0 the mean over the heads.
  * @param {import("regard/types").Trace} trace
  * @param {Kind} kind
  * @param {number} layer
  * @param {number} head
  */
-function byNorms(trace, kind, layer, head) {
+function weightsByNorms(trace, kind, layer, head) {
   const { data, shape } = unpack(trace.value_norm[kind]);
   const [, heads, columns] = shape;
   const one = (/** @type {number} */ each) => {
     const first = ((layer - 1) * heads + each - 1) * columns;
-    return weighed(weights(trace, kind, layer, each), data.subarray(first, first + columns));
+    return weighByNorms(weights(trace, kind, layer, each), data.subarray(first, first + columns));
   };
-  return head ? one(head) : mean(Array.from({ length: heads }, (_, i) => one(i + 1)));
+  return head ? one(head) : meanMatrix(Array.from({ length: heads }, (_, i) => one(i + 1)));
 }
 
 /**
- * The row and the column of the token that is chosen in the sentence.
+ * Return the row and column of the selected token.
  * @param {App} app
  * @param {import("regard/trace.js").Label[]} rows
  * @param {import("regard/trace.js").Label[]} columns
  */
-function marked({ at }, rows, columns) {
-  if (!at.token.value) return {};
-  const source = at.token.value.startsWith("s");
-  const token = Number(at.token.value.replace("s", ""));
+function markedCell({ state }, rows, columns) {
+  if (!state.token.value) return {};
+  const source = state.token.value.startsWith("s");
+  const token = Number(state.token.value.replace("s", ""));
   const of = (/** @type {import("regard/trace.js").Label[]} */ labels, /** @type {number} */ place) => {
     const found = labels.findIndex((label) => label.tokens.includes(place));
     return found < 0 ? undefined : found;
   };
-  const kind = at.kind.value;
-  const asks = source === (kind === "encoder");
-  const asked = kind === "decoder" ? !source : source;
-  return { row: asks ? of(rows, token) : undefined, column: asked ? of(columns, kind === "decoder" ? token + 1 : token) : undefined };
+  const kind = state.kind.value;
+  const isQuery = source === (kind === "encoder");
+  const isKey = kind === "decoder" ? !source : source;
+  return { row: isQuery ? of(rows, token) : undefined, column: isKey ? of(columns, kind === "decoder" ? token + 1 : token) : undefined };
 }
 
 /** @param {number} head */
@@ -210,16 +209,16 @@ const headName = (head) => (head ? `head ${head}` : "mean of the heads");
 
 /** @param {App} app */
 function headFacts(app) {
-  const { at } = app;
+  const { state } = app;
   const trace = app.trace.value;
-  const facts = at.head.value ? trace?.heads[at.kind.value]?.[at.layer.value - 1]?.[at.head.value - 1] : null;
+  const facts = state.head.value ? trace?.heads[state.kind.value]?.[state.layer.value - 1]?.[state.head.value - 1] : null;
   if (!facts) return "";
-  const matters = measuredHere(app).get(`${at.kind.value} ${at.layer.value} ${at.head.value}`) ?? facts.matters;
+  const matters = shownHeadImportance(app).get(`${state.kind.value} ${state.layer.value} ${state.head.value}`) ?? facts.matters;
   return [
-    `head ${at.layer.value}.${at.head.value}${switchedOff(app, at.kind.value, at.layer.value, at.head.value)}`,
+    `head ${state.layer.value}.${state.head.value}${ablationMark(app, state.kind.value, state.layer.value, state.head.value)}`,
     `peaked ${facts.peak.toFixed(2)}`,
     `entropy ${facts.entropy.toFixed(2)}`,
     facts.label && `label “${facts.label}”`,
-    matters !== null && matters !== undefined && `matters: log p ${matters >= 0 ? "+" : "−"}${Math.abs(matters).toFixed(2)} when removed`,
+    matters !== null && matters !== undefined && `importance: log p ${matters >= 0 ? "+" : "−"}${Math.abs(matters).toFixed(2)} when removed`,
   ].filter(Boolean).join(" · ");
 }

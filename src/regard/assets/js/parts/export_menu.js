@@ -1,8 +1,8 @@
-// Taking the whole translation along: as a page, as data.
+// Export menu: the trace as an offline page or as JSON.
 
-import { fill, h } from "regard/dom.js";
+import { setChildren, h } from "regard/dom.js";
 import { effect } from "regard/signals.js";
-import { asked } from "regard/source.js";
+import { requestOf } from "regard/source.js";
 import { download } from "regard/parts/downloads.js";
 
 /** @typedef {import("regard/app.js").App} App */
@@ -22,32 +22,32 @@ export function exportMenu(app) {
   });
   effect(() => {
     const trace = app.trace.value;
-    fill(
+    setChildren(
       menu,
-      source ? act(app.task === "translation" ? "This translation as one HTML page" : "This as one HTML page", () => page(app)) : null,
-      act("The trace as JSON", () => trace && download(`${named(trace)}.json`, "application/json", JSON.stringify(trace))),
+      source ? menuItem(app.task === "translation" ? "This translation as one HTML page" : "This as one HTML page", () => exportPage(app)) : null,
+      menuItem("The trace as JSON", () => trace && download(`${fileName(trace)}.json`, "application/json", JSON.stringify(trace))),
       h("p", { class: "faint" }, "Below each picture: Table, SVG and CSV of that picture."),
       source ? null : h("p", { class: "faint" }, "More pages like this one: ", h("code", {}, 'regard trace MODEL "text" -o page.html')),
     );
     /** @param {string} label @param {() => void} run */
-    function act(label, run) {
+    function menuItem(label, run) {
       return h("button", { type: "button", disabled: !trace, onclick: () => { menu.hidePopover(); run(); } }, label);
     }
   });
   return h("span", {}, button, menu);
 }
 
-/** @param {App} app the page opens where this one is */
-async function page(app) {
+/** @param {App} app exports the current view */
+async function exportPage(app) {
   const trace = app.trace.value;
   if (!trace || !app.source) return;
   try {
-    const text = await app.source.text("export", { request: asked(trace), view: location.hash });
-    download(`${named(trace)}.html`, "text/html", text);
+    const text = await app.source.text("export", { request: requestOf(trace), view: location.hash });
+    download(`${fileName(trace)}.html`, "text/html", text);
   } catch (problem) {
-    app.problem.value = /** @type {Error} */ (problem).message;
+    app.errorMessage.value = /** @type {Error} */ (problem).message;
   }
 }
 
 /** @param {Trace} trace */
-const named = (trace) => `regard-${trace.source.text.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "trace"}`;
+const fileName = (trace) => `regard-${trace.source.text.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "trace"}`;

@@ -1,64 +1,64 @@
-// All heads of one kind as small pictures; one tab stop, arrows go from head to head.
+// Thumbnails of all heads of one kind; one tab stop, arrow keys move between heads.
 
-import { looks, measuredHere, switchedOff } from "regard/app.js";
-import { choices, fill, h } from "regard/dom.js";
-import { pixels } from "regard/draw/surface.js";
-import { signed } from "regard/hypothesis.js";
+import { shownAttention, shownHeadImportance, ablationMark } from "regard/app.js";
+import { radioGroup, setChildren, h } from "regard/dom.js";
+import { drawPixels } from "regard/draw/surface.js";
+import { formatSigned } from "regard/hypothesis.js";
 import { effect, signal } from "regard/signals.js";
-import { shaded, theme } from "regard/theme.js";
+import { toShades, theme } from "regard/theme.js";
 
 /** @typedef {import("regard/app.js").App} App */
-/** @typedef {{ layer: number, head: number, peak: number, matters: number | null, label: string | null }} Entry */
+/** @typedef {{ layer: number, head: number, peak: number, matters: number | null, label: string | null }} HeadEntry */
 
 /**
  * @param {App} app
  * @returns {HTMLElement}
  */
-export function overview(app) {
-  const { at } = app;
+export function headGrid(app) {
+  const { state } = app;
   const grid = h("div", { class: "heads", role: "listbox", "aria-label": "heads", onkeydown: move });
-  const sort = choices(
+  const sort = radioGroup(
     "sort by",
-    app.task === "translation" ? [["layer", "layer"], ["peaked", "peaked"], ["matters", "matters"]] : [["layer", "layer"], ["peaked", "peaked"]],
-    () => at.sort.value,
-    (value) => (at.sort.value = value),
+    app.task === "translation" ? [["layer", "layer"], ["peaked", "peaked"], ["matters", "importance"]] : [["layer", "layer"], ["peaked", "peaked"]],
+    () => state.sort.value,
+    (value) => (state.sort.value = value),
   );
-  const shown = signal(/** @type {Map<string, HTMLElement>} */ (new Map()));
+  const buttons = signal(/** @type {Map<string, HTMLElement>} */ (new Map()));
 
   effect(() => {
     const trace = app.trace.value;
     sort.refresh();
-    if (!trace) return fill(grid);
-    const entries = sorted(app);
-    const columns = at.sort.value === "layer" ? trace.model.heads : 0;
+    if (!trace) return setChildren(grid);
+    const entries = sortedHeads(app);
+    const columns = state.sort.value === "layer" ? trace.model.heads : 0;
     grid.style.setProperty("--columns", String(columns || Math.min(8, trace.model.heads)));
-    const made = new Map(entries.map((entry) => [`${entry.layer}.${entry.head}`, button(app, entry)]));
-    fill(grid, [...made.values()]);
-    shown.value = made;
+    const byName = new Map(entries.map((entry) => [`${entry.layer}.${entry.head}`, headButton(app, entry)]));
+    setChildren(grid, [...byName.values()]);
+    buttons.value = byName;
   });
   effect(() => {
-    for (const [name, element] of shown.value) {
-      const chosen = name === `${at.layer.value}.${at.head.value}`;
+    for (const [name, element] of buttons.value) {
+      const chosen = name === `${state.layer.value}.${state.head.value}`;
       element.setAttribute("aria-selected", String(chosen));
-      element.tabIndex = chosen || (!at.head.value && name === `${at.layer.value}.1`) ? 0 : -1;
+      element.tabIndex = chosen || (!state.head.value && name === `${state.layer.value}.1`) ? 0 : -1;
     }
   });
   effect(() => {
-    for (const [name, element] of shown.value) {
+    for (const [name, element] of buttons.value) {
       const [layer, head] = name.split(".").map(Number);
-      const now = looks(app, at.kind.value, layer, head);
+      const now = shownAttention(app, state.kind.value, layer, head);
       const canvas = /** @type {HTMLCanvasElement} */ (element.firstElementChild);
       canvas.classList.toggle("empty", !now);
       if (!now) continue;
-      const { shades, ramp } = shaded(theme.value, now.matrix.values, now);
-      pixels(canvas, now.matrix.columns, shades, ramp);
+      const { shades, ramp } = toShades(theme.value, now.matrix.values, now);
+      drawPixels(canvas, now.matrix.columns, shades, ramp);
     }
   });
 
   /** @param {KeyboardEvent} event */
   function move(event) {
-    const names = [...shown.value.keys()];
-    const here = names.indexOf(`${at.layer.value}.${at.head.value || 1}`);
+    const names = [...buttons.value.keys()];
+    const here = names.indexOf(`${state.layer.value}.${state.head.value || 1}`);
     const wide = Number(grid.style.getPropertyValue("--columns"));
     const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -wide, ArrowDown: wide }[event.key];
     if (!by) return;
@@ -66,17 +66,17 @@ export function overview(app) {
     event.stopPropagation();
     const next = names[here + by];
     if (!next) return;
-    [at.layer.value, at.head.value] = next.split(".").map(Number);
-    shown.value.get(next)?.focus();
+    [state.layer.value, state.head.value] = next.split(".").map(Number);
+    buttons.value.get(next)?.focus();
   }
   return h("div", {}, h("div", { class: "bar" }, h("span", { class: "faint" }, "sort"), sort), grid);
 }
 
-/** @param {App} app @param {Entry} entry */
-function button(app, { layer, head, peak, matters, label }) {
-  const off = switchedOff(app, app.at.kind.value, layer, head);
-  const figure = app.at.sort.value === "peaked" ? peak : app.at.sort.value === "matters" ? matters : null;
-  const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `matters ${signed(matters, 2)}`].filter(Boolean);
+/** @param {App} app @param {HeadEntry} entry */
+function headButton(app, { layer, head, peak, matters, label }) {
+  const off = ablationMark(app, app.state.kind.value, layer, head);
+  const figure = app.state.sort.value === "peaked" ? peak : app.state.sort.value === "matters" ? matters : null;
+  const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `importance ${formatSigned(matters, 2)}`].filter(Boolean);
   return h(
     "button",
     {
@@ -86,23 +86,23 @@ function button(app, { layer, head, peak, matters, label }) {
       "aria-label": `layer ${layer} head ${head}, ${facts.join(", ")}`,
       title: `layer ${layer} head ${head}: ${facts.join(", ")}`,
       onclick: () => {
-        const { at } = app;
-        const again = at.layer.value === layer && at.head.value === head;
-        at.layer.value = layer;
-        at.head.value = again ? 0 : head;
+        const { state } = app;
+        const again = state.layer.value === layer && state.head.value === head;
+        state.layer.value = layer;
+        state.head.value = again ? 0 : head;
       },
     },
     h("canvas", { "aria-hidden": "true" }),
     h("span", {}, `${layer}.${head}${off}`),
-    figure === null ? null : h("span", { class: "faint" }, signed(figure, 2)),
+    figure === null ? null : h("span", { class: "faint" }, formatSigned(figure, 2)),
   );
 }
 
-/** @param {App} app @returns {Entry[]} */
-function sorted(app) {
-  const { at } = app;
-  const kind = at.kind.value;
-  const measured = measuredHere(app);
+/** @param {App} app @returns {HeadEntry[]} */
+function sortedHeads(app) {
+  const { state } = app;
+  const kind = state.kind.value;
+  const measured = shownHeadImportance(app);
   const entries = (app.trace.value?.heads[kind] ?? []).flatMap((heads, l) =>
     heads.map((head, i) => ({
       ...head,
@@ -111,7 +111,7 @@ function sorted(app) {
       matters: measured.get(`${kind} ${l + 1} ${i + 1}`) ?? head.matters,
     })),
   );
-  if (at.sort.value === "peaked") entries.sort((a, b) => b.peak - a.peak);
-  if (at.sort.value === "matters") entries.sort((a, b) => (a.matters ?? 0) - (b.matters ?? 0));
+  if (state.sort.value === "peaked") entries.sort((a, b) => b.peak - a.peak);
+  if (state.sort.value === "matters") entries.sort((a, b) => (a.matters ?? 0) - (b.matters ?? 0));
   return entries;
 }

@@ -1,29 +1,29 @@
-// A text whose words can be pointed at; one tab stop, arrows go from word to word.
+// Text with selectable words; one tab stop, arrow keys move between words.
 
-import { fill, h } from "regard/dom.js";
-import { places, units } from "regard/units.js";
+import { setChildren, h } from "regard/dom.js";
+import { utf16Offsets, wordUnits } from "regard/units.js";
 
 /** @typedef {import("regard/types").Token} Token */
 /** @typedef {import("regard/units.js").Unit} Unit */
-/** @typedef {HTMLElement & { show: (text: string, tokens: Token[], lang: string | null) => Unit[], light: (shares: number[] | null) => void }} Words */
+/** @typedef {HTMLElement & { show: (text: string, tokens: Token[], lang: string | null) => Unit[], highlight: (shares: number[] | null) => void }} WordText */
 
-const FAINTEST = 0.05;
+const MIN_SHARE = 0.05;
 
-/** Words of one or two letters reach into the spaces around them, to be wide enough for a finger. */
-const SHORT = ["", " one-letter", " two-letters"];
+/** Short words extend into the spaces around them, to be wide enough for touch. */
+const TOUCH_CLASSES = ["", " one-letter", " two-letters"];
 
 /**
- * @param {{ name: string, point: (unit: number | null) => void, press: (unit: number, element: HTMLElement) => void }} asked
- * @returns {Words}
+ * @param {{ name: string, point: (unit: number | null) => void, press: (unit: number, element: HTMLElement) => void }} options
+ * @returns {WordText}
  */
-export function words({ name, point, press }) {
+export function wordText({ name, point, press }) {
   /** @type {HTMLElement[]} */
   let parts = [];
   const box = h("p", { class: "words", dir: "auto", role: "group", "aria-label": name, onkeydown: key });
 
   /** @param {string} text @param {Token[]} tokens @param {string | null} lang */
   function show(text, tokens, lang) {
-    const found = units(tokens, text);
+    const found = wordUnits(tokens, text);
     parts = found.map((unit, i) => word(unit, i, text, tokens));
     /** @type {(Node | string)[]} */
     const content = [];
@@ -32,7 +32,7 @@ export function words({ name, point, press }) {
       content.push(text.slice(end, unit.start), parts[i]);
       end = unit.end;
     });
-    fill(box, ...content, text.slice(end));
+    setChildren(box, ...content, text.slice(end));
     if (lang) box.lang = lang;
     return found;
   }
@@ -42,14 +42,14 @@ export function words({ name, point, press }) {
     const element = h(
       "span",
       {
-        class: `word${SHORT[[...text.slice(unit.start, unit.end)].length] ?? ""}`, role: "button", tabindex: i ? -1 : 0,
+        class: `word${TOUCH_CLASSES[[...text.slice(unit.start, unit.end)].length] ?? ""}`, role: "button", tabindex: i ? -1 : 0,
         onpointerenter: () => point(i),
         onpointerleave: () => point(null),
         onfocus: () => point(i),
         onblur: () => point(null),
         onclick: () => press(i, element),
       },
-      spans(unit, text, tokens).map(({ part, sure }) =>
+      tokenSpans(unit, text, tokens).map(({ part, sure }) =>
         h("span", sure === null ? {} : { class: "sure", style: { "--sure": sure }, title: `probability ${sure.toFixed(3)}` }, part),
       ),
     );
@@ -79,21 +79,21 @@ export function words({ name, point, press }) {
   }
 
   /** @param {number[] | null} shares */
-  function light(shares) {
-    const seen = (/** @type {number} */ i) => (shares && shares[i] >= FAINTEST ? shares[i] : 0);
+  function highlight(shares) {
+    const seen = (/** @type {number} */ i) => (shares && shares[i] >= MIN_SHARE ? shares[i] : 0);
     parts.forEach((part, i) => part.style.setProperty("--lit", String(seen(i))));
   }
-  return /** @type {Words} */ (Object.assign(box, { show, light }));
+  return /** @type {WordText} */ (Object.assign(box, { show, highlight }));
 }
 
 /**
- * A word token by token, each with its probability; tokens that share a character are one part, as sure as both together.
+ * Split a word into tokens with probabilities; tokens that share a character are one part with their joint probability.
  * @param {Unit} unit
  * @param {string} text
  * @param {Token[]} tokens
  */
-function spans(unit, text, tokens) {
-  const at = places(text);
+function tokenSpans(unit, text, tokens) {
+  const at = utf16Offsets(text);
   /** @type {{ start: number, end: number, logprob: number | null }[]} */
   const out = [];
   for (const i of unit.tokens) {
