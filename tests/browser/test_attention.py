@@ -23,12 +23,12 @@ def table(page):
 @pytest.mark.parametrize("kind", ATTENTION_KINDS)
 def test_cells_are_the_weights_of_the_tensor(page, translator, kind):
     trace = translator.trace(SENTENCE)
-    heads, random = trace.attention[kind].shape[1], random.Random(0)
+    heads, generator = trace.attention[kind].shape[1], random.Random(0)
     for layer, head in [(1, 1), (2, heads)]:
         open_page(page, f"#/attention?kind={kind}&layer={layer}&head={head}")
         _, _, cells_shown = table(page)
         for _ in range(20):
-            row, column = (random.randrange(size) for size in cells_shown.shape)
+            row, column = (generator.randrange(size) for size in cells_shown.shape)
             expected = trace.attention[kind][layer - 1, head - 1, row, column]
             if kind == "decoder" and column > row:
                 assert cells_shown[row, column] == "masked"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import regard
-from browser.conftest import SENTENCE, watched
+from browser.conftest import SENTENCE, record_page
 from browser.explorer_page import OPENED, chosen, open_page, shown_attention
 
 VIEW = "#/attention?kind=cross&layer=1&head=2"
@@ -27,10 +27,10 @@ def alone(browser):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(15_000)
     page = context.new_page()
-    page.watched = watched(page)
+    page.log = record_page(page)
     yield page
     context.close()
-    assert page.watched.errors == []
+    assert page.log.errors == []
 
 
 def test_a_file_shows_the_trace_and_requests_nothing(alone, file, translator):

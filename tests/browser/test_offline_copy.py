@@ -2,7 +2,7 @@
 
 import json
 
-from browser.conftest import watched
+from browser.conftest import record_page
 from browser.explorer_page import open_page, shown_trace
 
 
@@ -26,15 +26,15 @@ def test_the_menu_downloads_a_page_with_the_current_view(page, browser, tmp_path
     open_page(page, "#/attention?kind=encoder&layer=1&head=2")
     path = download(page, "This translation as one HTML page", tmp_path)
     other = browser.new_page()
-    seen = watched(other)
+    log = record_page(other)
     open_page(other, view="", address=path.as_uri())
     assert other.get_by_role("heading", name="Encoder · layer 1 · head 2").is_visible()
     assert other.get_by_role("button", name="What if").count() == 0
     other.get_by_role("button", name="Export").click()
     assert other.get_by_role("button", name="This translation as one HTML page").count() == 0
     assert shown_trace(other)["attention"] == shown_trace(page)["attention"]
-    assert seen.errors == []
-    assert seen.strangers() == [path.as_uri()]
+    assert log.errors == []
+    assert log.external_requests() == [path.as_uri()]
     other.close()
 
 

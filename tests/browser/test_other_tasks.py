@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from rich.console import Console
 
-from browser.conftest import watched
+from browser.conftest import record_page
 from labelled_corpus import tiny_classification_run, write_labelled_file
 from regard.checkpoint import find_model_folder
 from regard.classification.task import train_classification
@@ -34,13 +34,13 @@ def open_explorer(browser, *arguments):
             context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
             context.set_default_timeout(15_000)
             page = context.new_page()
-            seen = watched(page)
+            log = record_page(page)
             yield page
             context.close()
         finally:
             process.kill()
-    assert seen.errors == []
-    assert seen.strangers(address) == []
+    assert log.errors == []
+    assert log.external_requests(address) == []
 
 
 def row_weights(page, kind, layer, head, row):

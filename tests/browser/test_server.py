@@ -26,7 +26,7 @@ def test_every_page_opens_from_its_link_without_external_requests(page, server):
         page.locator(f'nav a[aria-current=page][data-page="{tab.get_attribute("data-page")}"]').wait_for()
         page.wait_for_function("() => document.querySelector('main').textContent.trim().length > 20")
         assert not page.locator(".problem:visible").count(), page.locator(".problem").inner_text()
-    assert len(page.watched.requests) > 10
+    assert len(page.log.requests) > 10
     assert page.log.external_requests(server) == []
 
 
@@ -120,7 +120,7 @@ def test_a_lost_server_is_reported(page):
     page.evaluate("() => { regard.app.request.value = { ...regard.app.request.value, text: 'ko' } }")
     page.wait_for_selector(".problem:visible")
     assert "not running any more" in page.locator(".problem:visible").inner_text()
-    page.watched.errors.clear()
+    page.log.errors.clear()
 
 
 def test_overwritten_input_is_not_computed(page):

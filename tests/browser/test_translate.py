@@ -111,8 +111,8 @@ def test_a_text_too_long_to_trace_is_translated(page):
     assert "at most 256 can be traced" in page.locator("#too-long").inner_text()
     assert page.locator(".lines .words").inner_text()
     assert page.get_by_role("alert").filter(has_text="256").count() == 1
-    assert [error for error in page.watched.errors if "413" not in error] == []
-    page.watched.errors.clear()
+    assert [error for error in page.log.errors if "413" not in error] == []
+    page.log.errors.clear()
 
 
 def test_the_n_best_list_shows_score_differences(page):
