@@ -1,1 +1,1 @@
-"""The demo corpus."""
+"""The demo corpus of `regard demo`."""

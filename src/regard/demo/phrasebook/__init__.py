@@ -1,1 +1,1 @@
-"""English-French sentence pairs from a grammar and a lexicon of our own: a corpus that needs no download."""
+"""A synthetic English-French corpus generated from a grammar and a lexicon; it needs no download."""

@@ -1,4 +1,4 @@
-"""Sentences in which someone does something to something: told, denied, asked, wished, ordered."""
+"""Transitive sentences: statements, negations, questions, modals and imperatives with a direct object."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -39,14 +39,14 @@ from regard.demo.phrasebook.times import UNTIMED, timed_adverbials
 
 
 class QuestionWord(NamedTuple):
-    """'when', 'quand'."""
+    """A question word: 'when', 'quand'."""
 
     english: str
     french: str
 
 
 class FrontedObject(NamedTuple):
-    """'which cars', 'quelles voitures'; the gender and number choose the participle of what follows."""
+    """An object before its verb: 'which cars'; `column` is the gender and number of the participle."""
 
     english: str
     french: str
@@ -54,7 +54,7 @@ class FrontedObject(NamedTuple):
 
 
 class FrontedObjectQuestion(NamedTuple):
-    """A verb whose object stands before it; the French has one row for each gender and number."""
+    """The forms of a verb whose object precedes it; French has one row per gender and number."""
 
     auxiliary: tuple[str, ...]
     plain: tuple[str, ...]
@@ -76,7 +76,7 @@ IMPERATIVE_VERBS = (
 
 
 def action_patterns() -> list[Pattern]:
-    """Every frame in every kind of sentence, so weighted that each word is heard about as often."""
+    """Return every verb frame in every kind of sentence; all words are about equally frequent."""
     return [pattern for frame in lexicon.VERB_FRAMES for pattern in _frame_patterns(frame)]
 
 
@@ -85,21 +85,21 @@ def _frame_patterns(frame: VerbFrame) -> list[Pattern]:
     adjectives = entries.look_up_adjectives(frame.adjectives)
     plain, described = _noun_phrases(frame, [None]), _noun_phrases(frame, adjectives)
     share = (len(verbs) + len(nouns) + len(adjectives) / 2) / 40
-    found = _statement_patterns(share, verbs, plain, described) + _question_patterns(
+    patterns = _statement_patterns(share, verbs, plain, described) + _question_patterns(
         share, verbs, plain, described
     )
-    found += _modal_patterns(share, verbs, plain, described) + _imperative_patterns(
+    patterns += _modal_patterns(share, verbs, plain, described) + _imperative_patterns(
         share, verbs, plain + described
     )
     if frame.can_be_owned:
-        found += _possessive_patterns(share, frame, verbs, nouns, adjectives) + _have_patterns(
+        patterns += _possessive_patterns(share, frame, verbs, nouns, adjectives) + _have_patterns(
             share, plain, described
         )
     if not frame.mass:
-        found += _counted_object_patterns(share, verbs, nouns, adjectives) + _fronted_object_patterns(
+        patterns += _counted_object_patterns(share, verbs, nouns, adjectives) + _fronted_object_patterns(
             share, verbs, nouns, adjectives
         )
-    return found
+    return patterns
 
 
 def _noun_phrases(frame: VerbFrame, adjectives: Iterable[Adjective | None]) -> tuple[NounPhrase, ...]:
@@ -110,81 +110,82 @@ def _noun_phrases(frame: VerbFrame, adjectives: Iterable[Adjective | None]) -> t
 def _statement_patterns(
     share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    told = timed_clauses(verbs, timed_adverbials())
-    told_untimed, denied = timed_clauses(verbs, UNTIMED), timed_clauses(verbs, UNTIMED, [NEGATED])
-    denied_timed = timed_clauses(verbs, times.adverbials_with_negation(timed_adverbials()), [NEGATED])
+    statements = timed_clauses(verbs, timed_adverbials())
+    untimed, negated = timed_clauses(verbs, UNTIMED), timed_clauses(verbs, UNTIMED, [NEGATED])
+    negated_timed = timed_clauses(verbs, times.adverbials_with_negation(timed_adverbials()), [NEGATED])
     habits = timed_clauses(verbs, times.with_tenses([PRESENT], UNTIMED), FREQUENCIES)
     shapes = (
-        ("tell", 2.0, told, plain),
-        ("tell described", 2.0, told_untimed, described),
-        ("tell described, timed", 1.0, told, described),
-        ("deny", 0.7, denied_timed, plain),
-        ("deny described", 0.7, denied, described),
+        ("tell", 2.0, statements, plain),
+        ("tell described", 2.0, untimed, described),
+        ("tell described, timed", 1.0, statements, described),
+        ("deny", 0.7, negated_timed, plain),
+        ("deny described", 0.7, negated, described),
         ("habit", 0.5, habits, plain),
         ("habit described", 0.5, habits, described),
     )
     return [
-        Pattern(name, share * weight * cast.weight, (cast.subjects, doing, things), make_statement)
-        for name, weight, doing, things in shapes
-        for cast in all_subject_groups()
+        Pattern(name, share * weight * group.weight, (group.subjects, clauses, things), make_statement)
+        for name, weight, clauses, things in shapes
+        for group in all_subject_groups()
     ]
 
 
 def _question_patterns(
     share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    found: list[Pattern] = []
-    untimed, at_times = timed_questions(verbs, UNTIMED), timed_questions(verbs, timed_adverbials())
-    for cast in all_subject_groups():
-        weight = share * cast.weight
-        found += [
-            Pattern("ask", weight * 0.8, (cast.subjects, at_times, plain), make_question),
-            Pattern("ask described", weight * 0.6, (cast.subjects, untimed, described), make_question),
-            Pattern("ask why", weight * 0.5, (QUESTION_WORDS, cast.subjects, untimed, plain), _wh_question),
+    patterns: list[Pattern] = []
+    untimed, timed = timed_questions(verbs, UNTIMED), timed_questions(verbs, timed_adverbials())
+    for group in all_subject_groups():
+        weight = share * group.weight
+        patterns += [
+            Pattern("ask", weight * 0.8, (group.subjects, timed, plain), make_question),
+            Pattern("ask described", weight * 0.6, (group.subjects, untimed, described), make_question),
+            Pattern("ask why", weight * 0.5, (QUESTION_WORDS, group.subjects, untimed, plain), _wh_question),
             Pattern(
                 "ask why described",
                 weight * 0.3,
-                (QUESTION_WORDS, cast.subjects, untimed, described),
+                (QUESTION_WORDS, group.subjects, untimed, described),
                 _wh_question,
             ),
         ]
-    doers = timed_clauses(verbs, timed_adverbials())
-    return [*found, Pattern("who", share * 0.4, (doers, plain + described), _who_question)]
+    statements = timed_clauses(verbs, timed_adverbials())
+    return [*patterns, Pattern("who", share * 0.4, (statements, plain + described), _who_question)]
 
 
 def _modal_patterns(
     share: float, verbs: list[Verb], plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    found: list[Pattern] = []
-    planned = tuple(
+    patterns: list[Pattern] = []
+    plannable = tuple(
         verb for verb in verbs if verb.english not in entries.split_listing(lexicon.UNPLANNED_VERBS)
     )
-    for cast in all_subject_groups():
-        weight = share * cast.weight
-        slots = (cast.subjects, modal_statements(), planned)
-        found += [
+    for group in all_subject_groups():
+        weight = share * group.weight
+        slots = (group.subjects, modal_statements(), plannable)
+        patterns += [
             Pattern("wish", weight * 0.8, (*slots, plain), make_modal_statement),
             Pattern("wish described", weight * 0.8, (*slots, described), make_modal_statement),
             Pattern(
                 "ask wish",
                 weight * 0.4,
-                (cast.subjects, modal_questions(), planned, plain),
+                (group.subjects, modal_questions(), plannable, plain),
                 make_modal_question,
             ),
         ]
-    return found
+    return patterns
 
 
 def _imperative_patterns(share: float, verbs: list[Verb], things: tuple[NounPhrase, ...]) -> list[Pattern]:
-    wanted = entries.split_listing(IMPERATIVE_VERBS)
-    orders = tuple(verb for verb in verbs if verb.english in wanted)
-    if not orders:
+    listed = entries.split_listing(IMPERATIVE_VERBS)
+    imperative_verbs = tuple(verb for verb in verbs if verb.english in listed)
+    if not imperative_verbs:
         return []
-    politely = (("", ""), (", please", ", s'il vous plaît"))
-    named = tuple(thing for thing in things if " " in thing.english)  # 'Bring milk' is too short a sentence
+    politeness = (("", ""), (", please", ", s'il vous plaît"))
+    # without 'Bring milk', which is too short a sentence
+    named = tuple(thing for thing in things if " " in thing.english)
     return [
-        Pattern("order", share * 0.7, (orders, named, politely), _imperative),
-        Pattern("forbid", share * 0.3, (orders, things), _negative_imperative),
+        Pattern("order", share * 0.7, (imperative_verbs, named, politeness), _imperative),
+        Pattern("forbid", share * 0.3, (imperative_verbs, things), _negative_imperative),
     ]
 
 
@@ -200,40 +201,45 @@ def _possessive_patterns(
     described = tuple(
         noun_phrases.possessed_noun(n, a, many) for n in nouns for a in adjectives for many in numbers
     )
-    told, untold = (
+    statements, untimed = (
         timed_clauses(verbs, timed_adverbials()),
         timed_clauses(verbs, UNTIMED, [AFFIRMATIVE, NEGATED]),
     )
-    found: list[Pattern] = []
-    for cast in all_subject_groups():
-        weight = share * cast.weight
-        found += [
-            Pattern("own", weight * 0.6, (cast.subjects, told, range(4), plain), make_possessive_statement),
+    patterns: list[Pattern] = []
+    for group in all_subject_groups():
+        weight = share * group.weight
+        patterns += [
+            Pattern(
+                "own", weight * 0.6, (group.subjects, statements, range(4), plain), make_possessive_statement
+            ),
             Pattern(
                 "own described",
                 weight * 0.6,
-                (cast.subjects, untold, range(4), described),
+                (group.subjects, untimed, range(4), described),
                 make_possessive_statement,
             ),
         ]
-    return found
+    return patterns
 
 
 def _have_patterns(
     share: float, plain: tuple[NounPhrase, ...], described: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    """'Jane has a red car': a state, so without a past, which French would say with another tense."""
-    whens = times.with_tenses([PRESENT, FUTURE], UNTIMED)
+    """Return patterns like 'Jane has a red car'; no past tense, for which French uses the imparfait."""
+    adverbials = times.with_tenses([PRESENT, FUTURE], UNTIMED)
     have = [entries.look_up_verb("have")]
-    having, asked = timed_clauses(have, whens, [AFFIRMATIVE, NEGATED]), timed_questions(have, whens)
-    found: list[Pattern] = []
-    for cast in all_subject_groups():
-        weight = share * cast.weight
-        found += [
-            Pattern("have", weight * 0.3, (cast.subjects, having, plain + described), make_statement),
-            Pattern("ask have", weight * 0.15, (cast.subjects, asked, plain + described), make_question),
+    having, questions = (
+        timed_clauses(have, adverbials, [AFFIRMATIVE, NEGATED]),
+        timed_questions(have, adverbials),
+    )
+    patterns: list[Pattern] = []
+    for group in all_subject_groups():
+        weight = share * group.weight
+        patterns += [
+            Pattern("have", weight * 0.3, (group.subjects, having, plain + described), make_statement),
+            Pattern("ask have", weight * 0.15, (group.subjects, questions, plain + described), make_question),
         ]
-    return found
+    return patterns
 
 
 def _counted_object_patterns(
@@ -241,50 +247,50 @@ def _counted_object_patterns(
 ) -> list[Pattern]:
     plain = noun_phrases.counted_phrases(nouns, [None], range(2, 13))
     described = noun_phrases.counted_phrases(nouns, adjectives, range(2, 13))
-    told, untimed = timed_clauses(verbs, timed_adverbials()), timed_clauses(verbs, UNTIMED)
-    found: list[Pattern] = []
-    for cast in all_subject_groups():
-        weight = share * cast.weight
-        found += [
-            Pattern("count", weight * 0.6, (cast.subjects, told, plain), make_statement),
-            Pattern("count described", weight * 0.4, (cast.subjects, untimed, described), make_statement),
+    statements, untimed = timed_clauses(verbs, timed_adverbials()), timed_clauses(verbs, UNTIMED)
+    patterns: list[Pattern] = []
+    for group in all_subject_groups():
+        weight = share * group.weight
+        patterns += [
+            Pattern("count", weight * 0.6, (group.subjects, statements, plain), make_statement),
+            Pattern("count described", weight * 0.4, (group.subjects, untimed, described), make_statement),
         ]
-    return found
+    return patterns
 
 
 def _fronted_object_patterns(
     share: float, verbs: list[Verb], nouns: list[entries.Noun], adjectives: list[Adjective]
 ) -> list[Pattern]:
-    """The object before its verb, so that a French participle agrees with it."""
-    asked = tuple(phrase for noun in nouns for phrase in _which_phrases(noun))
-    inquiries = tuple(_fronted_object_question(verb, tense) for verb in verbs for tense in TENSES)
-    done = tuple(_fronted_object_question(verb, PAST) for verb in verbs if verb.past != verb.english)
-    heads = tuple(_relative_head(noun, many) for noun in nouns for many in (False, True))
-    casts = (pronoun_subjects(), named_subjects())
-    found = [
-        Pattern("which", share * c.weight, (asked, c.subjects, inquiries), _which_question)
+    """Return patterns with the object before the verb, where the French participle agrees with it."""
+    which_phrases = tuple(phrase for noun in nouns for phrase in _which_phrases(noun))
+    verb_forms = tuple(_fronted_object_question(verb, tense) for verb in verbs for tense in TENSES)
+    past_forms = tuple(_fronted_object_question(verb, PAST) for verb in verbs if verb.past != verb.english)
+    relative_heads = tuple(_relative_head(noun, many) for noun in nouns for many in (False, True))
+    subject_groups = (pronoun_subjects(), named_subjects())
+    patterns = [
+        Pattern("which", share * c.weight, (which_phrases, c.subjects, verb_forms), _which_question)
         for c in all_subject_groups()
     ]
-    slots = [(heads, cast.subjects, done, tuple(adjectives)) for cast in casts]
-    return found + [Pattern("that", share * 0.4, slot, _relative_clause) for slot in slots]
+    slots = [(relative_heads, group.subjects, past_forms, tuple(adjectives)) for group in subject_groups]
+    return patterns + [Pattern("that", share * 0.4, slot, _relative_clause) for slot in slots]
 
 
 def _wh_question(
-    opener: QuestionWord, subject: Subject, asking: TimedQuestion, thing: NounPhrase
+    question_word: QuestionWord, subject: Subject, timed: TimedQuestion, thing: NounPhrase
 ) -> tuple[str, str]:
-    left, right = make_question(subject, asking, thing)
-    return f"{opener.english} {left}", f"{opener.french} {right}"
+    left, right = make_question(subject, timed, thing)
+    return f"{question_word.english} {left}", f"{question_word.french} {right}"
 
 
-def _who_question(deed: TimedClause, thing: NounPhrase) -> tuple[str, str]:
+def _who_question(timed: TimedClause, thing: NounPhrase) -> tuple[str, str]:
     return (
-        f"who {deed.english[IL]} {thing.english}{deed.english_end}?",
-        f"qui {deed.french[IL]} {thing.french}{deed.french_end} ?",
+        f"who {timed.english[IL]} {thing.english}{timed.english_end}?",
+        f"qui {timed.french[IL]} {thing.french}{timed.french_end} ?",
     )
 
 
-def _imperative(verb: Verb, thing: NounPhrase, politely: tuple[str, str]) -> tuple[str, str]:
-    left, right = politely
+def _imperative(verb: Verb, thing: NounPhrase, politeness: tuple[str, str]) -> tuple[str, str]:
+    left, right = politeness
     return f"{verb.english} {thing.english}{left}.", f"{verb.present[3]} {thing.french}{right}."
 
 
@@ -294,24 +300,24 @@ def _negative_imperative(verb: Verb, thing: NounPhrase) -> tuple[str, str]:
 
 
 def _which_question(
-    asked: FrontedObject, subject: Subject, inquiry: FrontedObjectQuestion
+    fronted: FrontedObject, subject: Subject, verb_forms: FrontedObjectQuestion
 ) -> tuple[str, str]:
-    who = subject.agreement
+    person = subject.agreement
     return (
-        f"{asked.english} {inquiry.auxiliary[who]} {subject.english} {inquiry.english}?",
-        f"{asked.french} est-ce {subject.that}{inquiry.french[asked.column][who]} ?",
+        f"{fronted.english} {verb_forms.auxiliary[person]} {subject.english} {verb_forms.english}?",
+        f"{fronted.french} est-ce {subject.that}{verb_forms.french[fronted.column][person]} ?",
     )
 
 
 def _relative_clause(
-    head: FrontedObject, subject: Subject, inquiry: FrontedObjectQuestion, adjective: Adjective
+    head: FrontedObject, subject: Subject, verb_forms: FrontedObjectQuestion, adjective: Adjective
 ) -> tuple[str, str]:
-    who, plural = subject.agreement, head.column >= 2
+    person, plural = subject.agreement, head.column >= 2
     quality = adjective.agree(head.column % 2 == 1, plural)
     left, right = ("are", "sont") if plural else ("is", "est")
     return (
-        f"{head.english} that {subject.english} {inquiry.plain[who]} {left} {adjective.english}.",
-        f"{head.french} {subject.that}{inquiry.french[head.column][who]} {right} {quality}.",
+        f"{head.english} that {subject.english} {verb_forms.plain[person]} {left} {adjective.english}.",
+        f"{head.french} {subject.that}{verb_forms.french[head.column][person]} {right} {quality}.",
     )
 
 
@@ -334,9 +340,9 @@ def _relative_head(noun: entries.Noun, plural: bool) -> FrontedObject:
 
 @cache
 def _fronted_object_question(verb: Verb, tense: str) -> FrontedObjectQuestion:
-    asked, told = question(verb, tense), clause(verb, tense)
+    question_forms, clause_forms = question(verb, tense), clause(verb, tense)
     rows = tuple(
-        tuple(french_verb(verb, tense, AFFIRMATIVE, who, ending=ending) for who in AGREEMENTS)
+        tuple(french_verb(verb, tense, AFFIRMATIVE, person, ending=ending) for person in AGREEMENTS)
         for ending in PARTICIPLE_ENDINGS
     )
-    return FrontedObjectQuestion(asked.auxiliary, told.english, verb.english, rows)
+    return FrontedObjectQuestion(question_forms.auxiliary, clause_forms.english, verb.english, rows)

@@ -29,13 +29,13 @@ from regard.demo.phrasebook.times import UNTIMED, TimeAdverbial, timed_adverbial
 
 
 class Weather(NamedTuple):
-    """A clause without a subject of its own."""
+    """A weather clause, with its impersonal subject."""
 
     english: str
     french: str
 
 
-# For each tense: affirmed, denied.
+# For each tense, affirmative and negated clauses.
 WEATHER = {
     PRESENT: """
         it is cold | il fait froid
@@ -75,7 +75,7 @@ bicycle | vélo m
 computer | ordinateur m
 lamp | lampe f
 """
-# What one does, and how one can do it.
+# Verbs, and the adverbs of manner that go with them.
 MANNER_VERBS = (
     ("sing, dance, work, sleep", "well, badly, a lot"),
     ("walk, speak", "slowly, quickly, a lot"),
@@ -84,28 +84,28 @@ MANNER_VERBS = (
 
 
 def activity_patterns() -> list[Pattern]:
-    """All of them."""
+    """Return all patterns of this module."""
     return [*_learning(), *_playing(), *_liking(), *_manner_patterns(), *_reporting(), *_weather()]
 
 
 def _learning() -> list[Pattern]:
-    fields = tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.SUBJECTS))
-    spoken = [
+    subjects = tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.SUBJECTS))
+    languages = [
         (left, right)
         for left, right in entries.table_rows(lexicon.SUBJECTS)
         if left in entries.split_listing(lexicon.LANGUAGES)
     ]
-    tongues = tuple(
-        fixed_phrase(left, right.removeprefix("le ").removeprefix("l'")) for left, right in spoken
+    spoken_languages = tuple(
+        fixed_phrase(left, right.removeprefix("le ").removeprefix("l'")) for left, right in languages
     )
     return [
-        *_verb_object_patterns("learn", 1.0, "learn, study, teach", fields),
-        *_verb_object_patterns("speak", 0.5, "speak", tongues),
+        *_verb_object_patterns("learn", 1.0, "learn, study, teach", subjects),
+        *_verb_object_patterns("speak", 0.5, "speak", spoken_languages),
     ]
 
 
 def _playing() -> list[Pattern]:
-    """French plays 'at' a game and 'of' an instrument."""
+    """Return patterns of playing; French uses 'à' for games and 'de' for instruments."""
     games = tuple(
         fixed_phrase(left, french.with_a(right)) for left, right in entries.table_rows(lexicon.GAMES)
     )
@@ -119,35 +119,39 @@ def _playing() -> list[Pattern]:
 def _verb_object_patterns(
     name: str, weight: float, verbs: str, things: tuple[NounPhrase, ...]
 ) -> list[Pattern]:
-    found = entries.look_up_verbs(verbs)
-    told = timed_clauses(found, timed_adverbials()) + timed_clauses(found, UNTIMED, [AFFIRMATIVE, NEGATED])
-    told += timed_clauses(found, with_tenses([PRESENT], UNTIMED), FREQUENCIES)
-    asked = timed_questions(found, (*UNTIMED, *timed_adverbials()))
+    verb_entries = entries.look_up_verbs(verbs)
+    statements = timed_clauses(verb_entries, timed_adverbials()) + timed_clauses(
+        verb_entries, UNTIMED, [AFFIRMATIVE, NEGATED]
+    )
+    statements += timed_clauses(verb_entries, with_tenses([PRESENT], UNTIMED), FREQUENCIES)
+    questions = timed_questions(verb_entries, (*UNTIMED, *timed_adverbials()))
     return [
         pattern
-        for cast in all_subject_groups()
+        for group in all_subject_groups()
         for pattern in (
-            Pattern(name, weight * cast.weight, (cast.subjects, told, things), make_statement),
-            Pattern(f"ask {name}", weight * cast.weight * 0.4, (cast.subjects, asked, things), make_question),
+            Pattern(name, weight * group.weight, (group.subjects, statements, things), make_statement),
+            Pattern(
+                f"ask {name}", weight * group.weight * 0.4, (group.subjects, questions, things), make_question
+            ),
         )
     ]
 
 
 def _liking() -> list[Pattern]:
-    """'Jane loves cats': what is loved in general has an article in French."""
+    """Return patterns like 'Jane loves cats'; French uses the definite article for a general object."""
     verbs = entries.look_up_verbs(lexicon.STATIVE_VERBS)
     now = with_tenses([PRESENT], UNTIMED)
     liking = timed_clauses(verbs, now) + timed_clauses(entries.look_up_verbs("love, hate"), now, [NEGATED])
     things = tuple(fixed_phrase(left, right) for left, right in entries.table_rows(lexicon.PLEASURES))
     return [
         pattern
-        for cast in all_subject_groups()
+        for group in all_subject_groups()
         for pattern in (
-            Pattern("like", cast.weight * 0.8, (cast.subjects, liking, things), make_statement),
+            Pattern("like", group.weight * 0.8, (group.subjects, liking, things), make_statement),
             Pattern(
                 "ask like",
-                cast.weight * 0.3,
-                (cast.subjects, timed_questions(verbs, now), things),
+                group.weight * 0.3,
+                (group.subjects, timed_questions(verbs, now), things),
                 make_question,
             ),
         )
@@ -155,30 +159,35 @@ def _liking() -> list[Pattern]:
 
 
 def _manner_patterns() -> list[Pattern]:
-    """'Jane sings well.'"""
+    """Return patterns like 'Jane sings well.'"""
     manners = dict(entries.table_rows(lexicon.MANNERS))
-    told = [(when, AFFIRMATIVE) for when in with_tenses([PRESENT, FUTURE], (*UNTIMED, *timed_adverbials()))]
-    denied = [(when, NEGATED) for when in with_tenses([PRESENT, FUTURE], UNTIMED)]
-    how = tuple(
-        _manner_clause(verb, when, turn, manner, manners[manner])
+    statements = [
+        (adverbial, AFFIRMATIVE)
+        for adverbial in with_tenses([PRESENT, FUTURE], (*UNTIMED, *timed_adverbials()))
+    ]
+    negated = [(adverbial, NEGATED) for adverbial in with_tenses([PRESENT, FUTURE], UNTIMED)]
+    clauses = tuple(
+        _manner_clause(verb, adverbial, modifier, manner, manners[manner])
         for verbs, listed in MANNER_VERBS
         for verb in entries.look_up_verbs(verbs)
         for manner in entries.split_listing(listed)
-        for when, turn in (told if manner == "badly" else told + denied)  # 'pas mal' is rather good
+        for adverbial, modifier in (
+            statements if manner == "badly" else statements + negated
+        )  # 'pas mal' means rather good
     )
-    how += timed_clauses(
+    clauses += timed_clauses(
         entries.look_up_verbs("sing, dance, work, travel"),
         with_tenses([PAST], timed_adverbials()),
         [AFFIRMATIVE, NEGATED],
     )
     return [
-        Pattern("do well", cast.weight, (cast.subjects, how), make_intransitive_statement)
-        for cast in all_subject_groups()
+        Pattern("do well", group.weight, (group.subjects, clauses), make_intransitive_statement)
+        for group in all_subject_groups()
     ]
 
 
 def _reporting() -> list[Pattern]:
-    """'Paul thinks that she will visit Japan.'"""
+    """Return patterns like 'Paul thinks that she will visit Japan.'"""
     sure = [
         (report, UNTIMED)
         for report in timed_clauses(entries.look_up_verbs("say, think"), with_tenses([PRESENT], UNTIMED))
@@ -214,11 +223,11 @@ def _reporting() -> list[Pattern]:
 def _reported_clauses(
     reports: list[tuple[TimedClause, tuple[TimeAdverbial, ...]]], verbs: str
 ) -> tuple[tuple[TimedClause, TimedClause], ...]:
-    """Each report with each deed that can be reported so: one hopes for what is to come."""
+    """Pair each reporting verb with the clauses that can follow it: 'hope' needs a future."""
     return tuple(
-        (report, deed)
-        for report, whens in reports
-        for deed in timed_clauses(entries.look_up_verbs(verbs), whens, [AFFIRMATIVE, NEGATED])
+        (report, timed)
+        for report, adverbials in reports
+        for timed in timed_clauses(entries.look_up_verbs(verbs), adverbials, [AFFIRMATIVE, NEGATED])
     )
 
 
@@ -231,39 +240,44 @@ def _weather() -> list[Pattern]:
     ]
 
 
-def _weather_clauses(whens: tuple[TimeAdverbial, ...]) -> tuple[tuple[Weather, TimeAdverbial], ...]:
+def _weather_clauses(adverbials: tuple[TimeAdverbial, ...]) -> tuple[tuple[Weather, TimeAdverbial], ...]:
     return tuple(
-        (Weather(left, right), when)
+        (Weather(left, right), adverbial)
         for tense, table in WEATHER.items()
         for left, right in entries.table_rows(table)
-        for when in with_tenses([tense], whens)
+        for adverbial in with_tenses([tense], adverbials)
     )
 
 
-def _manner_clause(verb: Verb, when: TimeAdverbial, turn: VerbModifier, left: str, right: str) -> TimedClause:
-    said = clause(verb, when.tense, turn)
+def _manner_clause(
+    verb: Verb, adverbial: TimeAdverbial, modifier: VerbModifier, left: str, right: str
+) -> TimedClause:
+    verb_clause = clause(verb, adverbial.tense, modifier)
     return TimedClause(
-        tuple(f"{said.english[who]} {left}" for who in AGREEMENTS),
-        tuple(f"{said.french[who]} {right}" for who in AGREEMENTS),
-        turn.negative,
-        when.english,
-        when.french,
+        tuple(f"{verb_clause.english[person]} {left}" for person in AGREEMENTS),
+        tuple(f"{verb_clause.french[person]} {right}" for person in AGREEMENTS),
+        modifier.negative,
+        adverbial.english,
+        adverbial.french,
     )
 
 
 def _reported_speech(
-    speaker: Subject, told: tuple[TimedClause, TimedClause], subject: Subject, thing: NounPhrase
+    speaker: Subject, report_and_clause: tuple[TimedClause, TimedClause], subject: Subject, thing: NounPhrase
 ) -> tuple[str, str]:
-    report, deed = told
-    left, right = make_statement(subject, deed, thing)
+    report, timed = report_and_clause
+    left, right = make_statement(subject, timed, thing)
     that = subject.that.removesuffix(subject.french)
-    who = speaker.agreement
+    person = speaker.agreement
     return (
-        f"{speaker.english} {report.english[who]} that {left}",
-        f"{speaker.french}{report.french[who]} {that}{right}",
+        f"{speaker.english} {report.english[person]} that {left}",
+        f"{speaker.french}{report.french[person]} {that}{right}",
     )
 
 
 def _weather_sentence(sky: tuple[Weather, TimeAdverbial], place: tuple[str, str]) -> tuple[str, str]:
-    weather, when = sky
-    return f"{weather.english}{place[0]}{when.english}.", f"{weather.french}{place[1]}{when.french}."
+    weather, adverbial = sky
+    return (
+        f"{weather.english}{place[0]}{adverbial.english}.",
+        f"{weather.french}{place[1]}{adverbial.french}.",
+    )

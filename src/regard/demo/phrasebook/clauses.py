@@ -1,4 +1,4 @@
-"""What a subject does: a verb in its tense, affirmed or denied, in both languages and for every subject."""
+"""Verb phrases in both languages: tense, negation, agreement, modal verbs."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +13,7 @@ TENSES = (PRESENT, PAST, FUTURE)
 
 
 class VerbModifier(NamedTuple):
-    """What stands between subject and verb in English, and after the conjugated word in French."""
+    """A negation or an adverb of frequency, placed before the verb in English and after it in French."""
 
     english: str
     french: str
@@ -33,7 +33,7 @@ FREQUENCIES = (
 
 
 class Clause(NamedTuple):
-    """A verb for each agreement of the subject: 'visits', 'visite'; after 'I' the French holds its je."""
+    """The verb forms for each agreement: 'visits', 'visite'; the French form for 'I' includes je."""
 
     english: tuple[str, ...]
     french: tuple[str, ...]
@@ -41,14 +41,14 @@ class Clause(NamedTuple):
 
 
 class Question(NamedTuple):
-    """An English question has its auxiliary before the subject; the French verb stays as it was."""
+    """The verb forms of a question: English has an auxiliary before the subject, French the plain verb."""
 
     auxiliary: tuple[str, ...]
     english: str
     french: tuple[str, ...]
 
 
-# For each agreement: the place in `Verb.present`, the future's ending, avoir, être, the participle's ending.
+# For each agreement: index in `Verb.present`, future ending, avoir, être, participle ending.
 _PRESENT = (0, 3, 2, 1, 1, 4, 4)
 _FUTURE = ("ai", "ez", "ons", "a", "a", "ont", "ont")
 _AVOIR = ("ai", "avez", "avons", "a", "a", "ont", "ont")
@@ -57,27 +57,27 @@ _ENDING = ("", "", "s", "", "e", "s", "es")
 
 
 @cache
-def clause(verb: Verb, tense: str, turn: VerbModifier = AFFIRMATIVE) -> Clause:
-    """The verb in both languages."""
+def clause(verb: Verb, tense: str, modifier: VerbModifier = AFFIRMATIVE) -> Clause:
+    """Conjugate a verb in both languages."""
     return Clause(
-        tuple(english_verb(verb, tense, turn, agreement) for agreement in AGREEMENTS),
-        tuple(french_verb(verb, tense, turn, agreement) for agreement in AGREEMENTS),
-        turn.negative,
+        tuple(english_verb(verb, tense, modifier, person) for person in AGREEMENTS),
+        tuple(french_verb(verb, tense, modifier, person) for person in AGREEMENTS),
+        modifier.negative,
     )
 
 
 @cache
 def question(verb: Verb, tense: str) -> Question:
-    """The verb asked about."""
-    auxiliaries = tuple(_auxiliary(tense, agreement) for agreement in AGREEMENTS)
+    """Conjugate a verb for a question in both languages."""
+    auxiliaries = tuple(_auxiliary(tense, person) for person in AGREEMENTS)
     return Question(auxiliaries, verb.english, clause(verb, tense).french)
 
 
-def english_verb(verb: Verb, tense: str, turn: VerbModifier, agreement: int) -> str:
-    """'visits', 'did not visit', 'will never visit'."""
-    if turn is NEGATED:
+def english_verb(verb: Verb, tense: str, modifier: VerbModifier, agreement: int) -> str:
+    """Conjugate an English verb: 'visits', 'did not visit', 'will never visit'."""
+    if modifier is NEGATED:
         return f"{_auxiliary(tense, agreement)} not {verb.english}"
-    adverb = f"{turn.english} " if turn.english else ""
+    adverb = f"{modifier.english} " if modifier.english else ""
     match tense:
         case "past":
             return adverb + verb.past
@@ -88,11 +88,11 @@ def english_verb(verb: Verb, tense: str, turn: VerbModifier, agreement: int) -> 
 
 
 def french_verb(
-    verb: Verb, tense: str, turn: VerbModifier, agreement: int, pronoun: str = "", ending: str = ""
+    verb: Verb, tense: str, modifier: VerbModifier, agreement: int, pronoun: str = "", ending: str = ""
 ) -> str:
-    """'visite', "n'a pas visité", "je ne les ai jamais vues".
+    """Conjugate a French verb: 'visite', "n'a pas visité", "je ne les ai jamais vues".
 
-    `ending` is what an object before the verb asks of a participle after avoir.
+    `ending` is the agreement of a participle after avoir with an object before the verb.
     """
     match tense:
         case "past" if verb.with_etre:
@@ -103,28 +103,30 @@ def french_verb(
             finite, participle = verb.future_stem + _FUTURE[agreement], ""
         case _:
             finite, participle = verb.present[_PRESENT[agreement]], ""
-    return with_french_negation(finite, turn, agreement, pronoun) + (f" {participle}" if participle else "")
+    return with_french_negation(finite, modifier, agreement, pronoun) + (
+        f" {participle}" if participle else ""
+    )
 
 
-def with_french_negation(finite: str, turn: VerbModifier, agreement: int, pronoun: str = "") -> str:
-    """The conjugated word with what French puts around it: je, ne, an object pronoun, pas."""
+def with_french_negation(finite: str, modifier: VerbModifier, agreement: int, pronoun: str = "") -> str:
+    """Put je, ne, an object pronoun and pas around a finite verb."""
     head = with_object_pronoun(pronoun, finite)
-    if turn.negative:
+    if modifier.negative:
         head = french.join_with_elision("ne", head)
     if agreement == JE:
         head = french.join_with_elision("je", head)
-    return f"{head} {turn.french}" if turn.french else head
+    return f"{head} {modifier.french}" if modifier.french else head
 
 
 def with_object_pronoun(pronoun: str, form: str) -> str:
-    """An object pronoun and the word it leans on: le voit, l'aime, leur donne."""
+    """Put an object pronoun before a verb: le voit, l'aime, leur donne."""
     if pronoun in ("me", "le", "la"):
         return french.join_with_elision(pronoun, form)
     return f"{pronoun} {form}" if pronoun else form
 
 
 def agree_participle(participle: str, ending: str) -> str:
-    """The participle with e, s or es; one in -s takes no second s."""
+    """Add e, s or es to a participle; one in -s takes no second s."""
     return participle if ending == "s" and participle.endswith("s") else participle + ending
 
 
@@ -139,7 +141,7 @@ def _auxiliary(tense: str, agreement: int) -> str:
 
 
 class Modal(NamedTuple):
-    """The modal for each agreement; in a question, English `_` is where the subject stands."""
+    """The forms of a modal verb; in an English question, `_` marks the place of the subject."""
 
     english: tuple[str, ...]
     french: tuple[str, ...]
@@ -147,13 +149,13 @@ class Modal(NamedTuple):
     preposition: str
 
     def link_infinitive(self, infinitive: str) -> str:
-        """The infinitive after the preposition that this verb asks for: de lire, d'acheter."""
+        """Put the preposition that this verb needs before an infinitive: de lire, d'acheter."""
         if self.preposition == "de":
             return french.join_with_elision("de", infinitive)
         return f"{self.preposition} {infinitive}" if self.preposition else infinitive
 
 
-# French forms in the order of the agreements: je, vous, nous, il, elle, ils, elles.
+# French forms in the order of agreement: je, vous, nous, il, elle, ils, elles.
 _POUVOIR = entries.split_forms("peux pouvez pouvons peut peut peuvent peuvent")
 _DEVOIR = entries.split_forms("dois devez devons doit doit doivent doivent")
 _VOULOIR = entries.split_forms("veux voulez voulons veut veut veulent veulent")
@@ -165,7 +167,7 @@ _BE = entries.split_forms("am are are is is are are")
 
 @cache
 def modal_statements() -> tuple[Modal, ...]:
-    """The modals as statements."""
+    """Return the modal verbs of statements."""
     return (
         _modal(["can"] * 7, _POUVOIR, AFFIRMATIVE),
         _modal(["cannot"] * 7, _POUVOIR, NEGATED),
@@ -185,7 +187,7 @@ def modal_statements() -> tuple[Modal, ...]:
 
 @cache
 def modal_questions() -> tuple[Modal, ...]:
-    """The modals as questions."""
+    """Return the modal verbs of questions."""
     return (
         _modal(["can_"] * 7, _POUVOIR, AFFIRMATIVE),
         _modal(["must_"] * 7, _DEVOIR, AFFIRMATIVE),
@@ -197,12 +199,16 @@ def modal_questions() -> tuple[Modal, ...]:
 
 
 def _modal(
-    left: Sequence[str], right: Sequence[str], turn: VerbModifier, participle: str = "", preposition: str = ""
+    left: Sequence[str],
+    right: Sequence[str],
+    modifier: VerbModifier,
+    participle: str = "",
+    preposition: str = "",
 ) -> Modal:
     after = f" {participle}" if participle else ""
-    forms = tuple(with_french_negation(right[who], turn, who) + after for who in AGREEMENTS)
-    return Modal(tuple(left), forms, turn.negative, preposition)
+    forms = tuple(with_french_negation(right[person], modifier, person) + after for person in AGREEMENTS)
+    return Modal(tuple(left), forms, modifier.negative, preposition)
 
 
 def _by_person(plain: str, third_person: str) -> list[str]:
-    return [third_person if who in (IL, ELLE) else plain for who in AGREEMENTS]
+    return [third_person if person in (IL, ELLE) else plain for person in AGREEMENTS]

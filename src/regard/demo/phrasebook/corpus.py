@@ -1,4 +1,4 @@
-"""Every sentence pattern of the phrasebook."""
+"""The phrasebook corpus: reproducible sentence pairs without repetition, in three disjoint parts."""
 
 import zlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from regard.errors import DataError
 
 @cache
 def phrasebook_patterns() -> tuple[Pattern, ...]:
-    """All patterns, each idea with its share of the sentences."""
+    """Return all patterns, each group with its share of the sentences."""
     return (
         *scale_weights(0.43, actions.action_patterns()),
         *scale_weights(0.16, interactions.people_patterns()),
@@ -35,10 +35,10 @@ class PhrasePair(NamedTuple):
     french: str
 
 
-# The first test pair of every phrasebook, so that a model's answer to it is never one learned by heart.
+# The first test pair of every phrasebook: it is never in the training pairs.
 DEMO_PAIR = PhrasePair("Jane visits Africa in September.", "Jane visite l'Afrique en septembre.")
 
-HELD_OUT = 50  # one sentence in this many goes to valid, and one to test
+HELD_OUT = 50  # one sentence in 50 is a validation sentence, and one a test sentence
 
 
 @dataclass(frozen=True)
@@ -51,32 +51,32 @@ class Phrasebook:
 
 
 def phrasebook(train: int, valid: int = 1000, test: int = 1000, seed: int = 0) -> Phrasebook:
-    """The first pairs of each part in the order of this seed; a larger phrasebook begins with a smaller."""
-    wanted: dict[PhrasebookPart, int] = {"train": train, "valid": valid, "test": test}
-    _check_counts(wanted)
-    found: dict[PhrasebookPart, list[PhrasePair]] = {"train": [], "valid": [], "test": [DEMO_PAIR][:test]}
-    missing = sum(wanted.values()) - len(found["test"])
+    """Return the first pairs of each part in the order of `seed`; a smaller one is a prefix of a larger one."""
+    counts: dict[PhrasebookPart, int] = {"train": train, "valid": valid, "test": test}
+    _check_counts(counts)
+    parts: dict[PhrasebookPart, list[PhrasePair]] = {"train": [], "valid": [], "test": [DEMO_PAIR][:test]}
+    missing = sum(counts.values()) - len(parts["test"])
     draws = _drawn_pairs(seed)
     while missing:
         pair = next(draws, None)
         if pair is None:
-            raise DataError(_too_many_pairs_message(wanted))
+            raise DataError(_too_many_pairs_message(counts))
         part = _part(pair)
-        if len(found[part]) < wanted[part] and pair != DEMO_PAIR:
-            found[part].append(pair)
+        if len(parts[part]) < counts[part] and pair != DEMO_PAIR:
+            parts[part].append(pair)
             missing -= 1
-    return Phrasebook(**found)
+    return Phrasebook(**parts)
 
 
 def iterate_pairs(part: str, seed: int = 0) -> Iterator[PhrasePair]:
-    """Every pair of a part once, in the order of this seed."""
+    """Iterate over every pair of a part once, in the order of `seed`."""
     if part not in ("train", "valid", "test"):
         raise DataError(f"{part!r} is not a part of the phrasebook; the parts are train, valid and test")
     return _pairs(part, seed)
 
 
 def phrasebook_size() -> int:
-    """How many pairs there are, all parts together; no two patterns say the same, nor two choices of one."""
+    """Return the number of pairs of all parts; no sentence can be generated in two ways."""
     return sum(pattern.size for pattern in phrasebook_patterns())
 
 
@@ -89,7 +89,7 @@ def _pairs(part: str, seed: int) -> Iterator[PhrasePair]:
 
 
 def _part(pair: PhrasePair) -> PhrasebookPart:
-    """The part a sentence belongs to, whatever the seed: training on more never takes in a test sentence."""
+    """Return the part of a pair; it depends on the text alone, so no test sentence is ever trained on."""
     if pair == DEMO_PAIR:
         return "test"
     match zlib.crc32(pair.english.encode()) % HELD_OUT:
@@ -105,14 +105,14 @@ def _drawn_pairs(seed: int) -> Iterator[PhrasePair]:
     return map(PhrasePair._make, draw_sentences(phrasebook_patterns(), seed))
 
 
-def _check_counts(wanted: dict[PhrasebookPart, int]) -> None:
-    for part, count in wanted.items():
+def _check_counts(counts: dict[PhrasebookPart, int]) -> None:
+    for part, count in counts.items():
         if count < 0:
-            raise DataError(f"a phrasebook cannot have {count} {part} pairs; ask for 0 or more")
-    if sum(wanted.values()) > phrasebook_size():
-        raise DataError(_too_many_pairs_message(wanted))
+            raise DataError(f"a phrasebook cannot have {count} {part} pairs; give 0 or more")
+    if sum(counts.values()) > phrasebook_size():
+        raise DataError(_too_many_pairs_message(counts))
 
 
-def _too_many_pairs_message(wanted: dict[PhrasebookPart, int]) -> str:
-    asked = ", ".join(f"{count} {part}" for part, count in wanted.items())
-    return f"the phrasebook has {phrasebook_size()} pairs, too few for {asked}; ask for fewer"
+def _too_many_pairs_message(counts: dict[PhrasebookPart, int]) -> str:
+    requested = ", ".join(f"{count} {part}" for part, count in counts.items())
+    return f"the phrasebook has {phrasebook_size()} pairs, too few for {requested}; give smaller numbers"

@@ -1,4 +1,4 @@
-"""Sentences about how things and people are: tired, more patient, a doctor, thirty years old."""
+"""Sentences with 'to be': adjectives, comparisons, occupations and ages."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -31,20 +31,20 @@ from regard.demo.phrasebook.subjects import (
 
 
 class CopulaForms(NamedTuple):
-    """'is', 'will not be' for each agreement; in a question, English `_` is where the subject stands."""
+    """The forms of 'to be' for each agreement; in an English question, `_` marks the place of the subject."""
 
     english: tuple[str, ...]
     french: tuple[str, ...]
 
 
 class Predicate(NamedTuple):
-    """An adjective with its degree; the French has one form for each agreement."""
+    """A predicate, such as an adjective with its degree; French has one form per agreement."""
 
     english: str
     french: tuple[str, ...]
 
 
-# By tense, then in the order of the agreements: je, vous, nous, il, elle, ils, elles.
+# By tense, then in the order of agreement: je, vous, nous, il, elle, ils, elles.
 ETRE = {
     PRESENT: entries.split_forms("suis êtes sommes est est sont sont"),
     PAST: entries.split_forms("étais étiez étions était était étaient étaient"),
@@ -60,7 +60,7 @@ BE = {
     PAST: entries.split_forms("was were were was was were were"),
     FUTURE: ("will",) * 7,
 }
-# The gender (feminine?) and number (plural?) of each agreement.
+# Whether each agreement is feminine, and whether it is plural.
 _GENDER_AND_NUMBER = (
     (False, False),
     (False, False),
@@ -82,12 +82,12 @@ COMPARED_ADJECTIVES = (
     "patient, serious, curious, generous, careful, intelligent, modest, sincere, famous, elegant, polite, "
     "tired"
 )
-# Of what there can be too much.
+# Adjectives that can follow 'too'.
 TOO_ADJECTIVES = (
     "big, small, long, heavy, light, expensive, difficult, old, young, cold, hot, tired, shy, "
     "serious, sad, proud, boring, sick, lazy, careful, strange, modern, polite, curious, dirty, tall, modest"
 )
-# Qualities that have no degree: 'very' and 'too' do not go with them.
+# Adjectives without degrees: 'very' and 'too' do not go with them.
 NON_GRADABLE_ADJECTIVES = (
     "red, blue, green, yellow, white, black, gray, brown, pink, excellent, delicious, "
     "Italian, German, Spanish, Japanese"
@@ -95,50 +95,50 @@ NON_GRADABLE_ADJECTIVES = (
 
 
 def description_patterns() -> list[Pattern]:
-    """All of them."""
+    """Return all patterns of this module."""
     return [*_moods(), *_qualities(), *_comparisons(), *_occupation_patterns(), *_ages()]
 
 
 @cache
-def copula(tense: str, turn: VerbModifier, verb: str = "être") -> CopulaForms:
-    """English 'be'; French être, or avoir for an age."""
+def copula(tense: str, modifier: VerbModifier, verb: str = "être") -> CopulaForms:
+    """Conjugate 'be' in English, and être, or avoir for an age, in French."""
     forms = (ETRE if verb == "être" else AVOIR)[tense]
     after = " be" if tense == FUTURE else ""
-    middle = " not" if turn is NEGATED else ""
+    middle = " not" if modifier is NEGATED else ""
     return CopulaForms(
         tuple(f"{be}{middle}{after}" for be in BE[tense]),
-        tuple(with_french_negation(forms[who], turn, who) for who in AGREEMENTS),
+        tuple(with_french_negation(forms[person], modifier, person) for person in AGREEMENTS),
     )
 
 
 @cache
 def copula_question(tense: str, verb: str = "être") -> CopulaForms:
-    """'is_', 'will_ be'."""
+    """Conjugate 'be' for a question: 'is_', 'will_ be'."""
     after = " be" if tense == FUTURE else ""
     return CopulaForms(tuple(f"{be}_{after}" for be in BE[tense]), copula(tense, AFFIRMATIVE, verb).french)
 
 
 def make_copula_statement(subject: Subject, verb: CopulaForms, quality: Predicate) -> tuple[str, str]:
-    """'Jane is not tired.'"""
-    who = subject.agreement
+    """Make a statement: 'Jane is not tired.'"""
+    person = subject.agreement
     return (
-        f"{subject.english} {verb.english[who]} {quality.english}.",
-        f"{subject.french}{verb.french[who]} {quality.french[who]}.",
+        f"{subject.english} {verb.english[person]} {quality.english}.",
+        f"{subject.french}{verb.french[person]} {quality.french[person]}.",
     )
 
 
 def make_copula_question(subject: Subject, verb: CopulaForms, quality: Predicate) -> tuple[str, str]:
-    """'Will Jane be tired?'"""
-    who = subject.agreement
-    before, after = verb.english[who].split("_")
+    """Make a question: 'Will Jane be tired?'"""
+    person = subject.agreement
+    before, after = verb.english[person].split("_")
     return (
         f"{before} {subject.english}{after} {quality.english}?",
-        f"est-ce {subject.that}{verb.french[who]} {quality.french[who]} ?",
+        f"est-ce {subject.that}{verb.french[person]} {quality.french[person]} ?",
     )
 
 
 def possessed_phrases(noun: Noun, adjective: Adjective | None, plural: bool) -> list[NounPhrase]:
-    """'my car', 'your car', 'our car'."""
+    """Return possessive phrases: 'my car', 'your car', 'our car'."""
     owned = noun_phrases.possessed_noun(noun, adjective, plural)
     return [
         NounPhrase(f"{owner.english} {owned.english}", owned.french[owner.column], "", noun.feminine, plural)
@@ -147,7 +147,7 @@ def possessed_phrases(noun: Noun, adjective: Adjective | None, plural: bool) -> 
 
 
 def _beings() -> tuple[CopulaForms, ...]:
-    return tuple(copula(tense, turn) for tense in TENSES for turn in (AFFIRMATIVE, NEGATED))
+    return tuple(copula(tense, modifier) for tense in TENSES for modifier in (AFFIRMATIVE, NEGATED))
 
 
 def _moods() -> list[Pattern]:
@@ -156,39 +156,46 @@ def _moods() -> list[Pattern]:
 
 
 def _qualities() -> list[Pattern]:
-    """'The red car is expensive', said of the things of each frame."""
-    found: list[Pattern] = []
+    """Return patterns like 'The car is expensive', for the nouns of each verb frame."""
+    patterns: list[Pattern] = []
     for frame in lexicon.VERB_FRAMES:
         adjectives, nouns = entries.look_up_adjectives(frame.adjectives), entries.read_nouns(frame.nouns)
-        cast = SubjectGroup(1.0, noun_phrases.as_subjects(_definite_phrases(nouns, frame)))
-        found += _described((cast,), _graded(adjectives), (len(nouns) + len(adjectives)) / 200)
-    return found
+        group = SubjectGroup(1.0, noun_phrases.as_subjects(_definite_phrases(nouns, frame)))
+        patterns += _described((group,), _graded(adjectives), (len(nouns) + len(adjectives)) / 200)
+    return patterns
 
 
 def _described(
-    casts: Sequence[SubjectGroup], qualities: tuple[Predicate, ...], weight: float
+    subject_groups: Sequence[SubjectGroup], qualities: tuple[Predicate, ...], weight: float
 ) -> list[Pattern]:
-    asked = tuple(copula_question(tense) for tense in TENSES)
+    questions = tuple(copula_question(tense) for tense in TENSES)
     return [
         pattern
-        for cast in casts
+        for group in subject_groups
         for pattern in (
-            Pattern("be", weight * cast.weight, (cast.subjects, _beings(), qualities), make_copula_statement),
             Pattern(
-                "ask be", weight * cast.weight / 2, (cast.subjects, asked, qualities), make_copula_question
+                "be", weight * group.weight, (group.subjects, _beings(), qualities), make_copula_statement
+            ),
+            Pattern(
+                "ask be",
+                weight * group.weight / 2,
+                (group.subjects, questions, qualities),
+                make_copula_question,
             ),
         )
     ]
 
 
 def _comparisons() -> list[Pattern]:
-    """'Jane is as patient as my brother': people of two kinds, so that nobody is compared with himself."""
+    """Return patterns like 'Jane is as patient as my brother', always with two kinds of people."""
     qualities = tuple(
         Predicate(f"{more} {a.english} {than}", tuple(f"{plus} {form}" for form in _agreed(a)))
         for a in entries.look_up_adjectives(COMPARED_ADJECTIVES)
         for more, than, plus in COMPARISONS
     )
-    beings = tuple(copula(tense, turn) for tense in (PRESENT, PAST) for turn in (AFFIRMATIVE, NEGATED))
+    beings = tuple(
+        copula(tense, modifier) for tense in (PRESENT, PAST) for modifier in (AFFIRMATIVE, NEGATED)
+    )
     named, known = named_subjects().subjects, family_subjects().subjects + stranger_subjects().subjects
     return [
         Pattern("compare", 0.5, (named, beings, qualities, known), _compare),
@@ -197,62 +204,64 @@ def _comparisons() -> list[Pattern]:
 
 
 def _occupation_patterns() -> list[Pattern]:
-    """'My sister is a doctor'; French has no article here."""
+    """Return patterns like 'My sister is a doctor'; French has no article here."""
     trades = tuple(
         _occupation(left, *right.split()) for left, right in entries.table_rows(lexicon.OCCUPATIONS)
     )
-    found: list[Pattern] = []
-    asked = tuple(copula_question(tense) for tense in TENSES)
-    for cast in (third_person_pronoun_subjects(), named_subjects(), family_subjects()):
-        singular = tuple(s for s in cast.subjects if s.agreement in (IL, ELLE))
-        found += [
-            Pattern("trade", cast.weight, (singular, _beings(), trades), make_copula_statement),
-            Pattern("become", cast.weight * 0.7, (singular, _becoming(), trades), make_copula_statement),
-            Pattern("ask trade", cast.weight * 0.4, (singular, asked, trades), make_copula_question),
+    patterns: list[Pattern] = []
+    questions = tuple(copula_question(tense) for tense in TENSES)
+    for group in (third_person_pronoun_subjects(), named_subjects(), family_subjects()):
+        singular = tuple(s for s in group.subjects if s.agreement in (IL, ELLE))
+        patterns += [
+            Pattern("trade", group.weight, (singular, _beings(), trades), make_copula_statement),
+            Pattern("become", group.weight * 0.7, (singular, _becoming(), trades), make_copula_statement),
+            Pattern("ask trade", group.weight * 0.4, (singular, questions, trades), make_copula_question),
         ]
-    return found
+    return patterns
 
 
 def _ages() -> list[Pattern]:
-    """'Paul is thirty years old', which French says with avoir."""
+    """Return patterns like 'Paul is thirty years old'; French uses avoir."""
     ages = tuple(_age(n) for n in range(2, 101))
-    told = tuple(copula(tense, turn, "avoir") for tense in TENSES for turn in (AFFIRMATIVE, NEGATED))
-    asked = tuple(copula_question(tense, "avoir") for tense in TENSES)
-    found: list[Pattern] = []
-    for cast in (pronoun_subjects(), named_subjects()):
-        others = tuple(subject for subject in cast.subjects if subject.agreement != JE)
-        found += [
-            Pattern("age", cast.weight * 2, (cast.subjects, told, ages), make_copula_statement),
-            Pattern("ask age", cast.weight * 0.4, (others, asked, ages), make_copula_question),
+    statements = tuple(
+        copula(tense, modifier, "avoir") for tense in TENSES for modifier in (AFFIRMATIVE, NEGATED)
+    )
+    questions = tuple(copula_question(tense, "avoir") for tense in TENSES)
+    patterns: list[Pattern] = []
+    for group in (pronoun_subjects(), named_subjects()):
+        others = tuple(subject for subject in group.subjects if subject.agreement != JE)
+        patterns += [
+            Pattern("age", group.weight * 2, (group.subjects, statements, ages), make_copula_statement),
+            Pattern("ask age", group.weight * 0.4, (others, questions, ages), make_copula_question),
         ]
     old = named_subjects().subjects + family_subjects().subjects + stranger_subjects().subjects
-    return [*found, Pattern("how old", 0.06, (old,), _how_old)]
+    return [*patterns, Pattern("how old", 0.06, (old,), _how_old)]
 
 
 def _compare(subject: Subject, verb: CopulaForms, quality: Predicate, other: Subject) -> tuple[str, str]:
-    who = subject.agreement
+    person = subject.agreement
     return (
-        f"{subject.english} {verb.english[who]} {quality.english} {other.english}.",
-        f"{subject.french}{verb.french[who]} {quality.french[who]} {other.that.rstrip()}.",
+        f"{subject.english} {verb.english[person]} {quality.english} {other.english}.",
+        f"{subject.french}{verb.french[person]} {quality.french[person]} {other.that.rstrip()}.",
     )
 
 
 def _how_old(subject: Subject) -> tuple[str, str]:
-    who = subject.agreement
+    person = subject.agreement
     return (
-        f"how old {BE[PRESENT][who]} {subject.english}?",
-        f"quel âge {AVOIR[PRESENT][who]} {subject.french}?",
+        f"how old {BE[PRESENT][person]} {subject.english}?",
+        f"quel âge {AVOIR[PRESENT][person]} {subject.french}?",
     )
 
 
 def _graded(adjectives: Iterable[Adjective]) -> tuple[Predicate, ...]:
-    found: list[Predicate] = []
+    predicates: list[Predicate] = []
     for adjective in adjectives:
         for left, right in _degrees(adjective):
-            found.append(
+            predicates.append(
                 Predicate(left + adjective.english, tuple(right + form for form in _agreed(adjective)))
             )
-    return tuple(found)
+    return tuple(predicates)
 
 
 def _degrees(adjective: Adjective) -> tuple[tuple[str, str], ...]:
@@ -262,17 +271,17 @@ def _degrees(adjective: Adjective) -> tuple[tuple[str, str], ...]:
 
 
 def _agreed(adjective: Adjective) -> tuple[str, ...]:
-    """The adjective for each agreement; nobody whose gender is unknown is described."""
+    """Return the forms of an adjective for each agreement; subjects of unknown gender are not described."""
     return tuple(adjective.agree(*kind) for kind in _GENDER_AND_NUMBER)
 
 
 def _occupation(left: str, masculine: str, feminine: str) -> Predicate:
-    forms = [feminine if who == ELLE else masculine for who in AGREEMENTS]
+    forms = [feminine if person == ELLE else masculine for person in AGREEMENTS]
     return Predicate(english.with_indefinite_article(left), tuple(forms))
 
 
 def _becoming() -> tuple[CopulaForms, ...]:
-    """'wants to become', 'will become'."""
+    """Return forms such as 'wants to become' and 'will become'."""
     wishes = (
         ("wants to become", "veut devenir"),
         ("will become", "deviendra"),
@@ -287,7 +296,7 @@ def _age(age: int) -> Predicate:
 
 
 def _definite_phrases(nouns: list[Noun], frame: VerbFrame) -> list[NounPhrase]:
-    """'the car', 'these cars', 'your car': things that can be spoken of."""
+    """Return definite phrases: 'the car', 'these cars', 'your car'."""
     table = (
         noun_phrases.mass_noun_phrases(nouns, [None])
         if frame.mass

@@ -5,19 +5,19 @@ SIBILANTS = ("s", "x", "z", "ch", "sh")
 
 
 def english_plural(noun: str) -> str:
-    """The plural of a regular noun: books, boxes, stories."""
+    """Return the plural of a regular noun: books, boxes, stories."""
     return _with_s(noun)
 
 
 def english_third_person(verb: str) -> str:
-    """The verb after 'she'; of a phrasal verb only the first word changes: looks for."""
+    """Return the third person singular; of a phrasal verb only the first word changes: looks for."""
     head, _, tail = verb.partition(" ")
     head = "has" if head == "have" else f"{head}es" if head in ("go", "do") else _with_s(head)
     return f"{head} {tail}".rstrip()
 
 
 def english_past(verb: str) -> str:
-    """The past of a regular verb: visited, closed, studied, looked for."""
+    """Return the past of a regular verb: visited, closed, studied, looked for."""
     head, _, tail = verb.partition(" ")
     if head.endswith("e"):
         head = f"{head}d"
@@ -29,7 +29,7 @@ def english_past(verb: str) -> str:
 
 
 def with_indefinite_article(phrase: str) -> str:
-    """The phrase after 'a', or after 'an' where its first sound is a vowel (a useful book, an hour)."""
+    """Put 'a' before a phrase, or 'an' if its first sound is a vowel (a useful book, an hour)."""
     consonant_sound = phrase.startswith(("use", "uni", "one"))
     silent_h = phrase.startswith(("hour", "honest"))
     vowel_sound = phrase[0].lower() in VOWELS and not consonant_sound
@@ -37,12 +37,12 @@ def with_indefinite_article(phrase: str) -> str:
 
 
 def without_indefinite_article(phrase: str) -> str:
-    """The phrase without the article that `a` gave it."""
+    """Remove the article that `with_indefinite_article` added."""
     return phrase.removeprefix("a ").removeprefix("an ")
 
 
 def english_number(value: int) -> str:
-    """A number from 1 to 100 in words."""
+    """Return a number from 1 to 100 in words."""
     if value <= 20:
         return _TO_TWENTY[value]
     if value == 100:

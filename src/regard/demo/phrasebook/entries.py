@@ -1,4 +1,4 @@
-"""The lexicon's tables as values that can be inflected."""
+"""Nouns, adjectives and verbs with their inflected forms, parsed from the tables of the lexicon."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -8,7 +8,7 @@ from regard.demo.phrasebook import english, french, lexicon
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun; a mass noun has its singular in both places and is never counted."""
+    """A noun; a mass noun has its singular form in both places."""
 
     english: tuple[str, str]  # singular, plural
     french: tuple[str, str]
@@ -17,7 +17,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective with its French forms: masculine and feminine, singular and plural, and before a vowel."""
+    """An adjective with its French forms: masculine and feminine, singular and plural, before a vowel."""
 
     english: str
     masculine: tuple[str, str]
@@ -26,13 +26,13 @@ class Adjective:
     precedes: bool
 
     def agree(self, feminine: bool, plural: bool) -> str:
-        """The form for a noun of this gender and number."""
+        """Return the form for a noun of this gender and number."""
         return (self.feminine if feminine else self.masculine)[plural]
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb with all that its three tenses need."""
+    """A verb with the forms of its three tenses."""
 
     english: str
     third_person: str
@@ -45,38 +45,38 @@ class Verb:
 
 
 def table_rows(table: str) -> list[tuple[str, str]]:
-    """The two sides of each line of a table."""
+    """Return the two sides of each line of a table."""
     lines = (line.split(" | ") for line in table.splitlines() if line.strip())
     return [(left.strip(), right.strip()) for left, right in lines]
 
 
 def split_listing(listing: str) -> list[str]:
-    """The words of a listing with commas."""
+    """Split a comma-separated list of words."""
     return [name.strip() for name in listing.split(",")]
 
 
 def split_forms(listing: str) -> tuple[str, ...]:
-    """The forms of one word, in their order."""
+    """Split the forms of one word."""
     return tuple(listing.split())
 
 
 def read_nouns(table: str) -> list[Noun]:
-    """The nouns of a table."""
+    """Parse the nouns of a table."""
     return [_noun(left, right) for left, right in table_rows(table)]
 
 
 def look_up_adjectives(listing: str) -> list[Adjective]:
-    """The adjectives that a listing names by their English."""
+    """Look up adjectives by a list of their English forms."""
     return [_adjectives()[name] for name in split_listing(listing)]
 
 
 def look_up_verbs(listing: str) -> list[Verb]:
-    """The verbs that a listing names by their English."""
+    """Look up verbs by a list of their English forms."""
     return [_verbs()[name] for name in split_listing(listing)]
 
 
 def look_up_verb(name: str) -> Verb:
-    """The verb with this English name."""
+    """Look up a verb by its English form."""
     return _verbs()[name]
 
 
@@ -108,8 +108,8 @@ def _adjective(left: str, right: str) -> Adjective:
 
 @cache
 def _verbs() -> dict[str, Verb]:
-    found = (_verb(left, right) for left, right in table_rows(lexicon.VERBS))
-    return {verb.english: verb for verb in found}
+    parsed = (_verb(left, right) for left, right in table_rows(lexicon.VERBS))
+    return {verb.english: verb for verb in parsed}
 
 
 def _verb(left: str, right: str) -> Verb:

@@ -3,33 +3,33 @@
 import re
 
 VOWELS = "aeiouàâéèêëîïôœùû"
-# Words before which nothing is elided, although they begin with h or a vowel.
+# Words that begin with h or a vowel and do not cause elision.
 ASPIRATED = ("héros", "haricot", "hibou", "hamac", "hamster", "harpe", "hockey", "Hongrie", "huit", "onze")
 
 
 def elides(phrase: str) -> bool:
-    """Whether a word such as 'le' loses its vowel before this phrase."""
+    """Return whether a word such as 'le' loses its vowel before a phrase."""
     first = phrase[0].lower()
     return (first in VOWELS or first == "h") and not phrase.startswith(ASPIRATED)
 
 
 def join_with_elision(word: str, phrase: str) -> str:
-    """'le', 'la', 'de', 'ne', 'que', 'je', 'me' and the phrase after it, elided where French elides."""
+    """Join le, la, de, ne, que, je or me with a phrase, with elision before a vowel."""
     return f"{word[:-1]}'{phrase}" if elides(phrase) else f"{word} {phrase}"
 
 
 def with_a(phrase: str) -> str:
-    """'à' and a noun phrase: au marché, aux enfants, à la gare, à Paris."""
+    """Put 'à' before a noun phrase: au marché, aux enfants, à la gare, à Paris."""
     return _contract(phrase, "au", "aux") or f"à {phrase}"
 
 
 def with_de(phrase: str) -> str:
-    """'de' and a noun phrase: du Japon, des États-Unis, de la gare, d'Italie."""
+    """Put 'de' before a noun phrase: du Japon, des États-Unis, de la gare, d'Italie."""
     return _contract(phrase, "du", "des") or join_with_elision("de", phrase)
 
 
 def french_plural(word: str) -> str:
-    """The plural of a regular noun or masculine adjective: livres, gâteaux, chevaux, fils."""
+    """Return the plural of a regular noun or masculine adjective: livres, gâteaux, chevaux, fils."""
     if word[-1] in "sxz":
         return word
     if word.endswith(("eau", "eu")) and word != "bleu":
@@ -40,7 +40,7 @@ def french_plural(word: str) -> str:
 
 
 def french_feminine(adjective: str) -> str:
-    """The feminine of a regular adjective: rouge, légère, heureuse, italienne, verte."""
+    """Return the feminine of a regular adjective: rouge, légère, heureuse, italienne, verte."""
     for ending, changed in (("e", "e"), ("er", "ère"), ("eux", "euse"), ("ien", "ienne")):
         if adjective.endswith(ending):
             return adjective.removesuffix(ending) + changed
@@ -48,7 +48,7 @@ def french_feminine(adjective: str) -> str:
 
 
 def french_present(infinitive: str) -> tuple[str, ...]:
-    """The present of a regular verb, for je, il, nous, vous, ils."""
+    """Return the present of a regular verb for je, il, nous, vous, ils."""
     stem, group = infinitive[:-2], infinitive[-2:]
     if group == "ir":
         return tuple(stem + ending for ending in ("is", "it", "issons", "issez", "issent"))
@@ -60,12 +60,12 @@ def french_present(infinitive: str) -> tuple[str, ...]:
 
 
 def french_participle(infinitive: str) -> str:
-    """The past participle of a regular verb: visité, fini, vendu."""
+    """Return the past participle of a regular verb: visité, fini, vendu."""
     return infinitive[:-2] + {"er": "é", "ir": "i", "re": "u"}[infinitive[-2:]]
 
 
 def french_future_stem(infinitive: str) -> str:
-    """What the endings of the future are added to: visiter, finir, vendr, achèter, préférer."""
+    """Return the stem of the future tense: visiter, finir, vendr, achèter, préférer."""
     if infinitive.endswith("re"):
         return infinitive[:-1]
     if infinitive.endswith("er") and not re.search("é[^aeiou]+er$", infinitive):
@@ -74,7 +74,7 @@ def french_future_stem(infinitive: str) -> str:
 
 
 def french_number(value: int, feminine: bool = False) -> str:
-    """A number from 1 to 100 in words, joined by hyphens except around 'et', as before the 1990 reform."""
+    """Return a number from 1 to 100 in words, with hyphens except around 'et' (spelling before 1990)."""
     if value == 100:
         return "cent"
     tens, units = divmod(value, 10)
@@ -103,7 +103,7 @@ def _contract(phrase: str, masculine: str, plural: str) -> str | None:
 
 
 def _before_silent_e(stem: str) -> str:
-    """The stem of an -er verb before a silent e: achèt-, préfèr-, nettoi-."""
+    """Return the stem of an -er verb before a silent e: achèt-, préfèr-, nettoi-."""
     if stem.endswith(("ay", "oy", "uy")):
         return f"{stem[:-1]}i"
     return re.sub("[eé]([bcdfglmnprstv])$", r"è\1", stem)

@@ -1,4 +1,4 @@
-"""Sentences between people: helping, loving, giving, and the pronouns that stand for those who are helped."""
+"""Sentences between people: helping, loving and giving, with object pronouns."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -50,7 +50,7 @@ from regard.demo.phrasebook.times import UNTIMED, TimeAdverbial, timed_adverbial
 
 
 class ObjectPronoun(NamedTuple):
-    """An object pronoun and what it adds to a participle that follows it."""
+    """An object pronoun, and the ending that it adds to a following participle."""
 
     english: str
     french: str
@@ -67,7 +67,7 @@ HIM, HER, THEM = (
     ObjectPronoun("her", "la", "e"),
     ObjectPronoun("them", "les", "s"),
 )
-# French 'lui' is both 'to him' and 'to her'; here it is only 'to him'.
+# French 'lui' is both 'to him' and 'to her'; here only 'to him' is used.
 TO_HIM, TO_THEM = ObjectPronoun("him", "lui", ""), ObjectPronoun("them", "leur", "")
 TO_US = ObjectPronoun("us", "nous", "")
 
@@ -94,50 +94,52 @@ computer | ordinateur m
 
 
 def people_patterns() -> list[Pattern]:
-    """All of them; the brief ones with pronouns come as often as the others."""
+    """Return all patterns of this module; short ones with pronouns are as frequent as the others."""
     return [*_helping(), *_pronouns(), *_giving(), *_giving_to_pronouns()]
 
 
 def _helping() -> list[Pattern]:
     verbs = entries.look_up_verbs(lexicon.PEOPLE_VERBS)
-    told = timed_clauses(verbs, timed_adverbials()) + timed_clauses(verbs, UNTIMED, [AFFIRMATIVE, NEGATED])
+    statements = timed_clauses(verbs, timed_adverbials()) + timed_clauses(
+        verbs, UNTIMED, [AFFIRMATIVE, NEGATED]
+    )
     habits = timed_clauses(verbs, with_tenses([PRESENT], UNTIMED), FREQUENCIES)
     states = timed_clauses(
         entries.look_up_verbs("love, know"), with_tenses([PRESENT], UNTIMED), [AFFIRMATIVE, NEGATED]
     )
-    asked = timed_questions(verbs, UNTIMED)
+    questions = timed_questions(verbs, UNTIMED)
     planned = tuple(
         verb for verb in verbs if verb.english not in entries.split_listing(lexicon.UNPLANNED_VERBS)
     )
-    found: list[Pattern] = []
-    for weight, cast, others in _subject_object_groups():
-        found += [
-            Pattern("help", weight * 2, (cast.subjects, told, others), make_statement),
-            Pattern("often help", weight * 0.6, (cast.subjects, habits, others), make_statement),
-            Pattern("know", weight * 0.4, (cast.subjects, states, others), make_statement),
-            Pattern("ask help", weight, (cast.subjects, asked, others), make_question),
+    patterns: list[Pattern] = []
+    for weight, group, others in _subject_object_groups():
+        patterns += [
+            Pattern("help", weight * 2, (group.subjects, statements, others), make_statement),
+            Pattern("often help", weight * 0.6, (group.subjects, habits, others), make_statement),
+            Pattern("know", weight * 0.4, (group.subjects, states, others), make_statement),
+            Pattern("ask help", weight, (group.subjects, questions, others), make_question),
             Pattern(
                 "want to help",
                 weight,
-                (cast.subjects, modal_statements(), planned, others),
+                (group.subjects, modal_statements(), planned, others),
                 make_modal_statement,
             ),
             Pattern(
                 "can help",
                 weight / 2,
-                (cast.subjects, modal_questions(), planned, others),
+                (group.subjects, modal_questions(), planned, others),
                 make_modal_question,
             ),
         ]
-    slots = (told, range(1), noun_phrases.possessed_family())
-    return found + [
+    slots = (statements, range(1), noun_phrases.possessed_family())
+    return patterns + [
         Pattern("help own", 0.7 * c.weight, (c.subjects, *slots), make_possessive_statement)
         for c in all_subject_groups()
     ]
 
 
 def _subject_object_groups() -> list[tuple[float, SubjectGroup, tuple[NounPhrase, ...]]]:
-    """Who meets whom: never two of one kind, so nobody meets himself."""
+    """Return subjects with objects of another kind, so that they are never the same person."""
     relatives, people = (
         tuple(noun_phrases.family_phrases()),
         tuple(noun_phrases.people_phrases() + noun_phrases.described_people()),
@@ -156,42 +158,44 @@ def _subject_object_groups() -> list[tuple[float, SubjectGroup, tuple[NounPhrase
 
 
 def _pronouns() -> list[Pattern]:
-    whens = (*UNTIMED, *timed_adverbials())
+    adverbials = (*UNTIMED, *timed_adverbials())
     groups = (
         (1.0, all_subject_groups(), (HIM, HER, THEM)),
         (0.4, subject_groups_without(FIRST_PERSONS), (ME, US)),
         (0.3, subject_groups_without(SECOND_PERSON), (YOU,)),
     )
     states = with_tenses([PRESENT], UNTIMED)
-    found: list[Pattern] = []
-    for weight, casts, others in groups:
+    patterns: list[Pattern] = []
+    for weight, subject_groups, others in groups:
         verbs = entries.look_up_verbs(lexicon.PEOPLE_VERBS)
-        helped = _pronoun_object_clauses(verbs, whens, (AFFIRMATIVE,), others)
+        helped = _pronoun_object_clauses(verbs, adverbials, (AFFIRMATIVE,), others)
         rare = _pronoun_object_clauses(verbs, UNTIMED, (NEVER,), others)
-        denied = _pronoun_object_clauses(verbs, times.adverbials_with_negation(whens), (NEGATED,), others)
+        negated = _pronoun_object_clauses(
+            verbs, times.adverbials_with_negation(adverbials), (NEGATED,), others
+        )
         wished = tuple(
             (verb, other) for verb in verbs for other in others if _is_unambiguous(verb, PRESENT, other)
         )
         loved = _pronoun_object_clauses(
             entries.look_up_verbs("love, know"), states, (AFFIRMATIVE, NEGATED), others
         )
-        asked = _pronoun_object_questions(verbs, whens, others)
-        for cast in casts:
-            share = weight * cast.weight
-            found += [
-                Pattern("help him", share, (cast.subjects, helped), make_intransitive_statement),
-                Pattern("not help him", share * 0.5, (cast.subjects, denied), make_intransitive_statement),
+        questions = _pronoun_object_questions(verbs, adverbials, others)
+        for group in subject_groups:
+            share = weight * group.weight
+            patterns += [
+                Pattern("help him", share, (group.subjects, helped), make_intransitive_statement),
+                Pattern("not help him", share * 0.5, (group.subjects, negated), make_intransitive_statement),
                 Pattern(
                     "want to help him",
                     share * 0.7,
-                    (cast.subjects, modal_statements(), wished),
+                    (group.subjects, modal_statements(), wished),
                     _modal_with_pronoun,
                 ),
-                Pattern("never help him", share * 0.4, (cast.subjects, rare), make_intransitive_statement),
-                Pattern("love him", share * 0.15, (cast.subjects, loved), make_intransitive_statement),
-                Pattern("ask help him", share * 0.7, (cast.subjects, asked), _question_with_pronoun),
+                Pattern("never help him", share * 0.4, (group.subjects, rare), make_intransitive_statement),
+                Pattern("love him", share * 0.15, (group.subjects, loved), make_intransitive_statement),
+                Pattern("ask help him", share * 0.7, (group.subjects, questions), _question_with_pronoun),
             ]
-    return found
+    return patterns
 
 
 def _giving() -> list[Pattern]:
@@ -199,23 +203,23 @@ def _giving() -> list[Pattern]:
     gifts = _gift_phrases(
         noun_phrases.name_phrases() + noun_phrases.family_phrases() + noun_phrases.people_phrases()
     )
-    told, asked = timed_clauses(verbs, timed_adverbials()), timed_questions(verbs, UNTIMED)
+    statements, questions = timed_clauses(verbs, timed_adverbials()), timed_questions(verbs, UNTIMED)
     brief = timed_clauses(verbs, UNTIMED, [AFFIRMATIVE, NEGATED])
-    cast = pronoun_subjects()
-    found = [
-        Pattern("give", cast.weight * 1.5, (cast.subjects, brief, gifts), make_statement),
-        Pattern("give, timed", cast.weight * 0.8, (cast.subjects, told, gifts), make_statement),
-        Pattern("ask give", cast.weight * 0.6, (cast.subjects, asked, gifts), make_question),
+    group = pronoun_subjects()
+    patterns = [
+        Pattern("give", group.weight * 1.5, (group.subjects, brief, gifts), make_statement),
+        Pattern("give, timed", group.weight * 0.8, (group.subjects, statements, gifts), make_statement),
+        Pattern("ask give", group.weight * 0.6, (group.subjects, questions, gifts), make_question),
     ]
-    # A name gives to the family, the family to a name: nobody gives to himself.
+    # Givers and receivers are of different kinds, so never the same person.
     givers = (
         (named_subjects(), noun_phrases.people_phrases() + noun_phrases.family_phrases()),
         (family_subjects(), noun_phrases.name_phrases() + noun_phrases.people_phrases()),
         (stranger_subjects(), noun_phrases.name_phrases() + noun_phrases.family_phrases()),
     )
-    return found + [
-        Pattern("give", cast.weight, (cast.subjects, brief, _gift_phrases(kind)), make_statement)
-        for cast, kind in givers
+    return patterns + [
+        Pattern("give", group.weight, (group.subjects, brief, _gift_phrases(kind)), make_statement)
+        for group, kind in givers
     ]
 
 
@@ -225,14 +229,14 @@ def _gift_phrases(others: Iterable[NounPhrase]) -> tuple[NounPhrase, ...]:
 
 
 def _gift_phrase(thing: NounPhrase, other: NounPhrase) -> NounPhrase:
-    """A thing and who gets it: 'the book to the boy', 'le livre au garçon'."""
+    """Join a thing and its receiver: 'the book to the boy', 'le livre au garçon'."""
     to = french.with_a(other.french)
-    left, right, denied = (
+    left, right, negated = (
         f"{thing.english} to {other.english}",
         f"{thing.french} {to}",
         f"{thing.french_negated} {to}",
     )
-    return NounPhrase(left, right, denied, thing.feminine, thing.plural)
+    return NounPhrase(left, right, negated, thing.feminine, thing.plural)
 
 
 def _giving_to_pronouns() -> list[Pattern]:
@@ -250,63 +254,72 @@ def _giving_to_pronouns() -> list[Pattern]:
         (0.5, subject_groups_without(FIRST_PERSONS), (ME, TO_US)),
         (0.3, subject_groups_without(SECOND_PERSON), (YOU,)),
     )
-    found: list[Pattern] = []
-    for weight, casts, others in groups:
-        told = _pronoun_object_clauses(verbs, timed_adverbials(), (AFFIRMATIVE,), others, indirect=True)
+    patterns: list[Pattern] = []
+    for weight, subject_groups, others in groups:
+        statements = _pronoun_object_clauses(verbs, timed_adverbials(), (AFFIRMATIVE,), others, indirect=True)
         brief = _pronoun_object_clauses(verbs, UNTIMED, (AFFIRMATIVE, NEGATED), others, indirect=True)
-        for cast in casts:
-            share = weight * cast.weight
-            found += [
-                Pattern("give him", share, (cast.subjects, told, plain), make_statement),
-                Pattern("give him described", share, (cast.subjects, brief, described), make_statement),
+        for group in subject_groups:
+            share = weight * group.weight
+            patterns += [
+                Pattern("give him", share, (group.subjects, statements, plain), make_statement),
+                Pattern("give him described", share, (group.subjects, brief, described), make_statement),
             ]
-    return found
+    return patterns
 
 
 def _pronoun_object_clauses(
     verbs: Iterable[Verb],
-    whens: Iterable[TimeAdverbial],
-    turns: Iterable[VerbModifier],
+    adverbials: Iterable[TimeAdverbial],
+    modifiers: Iterable[VerbModifier],
     others: Iterable[ObjectPronoun],
     indirect: bool = False,
 ) -> tuple[TimedClause, ...]:
-    """Deeds done to a pronoun, where the French says which pronoun it is."""
-    whens, turns, others = tuple(whens), tuple(turns), tuple(others)
+    """Return clauses with an object pronoun, where the French pronoun is unambiguous."""
+    adverbials, modifiers, others = tuple(adverbials), tuple(modifiers), tuple(others)
     return tuple(
-        _pronoun_object_clause(verb, when, turn, other)
+        _pronoun_object_clause(verb, adverbial, modifier, other)
         for verb in verbs
         for other in others
-        for when in whens
-        if indirect or _is_unambiguous(verb, when.tense, other)
-        for turn in turns
+        for adverbial in adverbials
+        if indirect or _is_unambiguous(verb, adverbial.tense, other)
+        for modifier in modifiers
     )
 
 
 def _pronoun_object_clause(
-    verb: Verb, when: TimeAdverbial, turn: VerbModifier, other: ObjectPronoun
+    verb: Verb, adverbial: TimeAdverbial, modifier: VerbModifier, other: ObjectPronoun
 ) -> TimedClause:
-    left = tuple(f"{english_verb(verb, when.tense, turn, who)} {other.english}" for who in AGREEMENTS)
-    right = tuple(french_verb(verb, when.tense, turn, who, other.french, other.ending) for who in AGREEMENTS)
-    return TimedClause(left, right, turn.negative, when.english, when.french)
+    left = tuple(
+        f"{english_verb(verb, adverbial.tense, modifier, person)} {other.english}" for person in AGREEMENTS
+    )
+    right = tuple(
+        french_verb(verb, adverbial.tense, modifier, person, other.french, other.ending)
+        for person in AGREEMENTS
+    )
+    return TimedClause(left, right, modifier.negative, adverbial.english, adverbial.french)
 
 
 def _pronoun_object_questions(
-    verbs: Iterable[Verb], whens: Iterable[TimeAdverbial], others: Iterable[ObjectPronoun]
+    verbs: Iterable[Verb], adverbials: Iterable[TimeAdverbial], others: Iterable[ObjectPronoun]
 ) -> tuple[TimedQuestion, ...]:
-    whens, others, found = tuple(whens), tuple(others), []
+    adverbials, others, questions = tuple(adverbials), tuple(others), []
     for verb in verbs:
         for other in others:
-            for when in whens:
-                if _is_unambiguous(verb, when.tense, other):
-                    deed = _pronoun_object_clause(verb, when, AFFIRMATIVE, other)
-                    asked = question(verb, when.tense)
+            for adverbial in adverbials:
+                if _is_unambiguous(verb, adverbial.tense, other):
+                    timed = _pronoun_object_clause(verb, adverbial, AFFIRMATIVE, other)
+                    forms = question(verb, adverbial.tense)
                     left = f"{verb.english} {other.english}"
-                    found.append(TimedQuestion(asked.auxiliary, left, deed.french, when.english, when.french))
-    return tuple(found)
+                    questions.append(
+                        TimedQuestion(
+                            forms.auxiliary, left, timed.french, adverbial.english, adverbial.french
+                        )
+                    )
+    return tuple(questions)
 
 
 def _is_unambiguous(verb: Verb, tense: str, other: ObjectPronoun) -> bool:
-    """Whether the French shows who is meant, and the English what the French must show.
+    """Return whether each language determines the pronoun and participle of the other.
 
     Before a vowel le and la are both l', and only a participle tells them apart: there, outside the past,
     'her' is not said. A participle after 'me' or 'vous' would show a gender that English does not.
@@ -319,17 +332,17 @@ def _is_unambiguous(verb: Verb, tense: str, other: ObjectPronoun) -> bool:
 def _modal_with_pronoun(
     subject: Subject, modal: Modal, wished: tuple[Verb, ObjectPronoun]
 ) -> tuple[str, str]:
-    who, (verb, other) = subject.agreement, wished
-    deed = modal.link_infinitive(with_object_pronoun(other.french, verb.french))
+    person, (verb, other) = subject.agreement, wished
+    timed = modal.link_infinitive(with_object_pronoun(other.french, verb.french))
     return (
-        f"{subject.english} {modal.english[who]} {verb.english} {other.english}.",
-        f"{subject.french}{modal.french[who]} {deed}.",
+        f"{subject.english} {modal.english[person]} {verb.english} {other.english}.",
+        f"{subject.french}{modal.french[person]} {timed}.",
     )
 
 
-def _question_with_pronoun(subject: Subject, asking: TimedQuestion) -> tuple[str, str]:
-    who = subject.agreement
+def _question_with_pronoun(subject: Subject, timed: TimedQuestion) -> tuple[str, str]:
+    person = subject.agreement
     return (
-        f"{asking.auxiliary[who]} {subject.english} {asking.english}{asking.english_end}?",
-        f"est-ce {subject.that}{asking.french[who]}{asking.french_end} ?",
+        f"{timed.auxiliary[person]} {subject.english} {timed.english}{timed.english_end}?",
+        f"est-ce {subject.that}{timed.french[person]}{timed.french_end} ?",
     )

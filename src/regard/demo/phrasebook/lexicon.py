@@ -1,15 +1,15 @@
-"""The words, one table per kind; `words.py` reads the tables, `english.py` and `french.py` inflect the words.
+"""The lexicon: one table per kind of word, parsed by `entries.py`, inflected by `english.py` and `french.py`.
 
-Each line is `English | French`. What a rule cannot know stands beside the word:
+Each line is `English | French`, with what no rule can know:
 
-- a noun has its gender, and its plural after a slash where that is irregular;
-- an adjective that stands before its noun starts with `<`; an irregular feminine follows the masculine,
-  then the form used before a vowel; `=` marks one that never changes;
-- an English verb has its past after a slash where that is irregular; a French verb outside the three regular
+- a noun has its gender, and after a slash its plural if irregular;
+- an adjective that precedes its noun starts with `<`; an irregular feminine follows the masculine,
+  then the form used before a vowel; `=` marks an invariable adjective;
+- an English verb has after a slash its past if irregular; a French verb outside the three regular
   groups has, after a colon, its present (je, il, nous, vous, ils), its past participle and the stem of
-  its future; `*` marks the verbs whose past is made with être.
+  its future; `*` marks verbs that form the past with être.
 
-No two words that can stand in one place share a translation: that keeps the corpus one-to-one.
+No two words that can fill the same slot share a translation, which keeps the corpus one-to-one.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MENS_NAMES = (
     "Louis Gabriel Samuel"
 )
 
-# People whom 'the' and 'this' introduce; the English word tells the gender, or the French one has only one.
+# People, used with 'the' and 'this'; the English word shows the gender, or French has only one form.
 PEOPLE = """
 man/men | homme m
 woman/women | femme f
@@ -53,7 +53,7 @@ engineer | ingénieur m
 """
 PEOPLE_ADJECTIVES = "young, old, famous, happy, rich, shy, elegant, polite, brave, patient, tired, serious"
 
-# Family, whom a possessive introduces. '1': one has only one.
+# Family, used with a possessive. '1': singular only.
 KIN = """
 mother 1 | mère f
 father 1 | père m
@@ -229,13 +229,13 @@ young | <jeune
 
 @dataclass(frozen=True)
 class VerbFrame:
-    """Verbs that take any of these nouns as object, and adjectives that suit every one of the nouns."""
+    """Verbs that take any of these nouns as object, and adjectives that go with all of the nouns."""
 
     verbs: str
     nouns: str
     adjectives: str
     mass: bool = False  # milk, bread: no plural, and a French partitive
-    can_be_owned: bool = True  # whether it makes sense that somebody has one
+    can_be_owned: bool = True  # whether a person can own one
 
 
 VERB_FRAMES = (
@@ -492,16 +492,16 @@ VERB_FRAMES = (
     ),
 )
 
-# What is done to people. Before a vowel, French 'him' and 'her' are both "l'": see `patterns.py`.
+# Verbs with people as objects. Before a vowel, French 'him' and 'her' are both "l'": see `interactions.py`.
 PEOPLE_VERBS = (
     "see, help, call, invite, wait for, thank, listen to, meet, look for, understand, photograph, "
     "hear, find, forget"
 )
-UNPLANNED_VERBS = "lose, forget, break"  # what nobody plans to do
+UNPLANNED_VERBS = "lose, forget, break"  # never with a modal verb
 GIVING_VERBS = "give, show, lend, sell, send, bring"
 STATIVE_VERBS = "love, hate, prefer"
 
-# What one loves, hates or prefers in general: 'cats', les chats. The French article is part of the entry.
+# Objects of loving, hating and preferring in general: 'cats', les chats. The French entry has the article.
 PLEASURES = """
 music | la musique
 summer | l'été
@@ -587,7 +587,7 @@ saxophone | le saxophone
 accordion | l'accordéon
 """
 
-# A trade as French says it: without an article, and with a feminine where there is one.
+# Occupations: French has no article, and a feminine form if there is one.
 OCCUPATIONS = """
 doctor | médecin médecin
 baker | boulanger boulangère
@@ -611,7 +611,7 @@ hairdresser | coiffeur coiffeuse
 student | étudiant étudiante
 """
 
-# Countries and continents, with the article French gives them.
+# Countries and continents, with their French article.
 COUNTRIES = """
 Africa | l'Afrique f
 Asia | l'Asie f
@@ -691,7 +691,7 @@ Edinburgh | Édimbourg
 Warsaw | Varsovie
 """
 
-# Where one is 'at', and goes 'to': à in French.
+# Places used with 'at' and 'to': à in French.
 PLACES = """
 library | bibliothèque f
 airport | aéroport m
@@ -714,7 +714,7 @@ pharmacy | pharmacie f
 stadium | stade m
 supermarket | supermarché m
 """
-# Where a thing is.
+# Locations of things.
 LOCATION_PHRASES = """
 on the table | sur la table
 under the table | sous la table

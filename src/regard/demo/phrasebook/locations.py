@@ -1,4 +1,4 @@
-"""Sentences about where things are: there is a cup on the table, and where are my shirts?"""
+"""Sentences about locations: 'there is a cup on the table', 'where are my shirts?'"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from regard.demo.phrasebook.sentence_pattern import Pattern
 
 
 class LocationPhrase(NamedTuple):
-    """Where something is."""
+    """A location: 'on the table', 'sur la table'."""
 
     english: str
     french: str
@@ -59,12 +59,12 @@ SMALL_ADJECTIVES = "red, blue, green, yellow, white, black, big, small, new, old
 
 
 def location_patterns() -> list[Pattern]:
-    """All of them."""
+    """Return all patterns of this module."""
     return [*_there(), *_where()]
 
 
 def _there() -> list[Pattern]:
-    """'There are three cups on the table.'"""
+    """Return patterns like 'There are three cups on the table.'"""
     nouns, adjectives = entries.read_nouns(SMALL_THINGS), entries.look_up_adjectives(SMALL_ADJECTIVES)
     spots = _location_phrases()
     every = nouns + entries.read_nouns(OTHER_THINGS)
@@ -74,7 +74,7 @@ def _there() -> list[Pattern]:
     numbered = noun_phrases.counted_phrases(every, [None], range(2, 21))
     tenses, both = (
         (PRESENT, PAST),
-        tuple((t, turn) for t in (PRESENT, PAST) for turn in (AFFIRMATIVE, NEGATED)),
+        tuple((t, modifier) for t in (PRESENT, PAST) for modifier in (AFFIRMATIVE, NEGATED)),
     )
     return [
         Pattern("there is", 0.9, (both, indefinite, spots), _there_is),
@@ -84,25 +84,29 @@ def _there() -> list[Pattern]:
 
 
 def _where() -> list[Pattern]:
-    """'Where are my blue shirts?', 'The cup is not on the table.'"""
+    """Return patterns like 'Where are my blue shirts?' and 'The cup is not on the table.'"""
     nouns, adjectives = entries.read_nouns(SMALL_THINGS), entries.look_up_adjectives(SMALL_ADJECTIVES)
     plain = _located_subjects(nouns + entries.read_nouns(OTHER_THINGS), [None])
     described = _located_subjects(nouns, adjectives)
     placed = tuple(Predicate(spot.english, (spot.french,) * 7) for spot in _location_phrases())
-    asked = tuple(copula_question(tense) for tense in (PRESENT, PAST))
-    beings = tuple(copula(tense, turn) for tense in (PRESENT, PAST) for turn in (AFFIRMATIVE, NEGATED))
+    questions = tuple(copula_question(tense) for tense in (PRESENT, PAST))
+    beings = tuple(
+        copula(tense, modifier) for tense in (PRESENT, PAST) for modifier in (AFFIRMATIVE, NEGATED)
+    )
     return [
         Pattern("where is", 0.3, (plain + described, (PRESENT, PAST)), _where_is),
         Pattern("is on", 0.5, (plain, beings, placed), make_copula_statement),
         Pattern("is on, described", 0.5, (described, beings, placed), make_copula_statement),
-        Pattern("ask is on", 0.3, (plain + described, asked, placed), make_copula_question),
+        Pattern("ask is on", 0.3, (plain + described, questions, placed), make_copula_question),
     ]
 
 
-def _there_is(told: tuple[str, VerbModifier], thing: NounPhrase, spot: LocationPhrase) -> tuple[str, str]:
-    tense, turn = told
+def _there_is(
+    tense_and_modifier: tuple[str, VerbModifier], thing: NounPhrase, spot: LocationPhrase
+) -> tuple[str, str]:
+    tense, modifier = tense_and_modifier
     verb, a = BE[tense][ELLES if thing.plural else IL], AVOIR[tense][IL]
-    if turn is NEGATED:
+    if modifier is NEGATED:
         return (
             f"there {verb} no {english.without_indefinite_article(thing.english)} {spot.english}.",
             f"il n'y {a} pas {thing.french_negated} {spot.french}.",
@@ -119,12 +123,15 @@ def _is_there(tense: str, thing: NounPhrase, spot: LocationPhrase) -> tuple[str,
 
 
 def _where_is(subject: Subject, tense: str) -> tuple[str, str]:
-    who = subject.agreement
-    return f"where {BE[tense][who]} {subject.english}?", f"où {ETRE[tense][who]} {subject.french}?"
+    person = subject.agreement
+    return (
+        f"where {BE[tense][person]} {subject.english}?",
+        f"où {ETRE[tense][person]} {subject.french}?",
+    )
 
 
 def _located_subjects(nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]) -> tuple[Subject, ...]:
-    nouns, found = list(nouns), []
+    nouns, phrases = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
             for plural in (False, True):
@@ -132,9 +139,9 @@ def _located_subjects(nouns: Iterable[Noun], adjectives: Iterable[Adjective | No
                 right = noun_phrases.with_definite_article(
                     noun, noun_phrases.french_phrase(noun, adjective, plural), plural
                 )
-                found.append(NounPhrase(f"the {left}", right, right, noun.feminine, plural))
-                found += possessed_phrases(noun, adjective, plural)
-    return noun_phrases.as_subjects(found)
+                phrases.append(NounPhrase(f"the {left}", right, right, noun.feminine, plural))
+                phrases += possessed_phrases(noun, adjective, plural)
+    return noun_phrases.as_subjects(phrases)
 
 
 def _location_phrases() -> tuple[LocationPhrase, ...]:

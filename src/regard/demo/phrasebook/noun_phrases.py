@@ -1,4 +1,4 @@
-"""Noun phrases in both languages: who acts, what is acted on, and whose it is."""
+"""Noun phrases in both languages: subjects, objects, articles and possessives."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,14 +6,14 @@ from typing import NamedTuple
 from regard.demo.phrasebook import english, entries, french, lexicon
 from regard.demo.phrasebook.entries import Adjective, Noun
 
-# How a verb, a participle and a possessive agree with their subject. 'You' is always the polite vous, and
-# 'they' always ils: each English pronoun has one French one, and the reverse.
+# Agreement of verb, participle and possessive with the subject. 'You' is always the polite vous, 'they'
+# always ils, so that English and French pronouns map one to one.
 JE, VOUS, NOUS, IL, ELLE, ILS, ELLES = range(7)
 AGREEMENTS = range(7)
 
 
 class Subject(NamedTuple):
-    """Who acts. The French 'je' is said with its verb, whose first letter decides between je and j'."""
+    """The subject of a sentence; French je or j' is written with the verb."""
 
     english: str
     french: str  # "Jane ", "" for je
@@ -22,7 +22,7 @@ class Subject(NamedTuple):
 
 
 class NounPhrase(NamedTuple):
-    """What is acted on; a negation turns un, une, des and du into de."""
+    """A noun phrase as an object; in a negation, French un, une, des and du become de."""
 
     english: str
     french: str
@@ -32,14 +32,14 @@ class NounPhrase(NamedTuple):
 
 
 class PossessedNoun(NamedTuple):
-    """A thing still without its possessive; in French with each one: mon, votre, notre, son, leur."""
+    """A noun for a possessive; in French with each of mon, votre, notre, son, leur."""
 
     english: str
     french: tuple[str, ...]
 
 
 class Possessive(NamedTuple):
-    """A possessive; `column` finds its form in `Owned.french`."""
+    """A possessive; `column` is the index of its form in `PossessedNoun.french`."""
 
     english: str
     column: int
@@ -51,7 +51,7 @@ MY, YOUR, OUR, THEIR = (
     Possessive("our", 2),
     Possessive("their", 4),
 )
-# By agreement of the subject. French 'son' is both his and her, so only the subject itself is that owner.
+# By agreement of the subject. French 'son' is both his and her, so it always refers to the subject.
 POSSESSIVES_BY_AGREEMENT = (
     (MY, YOUR, OUR, THEIR),
     (YOUR, MY, OUR, THEIR),
@@ -69,84 +69,84 @@ _POSSESSIVES = {
 
 
 def subject_pronouns() -> tuple[Subject, ...]:
-    """I, you, he, she, we, they."""
+    """Return I, you, he, she, we and they as subjects."""
     return (Subject("I", "", "que ", JE), *_other_pronouns(), _subject("you", "vous", VOUS))
 
 
 def gendered_subject_pronouns() -> tuple[Subject, ...]:
-    """The pronouns that say whether a participle after être is feminine; 'we' are by convention not."""
+    """Return the pronouns of known gender, for participles after être; 'we' counts as masculine."""
     return _other_pronouns()
 
 
 def people_phrases(adjective: Adjective | None = None) -> list[NounPhrase]:
-    """'the woman', 'these tourists'."""
-    found: list[NounPhrase] = []
+    """Return phrases like 'the woman' and 'these tourists'."""
+    phrases: list[NounPhrase] = []
     for noun in entries.read_nouns(lexicon.PEOPLE):
-        found += (
+        phrases += (
             _definite_phrase(noun, adjective, False),
             _demonstrative_phrase(noun, adjective, False),
             _definite_phrase(noun, adjective, True),
         )
-    return found
+    return phrases
 
 
 def described_people() -> list[NounPhrase]:
-    """'the young woman': everyone with every adjective that suits people."""
+    """Return phrases like 'the young woman'."""
     adjectives = entries.look_up_adjectives(lexicon.PEOPLE_ADJECTIVES)
     return [person for adjective in adjectives for person in people_phrases(adjective)]
 
 
 def family_phrases() -> list[NounPhrase]:
-    """'my sister', 'our uncles': whoever a possessive of a known owner introduces."""
-    found: list[NounPhrase] = []
+    """Return phrases like 'my sister' and 'our uncles'."""
+    phrases: list[NounPhrase] = []
     for noun, plural in _kin():
         owned = possessed_noun(noun, None, plural)
         for owner in (MY, YOUR, OUR):
             french_side = owned.french[owner.column]
-            found.append(
+            phrases.append(
                 NounPhrase(
                     f"{owner.english} {owned.english}", french_side, french_side, noun.feminine, plural
                 )
             )
-    return found
+    return phrases
 
 
 def possessed_family() -> tuple[PossessedNoun, ...]:
-    """'sister', 'uncles', for the subject's own."""
+    """Return 'sister', 'uncles' for a possessive of the subject."""
     return tuple(possessed_noun(noun, None, plural) for noun, plural in _kin())
 
 
 def name_phrases() -> list[NounPhrase]:
-    """Jane, Paul and the others."""
+    """Return the first names as noun phrases."""
     women = [NounPhrase(name, name, name, True, False) for name in lexicon.WOMENS_NAMES.split()]
     return women + [NounPhrase(name, name, name, False, False) for name in lexicon.MENS_NAMES.split()]
 
 
 def as_subjects(things: Iterable[NounPhrase]) -> tuple[Subject, ...]:
-    """The same people, acting."""
+    """Turn noun phrases into subjects."""
     return tuple(_subject(x.english, x.french, _third_person_agreement(x.feminine, x.plural)) for x in things)
 
 
 def countable_phrases(
     nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
 ) -> tuple[NounPhrase, ...]:
-    """Countable nouns with 'the', 'a', 'this', 'these', each with each adjective."""
-    nouns, found = list(nouns), []
+    """Return countable nouns with 'the', 'a', 'this' and 'these', with each adjective."""
+    nouns, phrases = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
             for plural in (False, True):
-                found += (
+                phrases += (
                     _definite_phrase(noun, adjective, plural),
                     _indefinite_phrase(noun, adjective, plural),
                     _demonstrative_phrase(noun, adjective, plural),
                 )
-    return tuple(found)
+    return tuple(phrases)
 
 
 def indefinite_phrases(
     nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
 ) -> tuple[NounPhrase, ...]:
-    """'a red cup', 'cups'."""
+    """Return indefinite phrases: 'a red cup', 'cups'."""
     nouns = list(nouns)
     return tuple(
         _indefinite_phrase(n, a, plural) for a in adjectives for n in nouns for plural in (False, True)
@@ -154,30 +154,30 @@ def indefinite_phrases(
 
 
 def fixed_phrase(left: str, right: str) -> NounPhrase:
-    """A phrase that a negation leaves as it is, and with which nothing agrees."""
+    """Return a phrase that a negation does not change, and with which nothing agrees."""
     return NounPhrase(left, right, right, False, False)
 
 
 def mass_noun_phrases(
     nouns: Iterable[Noun], adjectives: Iterable[Adjective | None]
 ) -> tuple[NounPhrase, ...]:
-    """Mass nouns with 'the', with 'this', and bare, which French says with du, de la, de l'."""
-    nouns, found = list(nouns), []
+    """Return mass nouns with 'the', with 'this' and bare; French uses du, de la, de l' for the bare form."""
+    nouns, phrases = list(nouns), []
     for adjective in adjectives:
         for noun in nouns:
-            found += (
+            phrases += (
                 _definite_phrase(noun, adjective, False),
                 _partitive_phrase(noun, adjective),
                 _demonstrative_phrase(noun, adjective, False),
             )
-    return tuple(found)
+    return tuple(phrases)
 
 
 def counted_phrases(
     nouns: Iterable[Noun], adjectives: Iterable[Adjective | None], numbers: Iterable[int]
 ) -> tuple[NounPhrase, ...]:
-    """'three red chairs', 'many books', 'several books': what cannot follow a French 'pas de'."""
-    nouns, numbers, found = list(nouns), list(numbers), []
+    """Return phrases like 'three red chairs', 'many books' and 'several books'."""
+    nouns, numbers, phrases = list(nouns), list(numbers), []
     for adjective in adjectives:
         for noun in nouns:
             left, right = english_phrase(noun, adjective, True), french_phrase(noun, adjective, True)
@@ -186,12 +186,12 @@ def counted_phrases(
             ]
             pairs += [(f"several {left}", f"plusieurs {right}")]
             pairs += [(f"many {left}", f"beaucoup {french.join_with_elision('de', right)}")]
-            found += [NounPhrase(one, other, other, noun.feminine, True) for one, other in pairs]
-    return tuple(found)
+            phrases += [NounPhrase(one, other, other, noun.feminine, True) for one, other in pairs]
+    return tuple(phrases)
 
 
 def possessed_noun(noun: Noun, adjective: Adjective | None, plural: bool) -> PossessedNoun:
-    """A noun awaiting its owner; 'ma' and 'sa' become 'mon' and 'son' before a vowel."""
+    """Return a noun for a possessive; 'ma' and 'sa' become 'mon' and 'son' before a vowel."""
     phrase = french_phrase(noun, adjective, plural)
     feminine = noun.feminine and not french.elides(phrase)
     forms = _POSSESSIVES["plural" if plural else "feminine" if feminine else "masculine"]
@@ -199,13 +199,13 @@ def possessed_noun(noun: Noun, adjective: Adjective | None, plural: bool) -> Pos
 
 
 def english_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> str:
-    """The noun and its adjective: red cars."""
+    """Join an adjective and a noun: red cars."""
     word = noun.english[plural]
     return f"{adjective.english} {word}" if adjective else word
 
 
 def french_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> str:
-    """The noun and its adjective in agreement and in their order: voitures rouges, vieil arbre."""
+    """Join a noun and its adjective with agreement and in French order: voitures rouges, vieil arbre."""
     word = noun.french[plural]
     if adjective is None:
         return word
@@ -218,7 +218,7 @@ def french_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> str:
 
 
 def with_definite_article(noun: Noun, phrase: str, plural: bool) -> str:
-    """The phrase after le, la, l' or les."""
+    """Put le, la, l' or les before a phrase."""
     return f"les {phrase}" if plural else french.join_with_elision("la" if noun.feminine else "le", phrase)
 
 
@@ -239,12 +239,12 @@ def _demonstrative_phrase(noun: Noun, adjective: Adjective | None, plural: bool)
 
 def _indefinite_phrase(noun: Noun, adjective: Adjective | None, plural: bool) -> NounPhrase:
     phrase, left = french_phrase(noun, adjective, plural), english_phrase(noun, adjective, plural)
-    denied = french.join_with_elision("de", phrase)
+    negated = french.join_with_elision("de", phrase)
     if not plural:
         one = f"{'une' if noun.feminine else 'un'} {phrase}"
-        return NounPhrase(english.with_indefinite_article(left), one, denied, noun.feminine, False)
-    some = denied if adjective and adjective.precedes else f"des {phrase}"
-    return NounPhrase(left, some, denied, noun.feminine, True)
+        return NounPhrase(english.with_indefinite_article(left), one, negated, noun.feminine, False)
+    some = negated if adjective and adjective.precedes else f"des {phrase}"
+    return NounPhrase(left, some, negated, noun.feminine, True)
 
 
 def _partitive_phrase(noun: Noun, adjective: Adjective | None) -> NounPhrase:
@@ -261,11 +261,11 @@ def _partitive_phrase(noun: Noun, adjective: Adjective | None) -> NounPhrase:
 
 def _kin() -> list[tuple[Noun, bool]]:
     table = entries.table_rows(lexicon.KIN)
-    found: list[tuple[Noun, bool]] = []
+    nouns: list[tuple[Noun, bool]] = []
     for left, right in table:
         (noun,) = entries.read_nouns(f"{left.removesuffix(' 1')} | {right}")
-        found += [(noun, False)] if left.endswith(" 1") else [(noun, False), (noun, True)]
-    return found
+        nouns += [(noun, False)] if left.endswith(" 1") else [(noun, False), (noun, True)]
+    return nouns
 
 
 def _other_pronouns() -> tuple[Subject, ...]:

@@ -1,4 +1,4 @@
-"""A sentence pattern: a way of saying, and for each of its slots the words that may stand there."""
+"""Sentence patterns: a function that builds a sentence pair, and the choices for each of its slots."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Pattern:
-    """Sentences that differ only in what fills their slots, numbered from 0 to `size`.
+    """Sentences that differ only in the fillers of their slots, numbered from 0 to `size`.
 
     Any choice for one slot goes with any choice for the others, so a sentence's number, read in the mixed
     radix of the slots' lengths, is the list of its choices. Where two choices depend on each other
@@ -17,17 +17,17 @@ class Pattern:
     """
 
     name: str
-    weight: float  # how often it is spoken, compared with the other patterns
+    weight: float  # relative frequency among the patterns
     slots: tuple[Sequence[Any], ...]
     build: Callable[..., tuple[str, str]]
 
     @cached_property
     def size(self) -> int:
-        """How many sentences it has."""
+        """The number of sentences."""
         return math.prod(map(len, self.slots))
 
     def sentence(self, index: int) -> tuple[str, str]:
-        """The sentence with this number, in English and in French."""
+        """Return the sentence with this number, in English and in French."""
         chosen: list[Any] = []
         for slot in self.slots:
             index, choice = divmod(index, len(slot))
@@ -37,7 +37,7 @@ class Pattern:
 
 
 def scale_weights(weight: float, patterns: Iterable[Pattern]) -> list[Pattern]:
-    """The patterns with their weights scaled so that together they have this one."""
+    """Scale the weights of patterns to the sum `weight`."""
     patterns = list(patterns)
     scale = weight / sum(pattern.weight for pattern in patterns)
     return [Pattern(p.name, p.weight * scale, p.slots, p.build) for p in patterns]

@@ -1,4 +1,4 @@
-"""The commonest ways of saying: who does what to what and when, told, asked, owned, wished."""
+"""Builders of the basic sentences: statements, questions, possessives and modals."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from regard.demo.phrasebook.times import TimeAdverbial
 
 
 class TimedClause(NamedTuple):
-    """A clause and its time."""
+    """A verb phrase with its adverbial of time."""
 
     english: tuple[str, ...]
     french: tuple[str, ...]
@@ -29,7 +29,7 @@ class TimedClause(NamedTuple):
 
 
 class TimedQuestion(NamedTuple):
-    """A question's verb and its time."""
+    """The verb of a question with its adverbial of time."""
 
     auxiliary: tuple[str, ...]
     english: str
@@ -39,85 +39,96 @@ class TimedQuestion(NamedTuple):
 
 
 def timed_clauses(
-    verbs: Iterable[Verb], whens: Iterable[TimeAdverbial], turns: Iterable[VerbModifier] = (AFFIRMATIVE,)
+    verbs: Iterable[Verb],
+    adverbials: Iterable[TimeAdverbial],
+    modifiers: Iterable[VerbModifier] = (AFFIRMATIVE,),
 ) -> tuple[TimedClause, ...]:
-    """Each verb at each time with each turn, but for what English leaves unclear: 'I read', now or then?"""
-    whens, turns, found = tuple(whens), tuple(turns), []
+    """Combine verbs, times and modifiers, except where the English tense is ambiguous, as in 'I read'."""
+    adverbials, modifiers, clauses = tuple(adverbials), tuple(modifiers), []
     for verb in verbs:
-        for when in whens:
-            for turn in turns:
-                if when.tense != PAST or when.marked or turn is NEGATED or verb.past != verb.english:
-                    found.append(_timed_clause(clause(verb, when.tense, turn), when))
-    return tuple(found)
+        for adverbial in adverbials:
+            for modifier in modifiers:
+                if (
+                    adverbial.tense != PAST
+                    or adverbial.marked
+                    or modifier is NEGATED
+                    or verb.past != verb.english
+                ):
+                    clauses.append(_timed_clause(clause(verb, adverbial.tense, modifier), adverbial))
+    return tuple(clauses)
 
 
-def timed_questions(verbs: Iterable[Verb], whens: Iterable[TimeAdverbial]) -> tuple[TimedQuestion, ...]:
-    """Each verb asked about at each time."""
-    whens = tuple(whens)
-    pairs = ((question(verb, when.tense), when) for verb in verbs for when in whens)
-    return tuple(TimedQuestion(*asked, when.english, when.french) for asked, when in pairs)
-
-
-def make_statement(subject: Subject, deed: TimedClause, thing: NounPhrase) -> tuple[str, str]:
-    """'Jane buys the car tomorrow.'"""
-    who = subject.agreement
-    what = thing.french_negated if deed.negative else thing.french
-    return (
-        f"{subject.english} {deed.english[who]} {thing.english}{deed.english_end}.",
-        f"{subject.french}{deed.french[who]} {what}{deed.french_end}.",
+def timed_questions(verbs: Iterable[Verb], adverbials: Iterable[TimeAdverbial]) -> tuple[TimedQuestion, ...]:
+    """Combine verbs and times as questions."""
+    adverbials = tuple(adverbials)
+    pairs = ((question(verb, adverbial.tense), adverbial) for verb in verbs for adverbial in adverbials)
+    return tuple(
+        TimedQuestion(*questions, adverbial.english, adverbial.french) for questions, adverbial in pairs
     )
 
 
-def make_question(subject: Subject, asking: TimedQuestion, thing: NounPhrase) -> tuple[str, str]:
-    """'Did Jane buy the car yesterday?'"""
-    who = subject.agreement
+def make_statement(subject: Subject, timed: TimedClause, thing: NounPhrase) -> tuple[str, str]:
+    """Build 'Jane buys the car tomorrow.'"""
+    person = subject.agreement
+    what = thing.french_negated if timed.negative else thing.french
     return (
-        f"{asking.auxiliary[who]} {subject.english} {asking.english} {thing.english}{asking.english_end}?",
-        f"est-ce {subject.that}{asking.french[who]} {thing.french}{asking.french_end} ?",
+        f"{subject.english} {timed.english[person]} {thing.english}{timed.english_end}.",
+        f"{subject.french}{timed.french[person]} {what}{timed.french_end}.",
+    )
+
+
+def make_question(subject: Subject, timed: TimedQuestion, thing: NounPhrase) -> tuple[str, str]:
+    """Build 'Did Jane buy the car yesterday?'"""
+    person = subject.agreement
+    return (
+        f"{timed.auxiliary[person]} {subject.english} {timed.english} {thing.english}{timed.english_end}?",
+        f"est-ce {subject.that}{timed.french[person]} {thing.french}{timed.french_end} ?",
     )
 
 
 def make_possessive_statement(
-    subject: Subject, deed: TimedClause, owner: int, owned: PossessedNoun
+    subject: Subject, timed: TimedClause, owner: int, owned: PossessedNoun
 ) -> tuple[str, str]:
-    """'Jane sells her car.'"""
-    who = subject.agreement
-    whose = POSSESSIVES_BY_AGREEMENT[who][owner]
+    """Build 'Jane sells her car.'"""
+    person = subject.agreement
+    whose = POSSESSIVES_BY_AGREEMENT[person][owner]
     return (
-        f"{subject.english} {deed.english[who]} {whose.english} {owned.english}{deed.english_end}.",
-        f"{subject.french}{deed.french[who]} {owned.french[whose.column]}{deed.french_end}.",
+        f"{subject.english} {timed.english[person]} {whose.english} {owned.english}{timed.english_end}.",
+        f"{subject.french}{timed.french[person]} {owned.french[whose.column]}{timed.french_end}.",
     )
 
 
 def make_modal_statement(subject: Subject, modal: Modal, verb: Verb, thing: NounPhrase) -> tuple[str, str]:
-    """'Jane wants to buy the car.'"""
-    who = subject.agreement
+    """Build 'Jane wants to buy the car.'"""
+    person = subject.agreement
     what = thing.french_negated if modal.negative else thing.french
-    deed = modal.link_infinitive(verb.french)
+    timed = modal.link_infinitive(verb.french)
     return (
-        f"{subject.english} {modal.english[who]} {verb.english} {thing.english}.",
-        f"{subject.french}{modal.french[who]} {deed} {what}.",
+        f"{subject.english} {modal.english[person]} {verb.english} {thing.english}.",
+        f"{subject.french}{modal.french[person]} {timed} {what}.",
     )
 
 
 def make_modal_question(subject: Subject, modal: Modal, verb: Verb, thing: NounPhrase) -> tuple[str, str]:
-    """'Does Jane want to buy the car?'"""
-    who = subject.agreement
-    before, after = modal.english[who].split("_")
+    """Build 'Does Jane want to buy the car?'"""
+    person = subject.agreement
+    before, after = modal.english[person].split("_")
     return (
         f"{before} {subject.english}{after} {verb.english} {thing.english}?",
-        f"est-ce {subject.that}{modal.french[who]} {modal.link_infinitive(verb.french)} {thing.french} ?",
+        f"est-ce {subject.that}{modal.french[person]} {modal.link_infinitive(verb.french)} {thing.french} ?",
     )
 
 
-def make_intransitive_statement(subject: Subject, deed: TimedClause) -> tuple[str, str]:
-    """'Jane sings tomorrow.'"""
-    who = subject.agreement
+def make_intransitive_statement(subject: Subject, timed: TimedClause) -> tuple[str, str]:
+    """Build 'Jane sings tomorrow.'"""
+    person = subject.agreement
     return (
-        f"{subject.english} {deed.english[who]}{deed.english_end}.",
-        f"{subject.french}{deed.french[who]}{deed.french_end}.",
+        f"{subject.english} {timed.english[person]}{timed.english_end}.",
+        f"{subject.french}{timed.french[person]}{timed.french_end}.",
     )
 
 
-def _timed_clause(said: Clause, when: TimeAdverbial) -> TimedClause:
-    return TimedClause(said.english, said.french, said.negative, when.english, when.french)
+def _timed_clause(verb_clause: Clause, adverbial: TimeAdverbial) -> TimedClause:
+    return TimedClause(
+        verb_clause.english, verb_clause.french, verb_clause.negative, adverbial.english, adverbial.french
+    )

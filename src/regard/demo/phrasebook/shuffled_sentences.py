@@ -1,4 +1,4 @@
-"""Sentences drawn from patterns in a reproducible order, none twice, with no list of those already drawn."""
+"""Sampling sentences from patterns without repetition, by a Feistel permutation of their numbers."""
 
 import math
 from bisect import bisect
@@ -13,10 +13,10 @@ _MASK = (1 << 64) - 1
 
 
 def draw_sentences(patterns: Sequence[Pattern], seed: int) -> Iterator[tuple[str, str]]:
-    """Every sentence once: a pattern chosen by weight, then that pattern's next in an order of its own.
+    """Yield every sentence once: choose a pattern by weight, then its next sentence in shuffled order.
 
-    A pattern that has said all is dropped, and the others go on. Of `random` only `random()` and
-    `getrandbits()` are used, which give the same numbers in every version of Python.
+    An exhausted pattern is dropped. Only `random()` and `getrandbits()` are used, which give the same
+    numbers in every version of Python.
     """
     random = Random(seed)
     spoken = [(pattern, _shuffled_indices(pattern, random)) for pattern in patterns]
@@ -36,9 +36,8 @@ def draw_sentences(patterns: Sequence[Pattern], seed: int) -> Iterator[tuple[str
 class FeistelShuffle:
     """A permutation of range(size), by a Feistel network over a nearly square grid.
 
-    Each round moves one coordinate by a scramble of the other, which can be undone, so no two numbers
-    meet. The few cells of the grid beyond `size` are walked over: the walk from a number below
-    `size` comes back below it.
+    Each round shifts one coordinate by a hash of the other, which is invertible, so the map is one to one.
+    Results of at least `size` are mapped again until they fall below it (cycle walking).
     """
 
     def __init__(self, size: int, random: Random) -> None:
@@ -48,7 +47,7 @@ class FeistelShuffle:
         self._keys = tuple(random.getrandbits(64) | 1 for _ in range(ROUNDS))
 
     def __getitem__(self, index: int) -> int:
-        """The number at this place in the order."""
+        """Return the number at this position of the permutation."""
         rows, columns = self._rows, self._columns
         first, second, third, fourth = self._keys
         while True:

@@ -1,4 +1,4 @@
-"""When it happens: adverbials of time, each with the tenses it goes with."""
+"""Adverbials of time, each with the tenses that it goes with."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -9,12 +9,12 @@ from regard.demo.phrasebook.clauses import FUTURE, PAST, PRESENT, TENSES
 
 
 class TimeAdverbial(NamedTuple):
-    """A tense and what the end of the sentence says of the time, each side with its leading space."""
+    """A tense and an adverbial of time, with a leading space, in both languages."""
 
     tense: str
     english: str
     french: str
-    marked: bool  # the words alone tell the tense: 'I read yesterday' cannot be a present
+    marked: bool  # the adverbial determines the tense: 'I read yesterday' is past
 
 
 UNTIMED = tuple(TimeAdverbial(tense, "", "", False) for tense in TENSES)
@@ -22,7 +22,7 @@ UNTIMED = tuple(TimeAdverbial(tense, "", "", False) for tense in TENSES)
 
 @cache
 def timed_adverbials() -> tuple[TimeAdverbial, ...]:
-    """Every tense with every time that suits it; as many of each tense, about, so that none dominates."""
+    """Return every tense with the times that suit it, with similar numbers for each tense."""
     shared = [*month_phrases(), *entries.table_rows(lexicon.SEASONS)]
     present = _adverbials(
         PRESENT, [*entries.table_rows(lexicon.HABIT_TIMES), *_every_weekday(), *shared], False
@@ -36,47 +36,47 @@ def timed_adverbials() -> tuple[TimeAdverbial, ...]:
     return present + past + future + _adverbials(PAST, shared, False) + _adverbials(FUTURE, shared, True)
 
 
-def adverbials_with_negation(whens: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
-    """Those times at which something may fail to happen: hardly 'every Monday'."""
-    return tuple(when for when in whens if not when.english.startswith(" every"))
+def adverbials_with_negation(adverbials: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
+    """Return the times that go with a negation: not 'every Monday'."""
+    return tuple(adverbial for adverbial in adverbials if not adverbial.english.startswith(" every"))
 
 
 def month_phrases() -> list[tuple[str, str]]:
-    """'in September', 'en septembre'."""
+    """Return 'in September', 'en septembre'."""
     return [(f"in {left}", f"en {right}") for left, right in entries.table_rows(lexicon.MONTHS)]
 
 
 def _every_weekday() -> list[tuple[str, str]]:
-    """'every Monday', 'tous les lundis'."""
+    """Return 'every Monday', 'tous les lundis'."""
     return [(f"every {left}", f"tous les {right}s") for left, right in entries.table_rows(lexicon.WEEKDAYS)]
 
 
 def date_phrases() -> list[tuple[str, str]]:
-    """'on September 14', 'le 14 septembre': the days that every month has."""
-    found: list[tuple[str, str]] = []
+    """Return 'on September 14', 'le 14 septembre', for the days that every month has."""
+    phrases: list[tuple[str, str]] = []
     for left, right in entries.table_rows(lexicon.MONTHS):
-        found += [(f"on {left} {day}", f"le {'1er' if day == 1 else day} {right}") for day in range(1, 29)]
-    return found
+        phrases += [(f"on {left} {day}", f"le {'1er' if day == 1 else day} {right}") for day in range(1, 29)]
+    return phrases
 
 
 def hour_phrases() -> list[tuple[str, str]]:
-    """'at three o'clock', 'at half past three', 'at noon'."""
-    found = [("at noon", "à midi"), ("at midnight", "à minuit")]
+    """Return 'at three o'clock', 'at half past three', 'at noon'."""
+    phrases = [("at noon", "à midi"), ("at midnight", "à minuit")]
     for hour in range(1, 12):
         heures = f"à {french.french_number(hour, feminine=True)} heure{'s' if hour > 1 else ''}"
-        found.append((f"at {english.english_number(hour)} o'clock", heures))
-        found.append((f"at half past {english.english_number(hour)}", f"{heures} et demie"))
-    return found
+        phrases.append((f"at {english.english_number(hour)} o'clock", heures))
+        phrases.append((f"at half past {english.english_number(hour)}", f"{heures} et demie"))
+    return phrases
 
 
-def with_tenses(tenses: Iterable[str], whens: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
-    """The times of these tenses."""
+def with_tenses(tenses: Iterable[str], adverbials: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
+    """Return the times of these tenses."""
     wanted = tuple(tenses)
-    return tuple(when for when in whens if when.tense in wanted)
+    return tuple(adverbial for adverbial in adverbials if adverbial.tense in wanted)
 
 
 def adverbials_in_tense(tense: str, pairs: Iterable[tuple[str, str]]) -> tuple[TimeAdverbial, ...]:
-    """These times, in this tense."""
+    """Return these times in one tense."""
     return _adverbials(tense, pairs, True)
 
 
@@ -101,11 +101,11 @@ def _in_periods() -> list[tuple[str, str]]:
 
 
 def _spans() -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    phrases: list[tuple[str, str]] = []
     for left, right in entries.table_rows(lexicon.PERIODS):
         several = french.french_plural(right)
-        found += [
+        phrases += [
             (f"{english.english_number(n)} {left}s", f"{french.french_number(n)} {several}")
             for n in (2, 3, 4, 5, 6)
         ]
-    return found
+    return phrases

@@ -1,4 +1,4 @@
-"""Sentences about places: visiting, going, living, coming from, and the trains that leave for them."""
+"""Sentences about places: visiting, going, living, being born, and timetables."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -40,7 +40,7 @@ from regard.demo.phrasebook.times import UNTIMED, TimeAdverbial, timed_adverbial
 
 
 class Place(NamedTuple):
-    """A place as the object of a visit, and after 'in' or 'at', 'to', and 'from'."""
+    """A place as an object, and after the prepositions 'in' or 'at', 'to' and 'from'."""
 
     english: str
     french: str
@@ -72,38 +72,38 @@ bus | bus m
 
 
 def travel_patterns() -> list[Pattern]:
-    """All of them."""
+    """Return all patterns of this module."""
     return [*_visiting(), *_moving(), *_staying(), *_asking_where(), *_timetable(), *_born()]
 
 
 def countries_and_cities() -> list[Place]:
-    """Countries, continents and cities."""
+    """Return countries, continents and cities."""
     return [*(_country(*row) for row in entries.table_rows(lexicon.COUNTRIES)), *_cities()]
 
 
 def town_places() -> list[Place]:
-    """The station, the market, the school."""
+    """Return the places of a town: the station, the market, the school."""
     return [_building(noun) for noun in entries.read_nouns(lexicon.PLACES)]
 
 
 def _visiting() -> list[Pattern]:
     verbs = entries.look_up_verbs("visit, discover")
-    told = timed_clauses(verbs, timed_adverbials())
+    statements = timed_clauses(verbs, timed_adverbials())
     often = timed_clauses(entries.look_up_verbs("visit"), with_tenses([PRESENT], UNTIMED), FREQUENCIES)
     plain = timed_clauses(verbs, UNTIMED, [AFFIRMATIVE, NEGATED]) + often
-    asked = timed_questions(verbs, (*UNTIMED, *timed_adverbials()))
+    questions = timed_questions(verbs, (*UNTIMED, *timed_adverbials()))
     things = tuple(fixed_phrase(place.english, place.french) for place in countries_and_cities())
     return [
         pattern
-        for cast in all_subject_groups()
+        for group in all_subject_groups()
         for pattern in (
-            Pattern("visit, timed", cast.weight * 1.5, (cast.subjects, told, things), make_statement),
-            Pattern("visit", cast.weight * 0.8, (cast.subjects, plain, things), make_statement),
-            Pattern("ask visit", cast.weight * 0.7, (cast.subjects, asked, things), make_question),
+            Pattern("visit, timed", group.weight * 1.5, (group.subjects, statements, things), make_statement),
+            Pattern("visit", group.weight * 0.8, (group.subjects, plain, things), make_statement),
+            Pattern("ask visit", group.weight * 0.7, (group.subjects, questions, things), make_question),
             Pattern(
                 "want to visit",
-                cast.weight * 0.6,
-                (cast.subjects, modal_statements(), tuple(verbs), things),
+                group.weight * 0.6,
+                (group.subjects, modal_statements(), tuple(verbs), things),
                 make_modal_statement,
             ),
         )
@@ -111,19 +111,19 @@ def _visiting() -> list[Pattern]:
 
 
 def _moving() -> list[Pattern]:
-    """Going, arriving, coming back and leaving: their past is made with être and shows a gender."""
-    found: list[Pattern] = []
+    """Return patterns of going, arriving and leaving, whose French past with être shows a gender."""
+    patterns: list[Pattern] = []
     for verb, weight, goals in _destinations():
-        found += _movement_patterns(verb, weight, goals)
+        patterns += _movement_patterns(verb, weight, goals)
     to, ride = _to(_cities()), tuple(fixed_phrase(*row) for row in TRANSPORT_PHRASES)
-    found += _journeys(
+    patterns += _journeys(
         "ride",
         (*UNTIMED, *timed_adverbials()),
         tuple(_joined_phrase(place, by) for place in to for by in ride),
     )
     along = tuple(fixed_phrase(*companion) for companion in companion_phrases())
     together = tuple(_joined_phrase(place, companion) for place in _to(town_places()) for companion in along)
-    return found + _journeys("go with", UNTIMED, together)
+    return patterns + _journeys("go with", UNTIMED, together)
 
 
 def _destinations() -> list[tuple[Verb, float, tuple[NounPhrase, ...]]]:
@@ -157,40 +157,40 @@ def _destinations() -> list[tuple[Verb, float, tuple[NounPhrase, ...]]]:
 
 
 def _movement_patterns(verb: Verb, weight: float, goals: tuple[NounPhrase, ...]) -> list[Pattern]:
-    whens = (*UNTIMED, *timed_adverbials())
-    going, gone = _tenses(verb, whens)
-    questions = timed_questions([verb], with_tenses([PRESENT, FUTURE], whens))
-    asked_past = timed_questions([verb], with_tenses([PAST], whens))
-    found: list[Pattern] = []
-    for cast in all_subject_groups():
-        share = weight * cast.weight
-        found.append(Pattern("go", share * 0.7, (cast.subjects, going, goals), make_statement))
-        found.append(Pattern("ask go", share * 0.2, (cast.subjects, questions, goals), make_question))
-    for cast in gendered_subject_groups():
-        share = weight * cast.weight
-        found.append(Pattern("went", share * 0.7, (cast.subjects, gone, goals), make_statement))
-        found.append(Pattern("ask went", share * 0.2, (cast.subjects, asked_past, goals), make_question))
-    return found
+    adverbials = (*UNTIMED, *timed_adverbials())
+    going, gone = _tenses(verb, adverbials)
+    questions = timed_questions([verb], with_tenses([PRESENT, FUTURE], adverbials))
+    asked_past = timed_questions([verb], with_tenses([PAST], adverbials))
+    patterns: list[Pattern] = []
+    for group in all_subject_groups():
+        share = weight * group.weight
+        patterns.append(Pattern("go", share * 0.7, (group.subjects, going, goals), make_statement))
+        patterns.append(Pattern("ask go", share * 0.2, (group.subjects, questions, goals), make_question))
+    for group in gendered_subject_groups():
+        share = weight * group.weight
+        patterns.append(Pattern("went", share * 0.7, (group.subjects, gone, goals), make_statement))
+        patterns.append(Pattern("ask went", share * 0.2, (group.subjects, asked_past, goals), make_question))
+    return patterns
 
 
 def _tenses(
-    verb: Verb, whens: Iterable[TimeAdverbial]
+    verb: Verb, adverbials: Iterable[TimeAdverbial]
 ) -> tuple[tuple[TimedClause, ...], tuple[TimedClause, ...]]:
-    """The verb outside the past, and in it."""
-    whens = tuple(whens)
-    told, denied = (
-        timed_clauses([verb], with_tenses([PRESENT, FUTURE], whens)),
-        times.adverbials_with_negation(whens),
+    """Return the clauses of a verb in present and future, and in the past."""
+    adverbials = tuple(adverbials)
+    statements, negated = (
+        timed_clauses([verb], with_tenses([PRESENT, FUTURE], adverbials)),
+        times.adverbials_with_negation(adverbials),
     )
-    going = told + timed_clauses([verb], with_tenses([PRESENT, FUTURE], denied), [NEGATED])
-    gone = timed_clauses([verb], with_tenses([PAST], whens)) + timed_clauses(
-        [verb], with_tenses([PAST], denied), [NEGATED]
+    going = statements + timed_clauses([verb], with_tenses([PRESENT, FUTURE], negated), [NEGATED])
+    gone = timed_clauses([verb], with_tenses([PAST], adverbials)) + timed_clauses(
+        [verb], with_tenses([PAST], negated), [NEGATED]
     )
     return going + timed_clauses([verb], with_tenses([PRESENT], UNTIMED), FREQUENCIES), gone
 
 
-def _journeys(name: str, whens: Iterable[TimeAdverbial], goals: tuple[NounPhrase, ...]) -> list[Pattern]:
-    going, gone = _tenses(entries.look_up_verb("go"), whens)
+def _journeys(name: str, adverbials: Iterable[TimeAdverbial], goals: tuple[NounPhrase, ...]) -> list[Pattern]:
+    going, gone = _tenses(entries.look_up_verb("go"), adverbials)
     return [
         Pattern(name, 0.4, (pronoun_subjects().subjects, going, goals), make_statement),
         Pattern(name, 0.3, (gendered_pronoun_subjects().subjects, gone, goals), make_statement),
@@ -198,12 +198,12 @@ def _journeys(name: str, whens: Iterable[TimeAdverbial], goals: tuple[NounPhrase
 
 
 def _staying() -> list[Pattern]:
-    """Living and working somewhere, and where one comes from."""
+    """Return patterns of living, working and coming from somewhere."""
     lasting = with_tenses([PRESENT, FUTURE], UNTIMED)
     living = timed_clauses(entries.look_up_verbs("live"), lasting, [AFFIRMATIVE, NEGATED])
-    work, whens = entries.look_up_verbs("work, study"), (*UNTIMED, *timed_adverbials())
-    working = timed_clauses(work, whens) + timed_clauses(
-        work, times.adverbials_with_negation(whens), [NEGATED]
+    work, adverbials = entries.look_up_verbs("work, study"), (*UNTIMED, *timed_adverbials())
+    working = timed_clauses(work, adverbials) + timed_clauses(
+        work, times.adverbials_with_negation(adverbials), [NEGATED]
     )
     coming = timed_clauses(
         entries.look_up_verbs("come"), with_tenses([PRESENT], UNTIMED), [AFFIRMATIVE, NEGATED]
@@ -215,15 +215,15 @@ def _staying() -> list[Pattern]:
     )
     return [
         pattern
-        for cast in all_subject_groups()
+        for group in all_subject_groups()
         for pattern in (
-            Pattern("live", cast.weight * 0.6, (cast.subjects, living, homes), make_statement),
-            Pattern("work", cast.weight * 0.9, (cast.subjects, working, jobs), make_statement),
-            Pattern("come from", cast.weight * 0.5, (cast.subjects, coming, origins), make_statement),
+            Pattern("live", group.weight * 0.6, (group.subjects, living, homes), make_statement),
+            Pattern("work", group.weight * 0.9, (group.subjects, working, jobs), make_statement),
+            Pattern("come from", group.weight * 0.5, (group.subjects, coming, origins), make_statement),
             Pattern(
                 "ask live",
-                cast.weight * 0.3,
-                (cast.subjects, timed_questions(entries.look_up_verbs("live, work"), lasting), homes),
+                group.weight * 0.3,
+                (group.subjects, timed_questions(entries.look_up_verbs("live, work"), lasting), homes),
                 make_question,
             ),
         )
@@ -231,7 +231,7 @@ def _staying() -> list[Pattern]:
 
 
 def _asking_where() -> list[Pattern]:
-    """'Where does Jane live?'"""
+    """Return patterns like 'Where does Jane live?'"""
     where, why = ("where", "où"), ("why", "pourquoi")
     busy = timed_questions(
         entries.look_up_verbs("work, study, sleep, travel, dance, sing"), (*UNTIMED, *timed_adverbials())
@@ -242,17 +242,17 @@ def _asking_where() -> list[Pattern]:
     living = timed_questions(entries.look_up_verbs("live"), with_tenses([PRESENT, FUTURE], UNTIMED))
     return [
         pattern
-        for cast in all_subject_groups()
+        for group in all_subject_groups()
         for pattern in (
-            Pattern("where work", cast.weight * 0.5, ((where, why), cast.subjects, busy), _wh_question),
-            Pattern("where go", cast.weight * 0.3, ((where,), cast.subjects, going), _wh_question),
-            Pattern("where live", cast.weight * 0.1, ((where,), cast.subjects, living), _wh_question),
+            Pattern("where work", group.weight * 0.5, ((where, why), group.subjects, busy), _wh_question),
+            Pattern("where go", group.weight * 0.3, ((where,), group.subjects, going), _wh_question),
+            Pattern("where live", group.weight * 0.1, ((where,), group.subjects, living), _wh_question),
         )
     ]
 
 
 def _timetable() -> list[Pattern]:
-    """'The train for Paris leaves at noon.'"""
+    """Return patterns like 'The train for Paris leaves at noon.'"""
     leave, arrive = entries.look_up_verbs("leave, arrive")
     hours = times.adverbials_in_tense(PRESENT, times.hour_phrases()) + times.adverbials_in_tense(
         FUTURE, times.hour_phrases()
@@ -268,44 +268,44 @@ def _timetable() -> list[Pattern]:
 
 
 def _trains(routes: Iterable[tuple[str, str]]) -> tuple[Subject, ...]:
-    found: list[NounPhrase] = []
+    trains: list[NounPhrase] = []
     for left, right in routes:
         for noun in entries.read_nouns(VEHICLES):
             train = noun_phrases.with_definite_article(noun, noun.french[0], False)
-            found.append(fixed_phrase(f"the {noun.english[0]} {left}", f"{train} {right}"))
-    return noun_phrases.as_subjects(found)
+            trains.append(fixed_phrase(f"the {noun.english[0]} {left}", f"{train} {right}"))
+    return noun_phrases.as_subjects(trains)
 
 
 def _born() -> list[Pattern]:
-    """'Jane was born in Paris on September 14.'"""
+    """Return patterns like 'Jane was born in Paris on September 14.'"""
     places = [("", ""), *((f" {place.at}", f" {place.french_at}") for place in _cities())]
     days = [(f" {left}", f" {right}") for left, right in times.date_phrases()]
     years = [(f" in {year}", f" en {year}") for year in range(1980, 2020)]
-    found: list[Pattern] = []
-    for cast in (
+    patterns: list[Pattern] = []
+    for group in (
         SubjectGroup(0.3, tuple(s for s in gendered_pronoun_subjects().subjects if s.agreement >= IL)),
         named_subjects(),
     ):
-        slots = (cast.subjects, tuple(places))
-        found.append(Pattern("born on", cast.weight, (*slots, tuple(days)), _birth_statement))
-        found.append(Pattern("born in", cast.weight, (*slots, tuple(years)), _birth_statement))
-    return found
+        slots = (group.subjects, tuple(places))
+        patterns.append(Pattern("born on", group.weight, (*slots, tuple(days)), _birth_statement))
+        patterns.append(Pattern("born in", group.weight, (*slots, tuple(years)), _birth_statement))
+    return patterns
 
 
-def _wh_question(opener: tuple[str, str], subject: Subject, asking: TimedQuestion) -> tuple[str, str]:
-    who = subject.agreement
+def _wh_question(question_word: tuple[str, str], subject: Subject, timed: TimedQuestion) -> tuple[str, str]:
+    person = subject.agreement
     return (
-        f"{opener[0]} {asking.auxiliary[who]} {subject.english} {asking.english}{asking.english_end}?",
-        f"{opener[1]} est-ce {subject.that}{asking.french[who]}{asking.french_end} ?",
+        f"{question_word[0]} {timed.auxiliary[person]} {subject.english} {timed.english}{timed.english_end}?",
+        f"{question_word[1]} est-ce {subject.that}{timed.french[person]}{timed.french_end} ?",
     )
 
 
-def _birth_statement(subject: Subject, where: tuple[str, str], when: tuple[str, str]) -> tuple[str, str]:
-    who = subject.agreement
-    was = BE[PAST][who]
+def _birth_statement(subject: Subject, where: tuple[str, str], adverbial: tuple[str, str]) -> tuple[str, str]:
+    person = subject.agreement
+    was = BE[PAST][person]
     return (
-        f"{subject.english} {was} born{where[0]}{when[0]}.",
-        f"{subject.french}{BORN_FORMS[who]}{where[1]}{when[1]}.",
+        f"{subject.english} {was} born{where[0]}{adverbial[0]}.",
+        f"{subject.french}{BORN_FORMS[person]}{where[1]}{adverbial[1]}.",
     )
 
 
