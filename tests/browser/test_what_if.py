@@ -5,7 +5,7 @@ import pytest
 
 from browser.conftest import SENTENCE
 from browser.explorer_page import choose, chosen, open_page
-from regard.trace.interventions import ATTENTION_KINDS, DisableHead, HideSource
+from regard.trace.interventions import ATTENTION_KINDS, AblateHead, MaskSource
 from regard.translation.translator import Translator
 
 CHANGED = "() => regard.app.traceB.value && !regard.app.whatIf.running.value"
@@ -38,7 +38,7 @@ def switch_off(page, kind, layer, head):
 def test_disabling_a_head_equals_the_python_intervention(page, translator):
     open_page(page)
     switch_off(page, "cross", 1, 2)
-    gone = [DisableHead("cross", 1, 2)]
+    gone = [AblateHead("cross", 1, 2)]
     a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=gone)
     forced = translator.trace(SENTENCE, target=ids(a), interventions=gone)
     shown = page.evaluate(f"() => [{B}.target.text, {B}.target.logprob, regard.app.whatIf.delta.value]")
@@ -63,7 +63,7 @@ def test_b_minus_a_is_the_difference_of_the_tensors(page, translator):
     page.get_by_role("radio", name="B − A").click()
     assert chosen(page, "show") == "difference"
     a = translator.trace(SENTENCE)
-    b = translator.trace(SENTENCE, interventions=[DisableHead("encoder", 1, 1)])
+    b = translator.trace(SENTENCE, interventions=[AblateHead("encoder", 1, 1)])
     expected = b.attention["encoder"][1, 3] - a.attention["encoder"][1, 3]
     assert np.abs(expected).max() > 0.01
     choose(page, kind="encoder", layer=2, head=4)
@@ -80,7 +80,7 @@ def test_the_stack_shows_the_change_of_vector_norms(page, translator):
     switch_off(page, "cross", 1, 2)
     page.get_by_role("radio", name="B − A").click()
     page.get_by_role("link", name="Model").click()
-    a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[DisableHead("cross", 1, 2)])
+    a, b = translator.trace(SENTENCE), translator.trace(SENTENCE, interventions=[AblateHead("cross", 1, 2)])
     point = a.residual["decoder"].points.index("1.cross")
     then, now = (trace.residual["decoder"].update[point].mean() for trace in (a, b))
     shown = page.locator('[data-bar="decoder.1.cross update"] text').text_content().replace("−", "-")
@@ -113,7 +113,7 @@ def test_hidden_tokens_and_a_prefix_equal_python(page, translator):
     drawer.get_by_label("starts with").fill("ul")
     drawer.get_by_label("starts with").press("Enter")
     page.wait_for_function(CHANGED)
-    expected = translator.trace(SENTENCE, prefix="ul", interventions=[HideSource((1,))])
+    expected = translator.trace(SENTENCE, prefix="ul", interventions=[MaskSource((1,))])
     assert page.evaluate(f"() => {B}.target.text") == expected.target.text
     assert expected.target.text.startswith("ul")
     assert looks(page, "encoder", 1, 1)[0][:, 1].max() == 0

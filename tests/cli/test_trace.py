@@ -12,7 +12,7 @@ from regard.cli.main import main
 from regard.config import to_toml
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
-from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
+from regard.trace.interventions import AblateHead, MaskSource, RemovePositions, SkipSublayer
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 
@@ -49,11 +49,11 @@ def test_what_is_typed_is_counted_from_1(here):
     changes = "--ablate-head cross:2:1 --uniform-head encoder:1:4 --skip-sublayer decoder:2:ffn --mask-source 1,3 --no-positional-encoding"
     main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
     assert regard.Trace.load(here / "t.json").request.interventions == (
-        DisableHead("cross", 2, 1),
-        DisableHead("encoder", 1, 4, "uniform"),
+        AblateHead("cross", 2, 1),
+        AblateHead("encoder", 1, 4, "uniform"),
         SkipSublayer("decoder", 2, "ffn"),
         RemovePositions(),
-        HideSource((0, 2)),
+        MaskSource((0, 2)),
     )
 
 
@@ -117,7 +117,7 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
             ["-o", "t.json", "--mask-source", "0"],
             "--mask-source 0 cannot be read; give numbers from 1 up: --mask-source 1,2",
         ),
-        (["-o", "t.json", "--mask-source", "9"], "source token 9 cannot be hidden; there are"),
+        (["-o", "t.json", "--mask-source", "9"], "source token 9 cannot be masked; there are"),
         (
             ["-o", "t.json", "--max-trace-tokens", "2"],
             "at most 2 can be traced; shorten it, or raise --max-trace-tokens",

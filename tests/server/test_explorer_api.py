@@ -11,7 +11,7 @@ from regard.search.config import SearchConfig
 from regard.server.explorer_api import explorer_routes
 from regard.server.http_messages import ApiRequest
 from regard.server.training_runs import find_example_text, find_training_run
-from regard.trace.interventions import DisableHead
+from regard.trace.interventions import AblateHead
 from regard.trace.packing import unpack_array
 from regard.trace.trace import Trace
 from regard.translation.translator import Translator
@@ -101,7 +101,7 @@ def test_the_request_in_a_trace_can_be_sent_again(client):
 def test_an_intervention_has_the_effect_it_has_in_python(client, translator):
     head = {"type": "head", "kind": "cross", "layer": 2, "head": 3, "mode": "zero"}
     said = client("/api/trace", {**REQUEST, "interventions": [head]}).json
-    expected = translator.trace(TEXT, interventions=[DisableHead("cross", 2, 3)])
+    expected = translator.trace(TEXT, interventions=[AblateHead("cross", 2, 3)])
     assert said["target"]["logprob"] == pytest.approx(expected.target.logprob, abs=1e-5)
     assert said["target"]["logprob"] != pytest.approx(translator.trace(TEXT).target.logprob, abs=1e-5)
 

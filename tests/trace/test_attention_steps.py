@@ -6,7 +6,7 @@ import pytest
 
 from regard.errors import ConfigError
 from regard.model.transformer import Transformer
-from regard.trace.interventions import HideSource
+from regard.trace.interventions import MaskSource
 from regard.translation.tracing import Tracer
 
 KINDS = ("encoder", "decoder", "cross")
@@ -17,7 +17,7 @@ def traced(request, model, tokenizer, tracer):
     model = Transformer(replace(model.config, norm=request.param)).eval()
     tracer = Tracer(model, tokenizer, tracer._identity)
     trace_request = tracer.build_request(
-        "the cat sees a dog", target="a dog sings", interventions=[HideSource((1,))]
+        "the cat sees a dog", target="a dog sings", interventions=[MaskSource((1,))]
     )
     return model, tracer, tracer.trace(trace_request)
 
@@ -79,7 +79,7 @@ def test_residual_and_norm_follow_the_norm_placement(traced, kind):
 
 
 def test_tokens_name_query_keys_and_prediction(tracer):
-    trace = tracer.trace(tracer.build_request("the cat", target="a dog", interventions=[HideSource((0,))]))
+    trace = tracer.trace(tracer.build_request("the cat", target="a dog", interventions=[MaskSource((0,))]))
     cross, decoder = (tracer.attention_steps(trace, kind, 1, 1, 1) for kind in ("cross", "decoder"))
     source, target = ([token.text for token in side.tokens] for side in (trace.source, trace.target))
     assert cross["tokens"] == {"query": target[0], "keys": source, "predicts": target[1]}

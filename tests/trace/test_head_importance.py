@@ -6,7 +6,7 @@ import torch
 from regard.model.transformer import Transformer
 from regard.trace.head_importance import HeadImportance, measure_head_importance, with_head_importance
 from regard.trace.intervene import apply_interventions
-from regard.trace.interventions import DisableHead
+from regard.trace.interventions import AblateHead
 
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[8, 9, 2]])
 TARGET_IN = torch.tensor([[1, 8, 9]])
@@ -29,7 +29,7 @@ def test_importance_equals_the_change_from_disabling_the_head(micro, norm, keep)
     heads = [(each.kind, each.layer, each.head) for each in importances]
     assert len(set(heads)) == len(heads) == 4 * (1 + 2 + 2)
     for kind, layer, head, matters in importances:
-        without = log_probability(apply_interventions(model, [DisableHead(kind, layer, head)]))
+        without = log_probability(apply_interventions(model, [AblateHead(kind, layer, head)]))
         assert matters == pytest.approx(without - full, abs=1e-4)
     assert max(abs(each.matters) for each in importances) > 1e-2
 

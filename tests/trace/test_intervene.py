@@ -6,7 +6,7 @@ import torch
 from regard.model.transformer import Transformer
 from regard.trace.capture import capture_forward
 from regard.trace.intervene import apply_interventions, build_source_keep
-from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
+from regard.trace.interventions import AblateHead, MaskSource, RemovePositions, SkipSublayer
 
 SOURCE, TARGET_IN = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
 KEEP = torch.ones(1, 4, dtype=torch.bool)
@@ -30,7 +30,7 @@ def logits(model):
 def test_the_copy_shares_unchanged_parameters_and_the_model_keeps_its_values(model):
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     other = apply_interventions(
-        model, [DisableHead("cross", 2, 3), DisableHead("encoder", 1, 2, "uniform"), RemovePositions()]
+        model, [AblateHead("cross", 2, 3), AblateHead("encoder", 1, 2, "uniform"), RemovePositions()]
     )
     assert model.training
     assert not other.training
@@ -53,8 +53,8 @@ def test_without_interventions_the_logits_are_those_of_the_model(model):
 def test_a_model_that_nothing_changes_is_not_copied(model):
     model.eval()
     assert apply_interventions(model, []) is model
-    assert apply_interventions(model, [HideSource((1,))]) is model
-    assert apply_interventions(model, [HideSource((1,)), RemovePositions()]) is not model
+    assert apply_interventions(model, [MaskSource((1,))]) is model
+    assert apply_interventions(model, [MaskSource((1,)), RemovePositions()]) is not model
 
 
 def test_a_model_in_training_is_copied_and_stays_in_training(model):
@@ -65,7 +65,7 @@ def test_a_model_in_training_is_copied_and_stays_in_training(model):
 def test_a_disabled_head_removes_its_contribution_alone(model):
     whole = capture_forward(apply_interventions(model, []), SOURCE, KEEP, TARGET_IN)
     without = capture_forward(
-        apply_interventions(model, [DisableHead("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN
+        apply_interventions(model, [AblateHead("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN
     )
     attention = whole.attention("cross")[0]
     part = model.decoder.layers[0].cross_attention.output.weight[:, 8:12]
@@ -78,7 +78,7 @@ def test_a_disabled_head_removes_its_contribution_alone(model):
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_a_uniform_head_attends_equally_to_all_unmasked_keys(model, kind):
     captured = capture_forward(
-        apply_interventions(model, [DisableHead(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN
+        apply_interventions(model, [AblateHead(kind, 2, 4, "uniform")]), SOURCE, KEEP, TARGET_IN
     )
     uniform = captured.attention(kind)[1].weights[3]
     if kind == "decoder":
@@ -113,7 +113,7 @@ def test_without_positions_the_order_of_the_source_does_not_matter(micro, positi
 
 
 def test_hidden_source_tokens_do_not_change_the_logits(model):
-    keep = build_source_keep([HideSource((1,)), HideSource((3,))], 4)
+    keep = build_source_keep([MaskSource((1,)), MaskSource((3,))], 4)
     assert keep.tolist() == [[True, False, True, False]]
     other = apply_interventions(model, [])
     one = capture_forward(other, SOURCE, keep, TARGET_IN).logits

@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError
 from regard.trace.interventions import (
-    DisableHead,
-    HideSource,
+    AblateHead,
+    MaskSource,
     SkipSublayer,
     intervention_from_json,
     intervention_to_json,
@@ -56,14 +56,14 @@ def test_a_request_survives_json_and_has_a_stable_id(text, interventions, beam):
 @pytest.mark.parametrize(
     ("intervention", "message"),
     [
-        (DisableHead("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
-        (DisableHead("cross", 0, 1), "layer = 0 cannot work"),
-        (DisableHead("encoder", 2, 5), "head = 5 cannot work; this model has heads 1 to 4"),
+        (AblateHead("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
+        (AblateHead("cross", 0, 1), "layer = 0 cannot work"),
+        (AblateHead("encoder", 2, 5), "head = 5 cannot work; this model has heads 1 to 4"),
         (SkipSublayer("encoder", 1, "cross"), "which = cross cannot work; the encoder has self and ffn"),
         (SkipSublayer("decoder", 4, "ffn"), "layer = 4 cannot work"),
-        (HideSource((0, 5)), "source token 6 cannot be hidden; there are 5"),
-        (HideSource((-1,)), "cannot be hidden"),
-        (HideSource((0, 1, 2, 3, 4)), "not all of the source can be hidden"),
+        (MaskSource((0, 5)), "source token 6 cannot be masked; there are 5"),
+        (MaskSource((-1,)), "cannot be masked"),
+        (MaskSource((0, 1, 2, 3, 4)), "not all source tokens can be masked"),
     ],
 )
 def test_an_intervention_on_a_missing_layer_head_or_token_is_rejected(micro, intervention, message):

@@ -7,7 +7,7 @@ import pytest
 
 import regard
 from regard.errors import DataError, RegardError
-from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
+from regard.trace.interventions import AblateHead, MaskSource, RemovePositions, SkipSublayer
 from regard.trace.trace import Trace
 
 SCHEMA = json.loads(files("regard.trace").joinpath("trace.v1.schema.json").read_text("utf-8"))
@@ -25,11 +25,11 @@ def test_the_schema_is_valid():
 
 def test_every_kind_of_trace_validates_against_the_schema(tracer):
     everything = (
-        DisableHead("cross", 2, 3),
-        DisableHead("encoder", 1, 1, "uniform"),
+        AblateHead("cross", 2, 3),
+        AblateHead("encoder", 1, 1, "uniform"),
         SkipSublayer("decoder", 1, "ffn"),
         RemovePositions(),
-        HideSource((1,)),
+        MaskSource((1,)),
     )
     validate(tracer.trace(tracer.build_request("the cat sees a dog")))
     validate(tracer.trace(tracer.build_request("the cat", beam=1, top_k=1, prefix="a bird"), qkv=True))
@@ -49,7 +49,7 @@ def test_repr_is_one_line(tracer):
 
 def test_a_trace_survives_saving_and_loading(tracer, tmp_path):
     trace = tracer.trace(
-        tracer.build_request("the cat sees a dog", interventions=[DisableHead("cross", 1, 2)]), qkv=True
+        tracer.build_request("the cat sees a dog", interventions=[AblateHead("cross", 1, 2)]), qkv=True
     )
     trace.save(tmp_path / "t.json")
     loaded = regard.Trace.load(tmp_path / "t.json")

@@ -12,10 +12,10 @@ from regard.model.attention import MultiHeadAttention
 from regard.model.layers import DecoderLayer, EncoderLayer, ResidualConnection
 from regard.model.transformer import Transformer
 from regard.trace.interventions import (
+    AblateHead,
     AttentionKind,
-    DisableHead,
-    HideSource,
     Intervention,
+    MaskSource,
     RemovePositions,
     SkipSublayer,
 )
@@ -25,23 +25,23 @@ def apply_interventions(model: Transformer, interventions: Sequence[Intervention
     """Return the model with these interventions, in eval mode; unchanged parameters are shared.
 
     The original is never modified, so it may go on training meanwhile. It is returned itself when
-    nothing in it changes: without interventions, or with hidden source tokens only, which are a mask
+    nothing in it changes: without interventions, or with masked source tokens only
     (`build_source_keep`).
     """
-    if not model.training and all(isinstance(each, HideSource) for each in interventions):
+    if not model.training and all(isinstance(each, MaskSource) for each in interventions):
         return model
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     other = copy.deepcopy(model, memo=cast(dict[int, object], shared)).eval()
     with torch.no_grad():
         for intervention in interventions:
             match intervention:
-                case DisableHead():
-                    _disable_head(find_attention(other, intervention.kind, intervention.layer), intervention)
+                case AblateHead():
+                    _ablate_head(find_attention(other, intervention.kind, intervention.layer), intervention)
                 case SkipSublayer():
                     _skip_sublayer(*_find_sublayer(other, intervention))
                 case RemovePositions():
                     _zero_positions(other)
-                case HideSource():
+                case MaskSource():
                     pass  # a mask, see `build_source_keep`
     return other
 
@@ -50,7 +50,7 @@ def build_source_keep(interventions: Sequence[Intervention], length: int) -> Boo
     """Return the mask of source tokens that may be attended to."""
     keep = torch.ones(1, length, dtype=torch.bool)
     for intervention in interventions:
-        if isinstance(intervention, HideSource):
+        if isinstance(intervention, MaskSource):
             keep[0, list(intervention.positions)] = False
     return keep
 
@@ -63,7 +63,7 @@ def find_attention(model: Transformer, kind: AttentionKind, layer: int) -> Multi
     return decoder.self_attention if kind == "decoder" else decoder.cross_attention
 
 
-def _disable_head(attention: MultiHeadAttention, head: DisableHead) -> None:
+def _ablate_head(attention: MultiHeadAttention, head: AblateHead) -> None:
     width = attention.query.out_features // attention.heads
     columns = slice((head.head - 1) * width, head.head * width)
     if head.mode == "zero":

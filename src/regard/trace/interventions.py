@@ -26,7 +26,7 @@ _CHOICES = {
 
 
 @dataclass(frozen=True)
-class DisableHead:
+class AblateHead:
     """A head without output (zero), or with equal weight on every visible key (uniform)."""
 
     type: ClassVar = "head"
@@ -70,7 +70,7 @@ class RemovePositions:
 
 
 @dataclass(frozen=True)
-class HideSource:
+class MaskSource:
     """Source tokens masked in the encoder and in cross-attention."""
 
     type: ClassVar = "hide_source"
@@ -81,14 +81,14 @@ class HideSource:
         del config
         for position in self.positions:
             if not 0 <= position < source_length:
-                raise ConfigError(f"source token {position + 1} cannot be hidden; there are {source_length}")
+                raise ConfigError(f"source token {position + 1} cannot be masked; there are {source_length}")
         if len(set(self.positions)) >= source_length:
-            raise ConfigError("not all of the source can be hidden; leave one token visible")
+            raise ConfigError("not all source tokens can be masked; leave one visible")
 
 
-Intervention = DisableHead | SkipSublayer | RemovePositions | HideSource
+Intervention = AblateHead | SkipSublayer | RemovePositions | MaskSource
 _TYPES: dict[str, type[Intervention]] = {
-    each.type: each for each in (DisableHead, SkipSublayer, RemovePositions, HideSource)
+    each.type: each for each in (AblateHead, SkipSublayer, RemovePositions, MaskSource)
 }
 
 

@@ -199,7 +199,7 @@ def _trace_translation(options: argparse.Namespace, qkv: bool) -> "Trace":
 
 def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
     """What the flags ask to be changed."""
-    from regard.trace.interventions import DisableHead, HideSource, RemovePositions, SkipSublayer
+    from regard.trace.interventions import AblateHead, MaskSource, RemovePositions, SkipSublayer
 
     found: list[Intervention] = []
     for flag, mode in (("ablate_head", "zero"), ("uniform_head", "uniform")):
@@ -207,7 +207,7 @@ def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
             kind, layer, head = _parse_triple(
                 said, f"--{flag.replace('_', '-')}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
             )
-            found.append(DisableHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
+            found.append(AblateHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
     for said in options.skip_sublayer:
         stack, layer, which = _parse_triple(
             said, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
@@ -220,7 +220,7 @@ def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
             raise RegardError(
                 f"--mask-source {options.mask_source} cannot be read; give numbers from 1 up: --mask-source 1,2"
             )
-        found.append(HideSource(tuple(int(number) - 1 for number in options.mask_source.split(","))))
+        found.append(MaskSource(tuple(int(number) - 1 for number in options.mask_source.split(","))))
     return found
 
 
