@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from regard.errors import DataError
 from regard.plots.svg import clip_text, estimate_text_width, svg_element, svg_text
 from regard.plots.theme import svg_document
-from regard.trace.interventions import AttentionKind, HideSource, require_index
+from regard.trace.interventions import AttentionKind, MaskSource, require_index
 from regard.trace.schema import TraceToken
 from regard.trace.trace import Trace
 
@@ -128,7 +128,7 @@ def _attention_keep(
     if kind == "decoder" and trace.model.causal:
         return np.tril(keep)
     for intervention in trace.request.interventions:
-        if isinstance(intervention, HideSource):
+        if isinstance(intervention, MaskSource):
             keep[:, list(intervention.positions)] = False
     return keep
 
