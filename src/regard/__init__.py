@@ -1,4 +1,4 @@
-"""The Transformer of "Attention Is All You Need", whole, as software people rely on."""
+"""The Transformer of "Attention Is All You Need": training, translation, classification, forecasting."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,7 @@ _MODULE_OF_NAME = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when first asked for: `import regard` itself loads no torch."""
+    """Import a public name on first use: `import regard` itself does not import torch."""
     if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'regard' has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE_OF_NAME[name]), name)

@@ -1,18 +1,18 @@
-"""Mistakes that a user can put right; the command line prints them as one line and exits 1 (or as said)."""
+"""Errors that a user can fix; the command line prints one line and exits with their exit code."""
 
 
 class RegardError(Exception):
-    """Says which thing, what is wrong with it, and what would be right."""
+    """An error message that names the thing, what is wrong and what to do."""
 
     exit_code = 1
 
 
 class ConfigError(RegardError):
-    """A setting that is unknown, of the wrong type, or that cannot work with the others."""
+    """A setting that is unknown, of the wrong type, or in conflict with others."""
 
 
 def require_setting(condition: bool, setting: str, value: object, advice: str) -> None:
-    """Refuses a setting that cannot work, and says what would."""
+    """Raise `ConfigError` for a setting unless the condition holds."""
     if not condition:
         raise ConfigError(f"{setting} = {value} cannot work; {advice}")
 
@@ -22,14 +22,14 @@ class DataError(RegardError):
 
 
 class CheckpointError(RegardError):
-    """A model folder that is missing, damaged, or not one."""
+    """A model folder that is missing or damaged, or a folder that is none."""
 
 
 class FormatError(CheckpointError):
-    """A model folder that a later regard wrote."""
+    """A model folder written by a later version of regard."""
 
 
 class SaveError(CheckpointError):
-    """A folder that could not be written: the disk is full, or may not be written to."""
+    """A folder that could not be written: the disk is full or read-only."""
 
     exit_code = 3

@@ -1,4 +1,4 @@
-"""What becomes of memory that is no longer needed, where glibc is asked for it."""
+"""Process-wide settings of the memory allocator."""
 
 import ctypes
 import sys
@@ -7,10 +7,10 @@ MAX_INT32, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
 
 
 def keep_freed_memory() -> None:
-    """Tells glibc to reuse large blocks rather than return them to the system after every tensor.
+    """Make glibc reuse large blocks of memory instead of returning them to the system.
 
-    Otherwise each batch of logits is paged in anew, which took nearly half the time of a training step on a
-    CPU, and a tenth of that of a translation. It is the whole process's setting, so only commands call it.
+    Otherwise the pages of each large tensor are mapped again, which took nearly half the time of a training
+    step on a CPU and a tenth of that of a translation. Only commands call it: it affects the whole process.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

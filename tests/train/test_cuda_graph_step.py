@@ -1,4 +1,4 @@
-"""Steps played back against steps taken one by one, on a GPU."""
+"""Captured CUDA graph steps against eager steps, on a GPU."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Numbers:
 
 
 class Task:
-    """Learns to make its numbers small; a batch of NaN spoils the loss."""
+    """Learns small outputs; a batch of NaN gives a loss of NaN."""
 
     def __init__(self, dropout: float) -> None:
         torch.manual_seed(0)
@@ -36,52 +36,52 @@ class Task:
         return BatchCounts(len(batch.x), len(batch.x))
 
 
-def batch(seed: int) -> Numbers:
+def make_batch(seed: int) -> Numbers:
     return Numbers(torch.randn(16, 8, generator=torch.Generator().manual_seed(seed)).cuda())
 
 
-def learnt(road: str, dropout: float, accumulate: int, steps: int = 6, spoilt: int | None = None):
+def train(mode: str, dropout: float, accumulate: int, steps: int = 6, nan_step: int | None = None):
     task = Task(dropout)
     optimizer = torch.optim.Adam(task.model.parameters(), fused=True)
     learner = Learner(task.model, optimizer, Ema(task.model, 0.9))
     step = (
         EagerStep(task, learner, 1, 0.5)
-        if road == "eager"
-        else CudaGraphStep(task, learner, 1, 0.5, batch(99), accumulate, [task.model])
+        if mode == "eager"
+        else CudaGraphStep(task, learner, 1, 0.5, make_batch(99), accumulate, [task.model])
     )
-    done = []
+    results = []
     for number in range(1, steps + 1):
-        batches = [batch(100 * number + micro) for micro in range(accumulate)]
-        if number == spoilt:
+        batches = [make_batch(100 * number + index) for index in range(accumulate)]
+        if number == nan_step:
             batches[-1] = Numbers(torch.full((16, 8), torch.nan, device="cuda"))
-        done.append(step(number, batches, 0.01 * number))
+        results.append(step(number, batches, 0.01 * number))
     weights = [weight.detach().clone() for weight in task.model.parameters()]
-    return done, weights, list(learner.ema.averages.values())
+    return results, weights, list(learner.ema.averages.values())
 
 
-def numbers(found: StepResult | Tensor) -> list[Tensor]:
-    return [found.loss, found.grad_norm, found.is_skipped] if isinstance(found, StepResult) else [found]
+def tensors_of(result: StepResult | Tensor) -> list[Tensor]:
+    return [result.loss, result.grad_norm, result.is_skipped] if isinstance(result, StepResult) else [result]
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
-def test_played_back_steps_are_the_steps_taken_one_by_one(accumulate):
-    for one, other in zip(*(learnt(road, 0.0, accumulate) for road in ("eager", "captured")), strict=True):
+def test_captured_steps_equal_eager_steps(accumulate):
+    for one, other in zip(*(train(mode, 0.0, accumulate) for mode in ("eager", "captured")), strict=True):
         for a, b in zip(one, other, strict=True):
-            torch.testing.assert_close(numbers(a), numbers(b), rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(tensors_of(a), tensors_of(b), rtol=1e-4, atol=1e-5)
 
 
-def test_dropout_is_keyed_by_the_step_and_not_by_what_was_played_before():
-    runs = [learnt("captured", 0.5, 1), learnt("captured", 0.5, 1)]
+def test_dropout_depends_on_the_step_and_not_on_earlier_replays():
+    runs = [train("captured", 0.5, 1), train("captured", 0.5, 1)]
     assert all(torch.equal(a, b) for a, b in zip(runs[0][1], runs[1][1], strict=True))
-    losses = [float(stepped.loss) for stepped in runs[0][0]]
+    losses = [float(result.loss) for result in runs[0][0]]
     assert len(set(losses)) == len(losses)
 
 
-def test_a_spoilt_batch_moves_nothing_and_the_next_step_goes_on():
-    before = learnt("captured", 0.0, 2, steps=2)
-    with_it = learnt("captured", 0.0, 2, steps=3, spoilt=3)
-    assert [bool(stepped.skipped) for stepped in with_it[0]] == [False, False, True]
-    assert all(torch.equal(a, b) for a, b in zip(before[1], with_it[1], strict=True))
-    after = learnt("captured", 0.0, 2, steps=4, spoilt=3)
+def test_a_batch_with_nan_changes_no_weight_and_the_next_step_works():
+    before = train("captured", 0.0, 2, steps=2)
+    with_nan = train("captured", 0.0, 2, steps=3, nan_step=3)
+    assert [bool(result.is_skipped) for result in with_nan[0]] == [False, False, True]
+    assert all(torch.equal(a, b) for a, b in zip(before[1], with_nan[1], strict=True))
+    after = train("captured", 0.0, 2, steps=4, nan_step=3)
     assert all(weight.isfinite().all() for weight in after[1])
     assert not all(torch.equal(a, b) for a, b in zip(before[1], after[1], strict=True))

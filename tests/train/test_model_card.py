@@ -15,7 +15,7 @@ from regard.train.model_card import (
 from regard.train.task import ValidationSample
 from regard.translation.run import TranslationRun
 
-CARD_TEXT = CardText(
+TEXT = CardText(
     task_verb="translate",
     unit="pairs",
     usage_command="regard translate THIS_FOLDER",
@@ -38,7 +38,7 @@ MANIFEST = {
 
 
 def test_the_card_has_scores_data_cost_and_settings():
-    text = render_model_card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], COST, CARD_TEXT, has_curves=True)
+    text = render_model_card(MANIFEST, [], [("model.dropout", "0.3", "0.1")], COST, TEXT, has_curves=True)
     for fact in (
         "# train.en → train.de",
         "| BLEU | 41.25 |",
@@ -59,7 +59,7 @@ def test_held_out_validation_data_does_not_repeat_the_training_files():
     trained = {**MANIFEST["trained_on"], "left_out": {"over 99 pieces": 3}}
     held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 pieces": 2}}
     manifest = {**MANIFEST, "trained_on": trained, "validated_on": held_out}
-    text = render_model_card(manifest, [], [], COST, CARD_TEXT, has_curves=False)
+    text = render_model_card(manifest, [], [], COST, TEXT, has_curves=False)
     assert text.count("`ab12`") == 1
     assert "| validation | 100 | held out of the files above | |" in text
     assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in text
@@ -68,25 +68,23 @@ def test_held_out_validation_data_does_not_repeat_the_training_files():
 def test_a_fine_tuned_model_names_its_parent():
     manifest = {**MANIFEST, "from": {"weights": "beef", "step": 3}}
     assert "from the weights with the SHA-256 `beef`" in render_model_card(
-        manifest, [], [], COST, CARD_TEXT, has_curves=False
+        manifest, [], [], COST, TEXT, has_curves=False
     )
 
 
 def test_without_curves_the_card_shows_none():
-    assert "curves.svg" not in render_model_card(MANIFEST, [], [], COST, CARD_TEXT, has_curves=False)
+    assert "curves.svg" not in render_model_card(MANIFEST, [], [], COST, TEXT, has_curves=False)
 
 
 def test_a_sentence_is_escaped_in_its_table_cell():
     text = "a|b\n<img src=x> `c` [d](e)"
-    text = render_model_card(
-        MANIFEST, [ValidationSample(text, text, text)], [], COST, CARD_TEXT, has_curves=False
-    )
+    text = render_model_card(MANIFEST, [ValidationSample(text, text, text)], [], COST, TEXT, has_curves=False)
     (row,) = [line for line in text.splitlines() if "img" in line]
     assert row == "| " + " | ".join([r"a\|b &lt;img src=x> \`c\` \[d\](e)"] * 3) + " |"
 
 
 def test_an_older_manifest_still_gives_a_card():
-    assert render_model_card({}, [], [], COST, CARD_TEXT, has_curves=False)
+    assert render_model_card({}, [], [], COST, TEXT, has_curves=False)
 
 
 def test_changed_settings_are_found_without_paths():
@@ -113,28 +111,28 @@ def run(tmp_path):
 
 def test_the_card_files_are_the_card_and_the_curves(run):
     files = build_card_files(
-        run, MANIFEST, [], COST, CARD_TEXT, render_curves=lambda folder: f"curves of {folder.name}"
+        run, MANIFEST, [], COST, TEXT, render_curves=lambda folder: f"curves of {folder.name}"
     )
     assert files.keys() == {"README.md", "curves.svg"}
     assert files["curves.svg"] == f"curves of {run.name}"
     assert "| A dog. | Ein Hund. | Ein Hund! |" in files["README.md"]
-    assert build_card_files(run, MANIFEST, [], COST, CARD_TEXT, render_curves=None).keys() == {"README.md"}
+    assert build_card_files(run, MANIFEST, [], COST, TEXT, render_curves=None).keys() == {"README.md"}
 
 
 def test_the_card_of_averaged_checkpoints_shows_no_samples_of_another_model(run):
     """Averaged checkpoints have the step of the last one, and another loss."""
     mean = {**MANIFEST, "metrics": {"loss": 1.4}}
-    assert "Ein Hund!" not in build_card_files(run, mean, [], COST, CARD_TEXT, render_curves=None)["README.md"]
+    assert "Ein Hund!" not in build_card_files(run, mean, [], COST, TEXT, render_curves=None)["README.md"]
 
 
 def test_a_card_is_written_without_curves_that_cannot_be_rendered(run):
     def draw(folder):
         raise DataError(f"{folder} has no metrics.jsonl")
 
-    assert "curves.svg" not in build_card_files(run, MANIFEST, [], COST, CARD_TEXT, draw)["README.md"]
+    assert "curves.svg" not in build_card_files(run, MANIFEST, [], COST, TEXT, draw)["README.md"]
 
 
 def test_a_card_is_written_without_metrics_jsonl(tmp_path):
-    assert build_card_files(tmp_path, MANIFEST, [], COST, CARD_TEXT, render_curves=None)["README.md"].startswith(
+    assert build_card_files(tmp_path, MANIFEST, [], COST, TEXT, render_curves=None)["README.md"].startswith(
         "# train.en"
     )

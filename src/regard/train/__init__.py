@@ -1,1 +1,1 @@
-"""Training: loss, optimizer, loop, checkpoint state, device; independent of the task."""
+"""Training of any task: loss, optimizer, steps, loop, resumable state, log, model card."""

@@ -1,8 +1,8 @@
-"""A training step recorded once and played back: a GPU never waits to be told what comes next.
+"""Training step captured as CUDA graphs, for batches that all have the same shapes.
 
-A small model's step is hundreds of kernels of a few microseconds each, and Python cannot ask for them
-that fast. Here the layers are compiled, the way forward and back is captured as one CUDA graph and the
-update as another, and a step is two replays. It asks for batches that all have one form.
+A step of a small model is hundreds of kernels of a few microseconds, which Python cannot launch that fast.
+Here the layers are compiled, forward and backward pass are captured as one CUDA graph and the update as
+another, and a step is two replays.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +16,12 @@ from regard.train.step import Learner, StepResult, batch_seed
 from regard.train.task import Trainable
 
 WARMUP_RUNS = 3
-"""Runs before the capture, in which kernels are chosen and compiled."""
+"""Runs before the capture, in which kernels are selected and compiled."""
 
 
 @runtime_checkable
 class FixedShapeBatch(Protocol):
-    """A batch whose tensors have the same shapes as every other's."""
+    """A batch whose tensors have the same shapes as those of every other batch."""
 
     def tensors(self) -> tuple[Tensor, ...]: ...
 
@@ -30,7 +30,7 @@ FixedShapeBatchT = TypeVar("FixedShapeBatchT", bound=FixedShapeBatch)
 
 
 class CudaGraphStep(Generic[FixedShapeBatchT]):
-    """Forward, backward and update as two CUDA graphs."""
+    """A step as two CUDA graphs: forward and backward pass, and update."""
 
     def __init__(
         self,
@@ -42,25 +42,26 @@ class CudaGraphStep(Generic[FixedShapeBatchT]):
         accumulate: int,
         layers_to_compile: Iterable[nn.Module],
     ) -> None:
-        """`example` lies on the GPU; every batch is copied over it. `layers` are compiled."""
+        """Capture the step; `example_batch` is on the GPU, and every batch is copied into its tensors."""
         self._task, self._seed, self._ema = task, seed, learner.ema
-        self._place, optimizer = example_batch.tensors(), learner.optimizer
-        self._loss, self._share, self._rate, self._norm, self._skip = torch.zeros(5, device="cuda").unbind()
+        self._batch_tensors, optimizer = example_batch.tensors(), learner.optimizer
+        scalars = torch.zeros(5, device="cuda").unbind()
+        self._loss, self._loss_scale, self._learning_rate, self._norm, self._is_skipped = scalars
         weights = [weight for weight in learner.model.parameters() if weight.requires_grad]
         for group in optimizer.param_groups:
-            group["lr"], group["capturable"] = self._rate, True
-        optimizer.found_inf = self._skip  # pyright: ignore[reportAttributeAccessIssue]
+            group["lr"], group["capturable"] = self._learning_rate, True
+        optimizer.found_inf = self._is_skipped  # pyright: ignore[reportAttributeAccessIssue]
 
-        def forward_and_back() -> None:
-            part = task.loss(example_batch)
-            (part * self._share).backward()
-            self._loss.add_(part.detach())
+        def forward_and_backward() -> None:
+            loss = task.loss(example_batch)
+            (loss * self._loss_scale).backward()
+            self._loss.add_(loss.detach())
 
-        def move() -> None:
+        def update() -> None:
             grads = [weight.grad for weight in weights if weight.grad is not None]
             norm = nn.utils.get_total_norm(grads)
             self._norm.copy_(norm)
-            self._skip.copy_(~(norm.isfinite() & self._loss.isfinite()))
+            self._is_skipped.copy_(~(norm.isfinite() & self._loss.isfinite()))
             if clip is not None:
                 nn.utils.clip_grads_with_norm_(weights, clip, norm)
             optimizer.step()
@@ -69,47 +70,47 @@ class CudaGraphStep(Generic[FixedShapeBatchT]):
             with _side_stream():
                 for _ in range(WARMUP_RUNS):
                     optimizer.zero_grad()
-                    forward_and_back()
+                    forward_and_backward()
                 self._loss.fill_(torch.nan)
-                move()  # makes the optimizer's state, and moves nothing
+                update()  # creates the optimizer state and changes no weight
             optimizer.zero_grad()
-            self._first = _capture_graph(
-                forward_and_back
-            )  # its gradients are new, those of the others are added
-            self._others = _capture_graph(forward_and_back) if accumulate > 1 else self._first
-            self._move = _capture_graph(move)
+            self._first_batch = _capture_graph(forward_and_backward)  # overwrites the gradients
+            self._next_batch = self._first_batch  # adds to the gradients
+            if accumulate > 1:
+                self._next_batch = _capture_graph(forward_and_backward)
+            self._update = _capture_graph(update)
 
     def __call__(self, step: int, batches: Sequence[FixedShapeBatchT], learning_rate: float) -> StepResult:
         self._loss.zero_()
-        self._rate.fill_(learning_rate)
-        self._share.fill_(1 / sum(self._task.batch_counts(batch).target_tokens for batch in batches))
-        for micro, batch in enumerate(batches):
-            torch.manual_seed(batch_seed(self._seed, step, micro))
-            for place, tensor in zip(self._place, batch.tensors(), strict=True):
-                place.copy_(tensor, non_blocking=True)
-            (self._others if micro else self._first).replay()
-        self._move.replay()
+        self._learning_rate.fill_(learning_rate)
+        self._loss_scale.fill_(1 / sum(self._task.batch_counts(batch).target_tokens for batch in batches))
+        for index, batch in enumerate(batches):
+            torch.manual_seed(batch_seed(self._seed, step, index))
+            for buffer, tensor in zip(self._batch_tensors, batch.tensors(), strict=True):
+                buffer.copy_(tensor, non_blocking=True)
+            (self._next_batch if index else self._first_batch).replay()
+        self._update.replay()
         if self._ema is not None:
             self._ema.update(step)
-        return StepResult(self._loss.clone(), self._norm.clone(), self._skip.bool())
+        return StepResult(self._loss.clone(), self._norm.clone(), self._is_skipped.bool())
 
 
 @contextmanager
 def _compiled_layers(layers: Iterable[nn.Module]) -> Iterator[None]:
-    """Within, the layers run compiled; afterwards they are as plain as before, for validation and search."""
-    chosen = list(layers)
-    for layer in chosen:
+    """Compile the layers while entered; afterwards they run eagerly, for validation and search."""
+    compiled = list(layers)
+    for layer in compiled:
         layer.compile(dynamic=False)
     try:
         yield
     finally:
-        for layer in chosen:
+        for layer in compiled:
             layer._compiled_call_impl = None
 
 
 @contextmanager
 def _side_stream() -> Iterator[None]:
-    """On a stream of its own, as captures ask of what goes before them."""
+    """Use another stream while entered, as CUDA requires of warm-up runs before a capture."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -117,8 +118,8 @@ def _side_stream() -> Iterator[None]:
     torch.cuda.current_stream().wait_stream(stream)
 
 
-def _capture_graph(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+def _capture_graph(function: Callable[[], None]) -> torch.cuda.CUDAGraph:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        work()
+        function()
     return graph

@@ -1,4 +1,4 @@
-"""Which device computes, in which precision, and how much memory it has taken."""
+"""Device and precision of a training or translation, and peak memory."""
 
 import math
 import sys
@@ -21,16 +21,16 @@ MemoryChoice = Literal["auto", "any"]
 
 @dataclass(frozen=True)
 class ComputeConfig:
-    """Where to compute, and how exactly."""
+    """Device, precision, CUDA graphs and memory limit."""
 
     device: DeviceChoice = "auto"
-    """auto: a GPU if there is one."""
+    """auto: the GPU if there is one."""
     precision: Precision = "auto"
-    """auto: bf16 where the hardware multiplies it, on a GPU or a newer CPU; else fp32."""
+    """auto: bf16 where the hardware multiplies it natively, on a GPU or a recent CPU; else fp32."""
     capture: CaptureChoice = "auto"
-    """Record a step as CUDA graphs and play it back. auto: on a GPU in bf16."""
+    """Capture the training step as CUDA graphs and replay them. auto: on a GPU in bf16."""
     memory: MemoryChoice | float = setting("auto", can_change=True)
-    """How much a step may take, in GiB; batches that do not fit are cut. auto: what is free. any: all."""
+    """Memory limit of a step in GiB; larger batches are split. auto: the free memory. any: no limit."""
 
     def __post_init__(self) -> None:
         memory = self.memory
@@ -38,24 +38,24 @@ class ComputeConfig:
         require_setting(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
 
 
-def choose_device(wanted: DeviceChoice) -> torch.device:
-    """A GPU if there is one, unless told otherwise."""
-    if wanted == "cuda" and not torch.cuda.is_available():
+def choose_device(choice: DeviceChoice) -> torch.device:
+    """Return the chosen device; auto is the GPU if there is one."""
+    if choice == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device cuda cannot be used: torch finds no GPU here; choose cpu or auto")
-    if wanted == "auto":
+    if choice == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(wanted)
+    return torch.device(choice)
 
 
-def choose_precision(wanted: Precision, device: torch.device) -> torch.dtype:
-    """bf16 where it pays, unless told otherwise; never by a stopwatch, so that a resume chooses alike."""
-    if wanted == "auto":
+def choose_precision(choice: Precision, device: torch.device) -> torch.dtype:
+    """Return the chosen precision; auto depends on the hardware alone, so that a resume chooses the same."""
+    if choice == "auto":
         return torch.bfloat16 if _has_native_bf16(device) else torch.float32
-    return torch.bfloat16 if wanted == "bf16" else torch.float32
+    return torch.bfloat16 if choice == "bf16" else torch.float32
 
 
 def _has_native_bf16(device: torch.device) -> bool:
-    """Whether the hardware does so itself: nearly twice as fast as fp32; emulated it is slower."""
+    """Return whether the hardware multiplies bf16: nearly twice as fast as fp32; emulation is slower."""
     if device.type == "cuda":
         return True
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
@@ -63,20 +63,20 @@ def _has_native_bf16(device: torch.device) -> bool:
 
 
 def autocast_to(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
-    """Weights stay in fp32; products are computed in `precision`."""
+    """Compute matrix products in `precision`; weights stay in fp32."""
     if precision == torch.float32:
         return nullcontext()
     return torch.autocast(device.type, precision)
 
 
 def matmul_dtype(x: torch.Tensor) -> torch.dtype:
-    """What a product with x is computed in: what autocast says, or its own."""
+    """Return the dtype of a matrix product with x: that of autocast, or its own."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
 def describe_device(device: torch.device) -> str:
-    """What it is, for people: the GPU's own name, or how many cores."""
+    """Return the name of the GPU, or the number of CPU threads."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     threads = torch.get_num_threads()
@@ -84,7 +84,7 @@ def describe_device(device: torch.device) -> str:
 
 
 def peak_memory_mb() -> float:
-    """The most that the training has held so far: of the GPU's memory, or else of the machine's."""
+    """Return the peak memory of the process so far: on the GPU if it is used, else in RAM."""
     if torch.cuda.is_initialized():
         return torch.cuda.max_memory_allocated() / 2**20
     if sys.platform == "win32":
@@ -96,13 +96,13 @@ def peak_memory_mb() -> float:
 
 
 def can_compile(device: torch.device) -> bool:
-    """Whether torch's compiler has what it needs there to be worth the wait."""
+    """Return whether torch.compile pays on the device: it needs a GPU and triton."""
     return device.type == "cuda" and find_spec("triton") is not None
 
 
-def can_capture_cuda_graphs(wanted: CaptureChoice, device: torch.device, precision: torch.dtype) -> bool:
-    """Whether steps can be recorded and played back, which is many times faster for small models."""
-    possible = can_compile(device) and precision != torch.float32
-    if wanted == "yes" and not possible:
-        raise ConfigError("compute.capture = yes cannot work; it takes a GPU, bf16 and triton")
-    return possible and wanted != "no"
+def can_capture_cuda_graphs(choice: CaptureChoice, device: torch.device, precision: torch.dtype) -> bool:
+    """Return whether to capture steps as CUDA graphs, which are many times faster for small models."""
+    is_possible = can_compile(device) and precision != torch.float32
+    if choice == "yes" and not is_possible:
+        raise ConfigError("compute.capture = yes cannot work; it needs a GPU, bf16 and triton")
+    return is_possible and choice != "no"

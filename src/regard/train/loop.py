@@ -197,7 +197,7 @@ class TrainingLoop(Generic[BatchT]):
             if bad >= MAX_SKIPPED_STEPS:
                 raise RegardError(
                     f"the loss or its gradient is not finite, {bad} steps in a row up to step {step}; "
-                    "a lower optimizer.peak or a longer optimizer.warmup may help, or check the lines of data "
+                    "a lower optimizer.peak or a longer optimizer.warmup may help, or check the data lines "
                     f"named above; {self._describe_last_checkpoint()}"
                 )
         return bad
@@ -235,7 +235,7 @@ class TrainingLoop(Generic[BatchT]):
             self._prune_checkpoints()
 
     def _save(self, state: TrainingState, metrics: Mapping[str, Any], is_last: bool) -> bool:
-        """Write a checkpoint; return whether it is there. A full disk costs one checkpoint, unless the last."""
+        """Write a checkpoint and return whether it is there; only the last one must not fail."""
         if self._saved_step == state.step:  # resumed from it, and only now validated
             return True
         try:

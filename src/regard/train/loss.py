@@ -1,4 +1,4 @@
-"""Cross-entropy with label smoothing (section 5.4); padding never counts."""
+"""Cross-entropy with label smoothing (section 5.4), and R-Drop (Liang et al., 2021); padding is ignored."""
 
 import math
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from regard.errors import require_setting
 from regard.train.device import can_compile, matmul_dtype
 
 SCORES_PER_CHUNK = {"cpu": 2**23, "cuda": 2**26}
-"""Scores held at once: as many tokens at a time as make about so many."""
+"""Output scores computed at a time, which bounds the memory for them."""
 
 
 @dataclass(frozen=True)
 class LossConfig:
-    """What is asked of a prediction."""
+    """The training loss of a translation model."""
 
     label_smoothing: float = 0.1
-    """Probability that is taken from the true token and spread over all."""
+    """Probability moved from the true token to all tokens evenly."""
     rdrop: float = 0.0
-    """How much two passes with different dropout must agree (R-Drop's alpha); 0 is one pass, the paper."""
+    """R-Drop: weight of the divergence between two passes with dropout; 0, as in the paper, is off."""
 
     def __post_init__(self) -> None:
         smoothing = self.label_smoothing
@@ -37,7 +37,7 @@ class LossConfig:
 
 
 def label_smoothing_floor(smoothing: float, vocab: int) -> float:
-    """The entropy of the smoothed target, in nats: no model's training loss is lower, not a perfect one's."""
+    """Return the entropy of the smoothed target in nats, the lowest training loss that a model can have."""
     other = smoothing / vocab
     true = 1 - smoothing + other
     return 0.0 if smoothing == 0 else -true * math.log(true) - (vocab - 1) * other * math.log(other)
@@ -50,11 +50,10 @@ def smoothed_cross_entropy(
     smoothing: float,
     pad_id: int,
 ) -> Float[Tensor, ""]:
-    """The sum over real tokens, in nats: 1 - smoothing on the true token, the rest spread evenly.
+    """Return the sum over real tokens, in nats: 1 - smoothing on the true token, the rest spread evenly.
 
-    Takes the last layer and the matrix that makes scores of it rather than the scores, which over
-    a large vocabulary would be the largest thing in memory by far: they are made some tokens at a
-    time, and their gradient with them.
+    It takes the hidden states and the output matrix instead of the scores, which for a large vocabulary
+    would be the largest tensor in memory by far: scores and their gradient are computed in chunks of tokens.
     """
     return cast(
         Tensor,
@@ -63,7 +62,7 @@ def smoothed_cross_entropy(
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The gradient is computed on the way forward, while each chunk of scores is at hand."""
+    """Computes the gradient in the forward pass, while each chunk of scores is in memory."""
 
     @staticmethod
     def forward(
@@ -73,20 +72,20 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         target: Tensor,
         smoothing: float,
         pad: int,
-        computed_in: torch.dtype,
+        compute_dtype: torch.dtype,
     ) -> Tensor:
         rows = max(1, SCORES_PER_CHUNK[hidden.device.type] // len(output))
-        matrix = output.to(computed_in)
-        wanted = any(ctx.needs_input_grad)
-        d_hidden, d_output = [], torch.zeros_like(output, dtype=torch.float32) if wanted else None
+        matrix = output.to(compute_dtype)
+        needs_grad = any(ctx.needs_input_grad)
+        d_hidden, d_output = [], torch.zeros_like(output, dtype=torch.float32) if needs_grad else None
         loss = torch.zeros((), device=hidden.device)
-        for some, true in zip(hidden.to(computed_in).split(rows), target.split(rows), strict=True):
-            part, d_scores = _loss_and_grad(some @ matrix.t(), true, smoothing, pad)
-            loss += part
+        for chunk, true in zip(hidden.to(compute_dtype).split(rows), target.split(rows), strict=True):
+            chunk_loss, d_scores = _loss_and_grad(chunk @ matrix.t(), true, smoothing, pad)
+            loss += chunk_loss
             if d_output is not None:
                 d_hidden.append(d_scores @ matrix)
-                accumulate_matmul(d_output, d_scores.t(), some)
-        if wanted:
+                accumulate_matmul(d_output, d_scores.t(), chunk)
+        if needs_grad:
             ctx.save_for_backward(torch.cat(d_hidden).to(hidden.dtype), d_output)
         return loss
 
@@ -99,24 +98,24 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 def _loss_and_grad(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
-    """The loss of some tokens, and its gradient with respect to their scores."""
-    by = _compiled_loss_and_grad() if can_compile(scores.device) else _loss_and_grad_in_place
-    return by(scores, true, smoothing, pad)
+    """Return the loss of a chunk of tokens, and its gradient with respect to their scores."""
+    function = _compiled_loss_and_grad() if can_compile(scores.device) else _loss_and_grad_in_place
+    return function(scores, true, smoothing, pad)
 
 
 def _loss_and_grad_in_place(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
-    """Leaves the gradient where the scores were: no second matrix of that size, and one exp for each."""
+    """Overwrite the scores with the gradient: no second matrix of that size, and one exp per score."""
     exact = scores.float()
     exact.sub_(exact.amax(dim=1, keepdim=True))  # so that exp cannot overflow
     spread = smoothing / exact.shape[1]
     keep = (true != pad)[:, None]
     true = true[:, None]
-    wanted = exact.gather(1, true) * (1 - smoothing) + exact.sum(dim=1, keepdim=True) * spread
+    expected = exact.gather(1, true) * (1 - smoothing) + exact.sum(dim=1, keepdim=True) * spread
     p = exact.exp_()
     total = p.sum(dim=1, keepdim=True)
-    losses = total.log() - wanted
+    losses = total.log() - expected
     p.mul_(1 / total).sub_(spread)
     p.scatter_add_(1, true, torch.full_like(true, smoothing - 1, dtype=p.dtype))
     if not keep.all():
@@ -126,20 +125,20 @@ def _loss_and_grad_in_place(
 
 @cache
 def _compiled_loss_and_grad() -> Callable[..., tuple[Tensor, Tensor]]:
-    """Only where it is used: torch's compiler takes a second to import."""
+    """Compile on first use: importing torch's compiler takes a second."""
     return torch.compile(_loss_and_grad_fused)
 
 
 def _loss_and_grad_fused(
     scores: Float[Tensor, "tokens vocab"], true: Int[Tensor, " tokens"], smoothing: float, pad: int
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"]]:
-    """The same as one formula, of which the compiler makes two readings of the scores."""
+    """Compute the same in a form that the compiler turns into two passes over the scores."""
     log_p = scores.float().log_softmax(dim=1)
     spread = smoothing / scores.shape[1]
     keep = (true != pad)[:, None]
     is_true = torch.arange(scores.shape[1], device=scores.device) == true[:, None]
-    wanted = is_true * (1 - smoothing) + spread
-    return -(log_p * wanted * keep).sum(), ((log_p.exp() - wanted) * keep).to(scores.dtype)
+    target_p = is_true * (1 - smoothing) + spread
+    return -(log_p * target_p * keep).sum(), ((log_p.exp() - target_p) * keep).to(scores.dtype)
 
 
 def accumulate_matmul(
@@ -147,7 +146,7 @@ def accumulate_matmul(
     left: Float[Tensor, "vocab tokens"],
     right: Float[Tensor, "tokens width"],
 ) -> None:
-    """Adds left times right in fp32, whatever they are in."""
+    """Add the product of two matrices to an fp32 matrix, in fp32 whatever their dtype."""
     if left.dtype == total.dtype:
         total.addmm_(left, right)
     elif left.is_cuda:
@@ -165,10 +164,11 @@ def rdrop_cross_entropy(
     alpha: float,
     pad_id: int,
 ) -> Float[Tensor, ""]:
-    """The mean of both cross-entropies plus alpha / 4 times KL(p||q) + KL(q||p), summed over real tokens.
+    """Return the mean of both cross-entropies plus alpha / 4 (KL(p||q) + KL(q||p)), summed over real tokens.
 
-    That is half of the article's equation 4, so that alpha = 0 is the loss of one pass. As there,
-    scores and their gradient are made some tokens at a time.
+    `hidden_p` and `hidden_q` are two passes of one batch that differ by dropout alone. This is half of
+    equation 4 of the article, so that alpha = 0 gives the loss of one pass. Scores and their gradient are
+    computed in chunks, as in `smoothed_cross_entropy`.
     """
     return cast(
         Tensor,
@@ -179,7 +179,7 @@ def rdrop_cross_entropy(
 
 
 class _RDropCrossEntropy(torch.autograd.Function):
-    """The gradient is computed on the way forward, while each chunk of scores is at hand."""
+    """Computes the gradient in the forward pass, while each chunk of scores is in memory."""
 
     @staticmethod
     def forward(
@@ -191,23 +191,21 @@ class _RDropCrossEntropy(torch.autograd.Function):
         smoothing: float,
         alpha: float,
         pad: int,
-        computed_in: torch.dtype,
+        compute_dtype: torch.dtype,
     ) -> Tensor:
         rows = max(1, SCORES_PER_CHUNK[hidden_p.device.type] // (2 * len(output)))
-        matrix, by = (
-            output.to(computed_in),
-            _compiled_rdrop_loss_and_grad() if can_compile(hidden_p.device) else rdrop_loss_and_grad,
-        )
-        exact = torch.promote_types(computed_in, torch.float32)
+        matrix = output.to(compute_dtype)
+        function = _compiled_rdrop_loss_and_grad() if can_compile(hidden_p.device) else rdrop_loss_and_grad
+        exact = torch.promote_types(compute_dtype, torch.float32)
         loss, d_output = (
             torch.zeros((), device=output.device, dtype=exact),
             torch.zeros_like(output, dtype=exact),
         )
         d_hidden: tuple[list[Tensor], list[Tensor]] = ([], [])
-        passes = (hidden.to(computed_in).split(rows) for hidden in (hidden_p, hidden_q))
+        passes = (hidden.to(compute_dtype).split(rows) for hidden in (hidden_p, hidden_q))
         for p, q, true in zip(*passes, target.split(rows), strict=True):
-            part, *d_scores = by(p @ matrix.t(), q @ matrix.t(), true, smoothing, alpha, pad)
-            loss += part
+            chunk_loss, *d_scores = function(p @ matrix.t(), q @ matrix.t(), true, smoothing, alpha, pad)
+            loss += chunk_loss
             for grads, hidden, grad in zip(d_hidden, (p, q), d_scores, strict=True):
                 grads.append(grad @ matrix)
                 accumulate_matmul(d_output, grad.t(), hidden)
@@ -228,22 +226,22 @@ def rdrop_loss_and_grad(
     alpha: float,
     pad: int,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "tokens vocab"], Float[Tensor, "tokens vocab"]]:
-    """The loss of some tokens, and its gradient with respect to their scores in either pass."""
+    """Return the loss of a chunk of tokens, and its gradients with respect to the scores of both passes."""
     exact = torch.promote_types(scores_p.dtype, torch.float32)
     log_p, log_q = (scores.to(exact).log_softmax(dim=1) for scores in (scores_p, scores_q))
-    p, q, apart = log_p.exp(), log_q.exp(), log_p - log_q
-    p_from_q, q_from_p = (p * apart).sum(1, keepdim=True), -(q * apart).sum(1, keepdim=True)
+    p, q, log_ratio = log_p.exp(), log_q.exp(), log_p - log_q
+    kl_pq, kl_qp = (p * log_ratio).sum(1, keepdim=True), -(q * log_ratio).sum(1, keepdim=True)
     keep = (true != pad)[:, None]
     is_true = torch.arange(p.shape[1], device=true.device) == true[:, None]
-    wanted = is_true * (1 - smoothing) + smoothing / p.shape[1]
-    entropies = -(wanted * (log_p + log_q)).sum(1, keepdim=True)
-    loss = entropies / 2 + alpha / 4 * (p_from_q + q_from_p)
-    d_p = (p - wanted) / 2 + alpha / 4 * (p * (apart - p_from_q) + p - q)
-    d_q = (q - wanted) / 2 + alpha / 4 * (q * (-apart - q_from_p) + q - p)
+    target_p = is_true * (1 - smoothing) + smoothing / p.shape[1]
+    entropies = -(target_p * (log_p + log_q)).sum(1, keepdim=True)
+    loss = entropies / 2 + alpha / 4 * (kl_pq + kl_qp)
+    d_p = (p - target_p) / 2 + alpha / 4 * (p * (log_ratio - kl_pq) + p - q)
+    d_q = (q - target_p) / 2 + alpha / 4 * (q * (-log_ratio - kl_qp) + q - p)
     return (loss * keep).sum(), (d_p * keep).to(scores_p.dtype), (d_q * keep).to(scores_q.dtype)
 
 
 @cache
 def _compiled_rdrop_loss_and_grad() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """Only where it is used: torch's compiler takes a second to import."""
+    """Compile on first use: importing torch's compiler takes a second."""
     return torch.compile(rdrop_loss_and_grad)

@@ -1,4 +1,4 @@
-"""How much memory is free, and batches cut so that a step fits into it."""
+"""Free memory, and batches that make a training step fit into it."""
 
 import sys
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from regard.train.device import MemoryChoice
 
 GIB = 2**30
 USABLE_SHARE = 0.8
-"""Of what is free: estimates err, and others on the machine take some too."""
+"""Share of the free memory to use: the estimate is not exact, and other processes need memory, too."""
 
 
 @dataclass(frozen=True)
 class StepMemory:
-    """What a step takes, in bytes."""
+    """Estimated memory of a training step."""
 
     fixed_bytes: int
-    """Weights and all that comes with them."""
+    """Weights, gradients and optimizer state."""
     bytes_per_token: float
-    """For each token of a batch, counted on its longer side."""
+    """Per token of a batch, counted on its longer side."""
 
     def total_bytes(self, tokens: int) -> int:
         return self.fixed_bytes + int(tokens * self.bytes_per_token)
@@ -34,53 +34,52 @@ class StepBatches:
     tokens_per_batch: int
     count: int
     description: str
-    """For the plan."""
+    """For the output before the training."""
 
 
 def fit_batches_to_memory(
     step_memory: StepMemory, tokens: int, min_tokens: int, limit: MemoryChoice | float, device: torch.device
 ) -> StepBatches:
-    """A step of about `tokens` tokens in as few batches as fit; none is cut below `least` tokens.
+    """Split a step of about `tokens` tokens into as few batches as fit, of at least `min_tokens` each.
 
-    `wanted` is auto, any, or the GiB there are.
+    `limit` is the memory in GiB, auto for the free memory, or any for no limit.
     """
     free = free_memory(device)
-    room = int(limit * GIB) if isinstance(limit, float) else free
-    fit = (
-        tokens
-        if room is None
-        else int((USABLE_SHARE * room - step_memory.fixed_bytes) / step_memory.bytes_per_token)
-    )
-    if limit == "any" or room is None or fit >= tokens:
+    memory = int(limit * GIB) if isinstance(limit, float) else free
+    if limit == "any" or memory is None:
         return StepBatches(tokens, 1, _describe_estimate(step_memory.total_bytes(tokens), free))
-    if fit < min(min_tokens, tokens):
+    fitting = int((USABLE_SHARE * memory - step_memory.fixed_bytes) / step_memory.bytes_per_token)
+    if fitting >= tokens:
+        return StepBatches(tokens, 1, _describe_estimate(step_memory.total_bytes(tokens), free))
+    if fitting < min(min_tokens, tokens):
+        needed = step_memory.total_bytes(min(min_tokens, tokens))
         raise ConfigError(
-            f"the model does not fit: training takes about {_gib(step_memory.total_bytes(min(min_tokens, tokens)))} GiB, "
-            f"and {USABLE_SHARE:.0%} of {_gib(room)} may be planned with; choose a smaller --preset or "
-            "model.vocab_size, or --memory any to try all the same"
+            f"the model does not fit: training takes about {_gib(needed)} GiB, "
+            f"and {USABLE_SHARE:.0%} of {_gib(memory)} may be used; choose a smaller --preset or "
+            "model.vocab_size, or --memory any to try it anyway"
         )
-    parts = -(-tokens // fit)
-    each = -(-tokens // parts)
+    count = -(-tokens // fitting)
+    tokens_per_batch = -(-tokens // count)
+    whole, part = (step_memory.total_bytes(size) for size in (tokens, tokens_per_batch))
     return StepBatches(
-        each,
-        parts,
-        f"about {_gib(step_memory.total_bytes(tokens))} GiB do not fit into {_gib(room)}: {parts} batches of "
-        f"{each:,} tokens make one step, in about {_gib(step_memory.total_bytes(each))}",
+        tokens_per_batch,
+        count,
+        f"about {_gib(whole)} GiB do not fit into {_gib(memory)}: {count} batches of "
+        f"{tokens_per_batch:,} tokens make one step, in about {_gib(part)}",
     )
 
 
 def describe_resumed_memory(step_memory: StepMemory, tokens: int, device: torch.device) -> str:
-    """For the plan of a run that goes on: its batches stay as they are, whatever is free now."""
-    free = free_memory(device)
-    said, short = (
-        _describe_estimate(step_memory.total_bytes(tokens), free),
-        free is not None and step_memory.total_bytes(tokens) > free,
-    )
-    return f"{said}, too little perhaps; a run goes on as it was begun" if short else said
+    """Describe the memory of a resumed run, which keeps its batches whatever memory is free now."""
+    free, needed = free_memory(device), step_memory.total_bytes(tokens)
+    description = _describe_estimate(needed, free)
+    if free is None or needed <= free:
+        return description
+    return f"{description}, perhaps too little; a resumed run keeps its batches"
 
 
-def _describe_estimate(need: int, free: int | None) -> str:
-    return f"about {_gib(need)} GiB" + ("" if free is None else f" of {_gib(free)} free")
+def _describe_estimate(needed: int, free: int | None) -> str:
+    return f"about {_gib(needed)} GiB" + ("" if free is None else f" of {_gib(free)} free")
 
 
 def _gib(size: int) -> str:
@@ -88,7 +87,7 @@ def _gib(size: int) -> str:
 
 
 def free_memory(device: torch.device) -> int | None:
-    """Bytes that are free: of the GPU, or of the machine and the group we are in; None: unknown."""
+    """Return the free bytes of the GPU, or of the machine and our control groups; None if unknown."""
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
@@ -103,16 +102,16 @@ def free_memory(device: torch.device) -> int | None:
 
 
 def available_memory(meminfo: Path) -> int:
-    """What Linux says it can give without swapping."""
+    """Return the bytes that Linux can allocate without swapping."""
     return 1024 * _read_key_values(meminfo)["MemAvailable:"]
 
 
 def cgroup_free_memory(own: Path, root: Path) -> list[int]:
-    """What the control groups that we are in leave us, where they have a limit: containers, batch queues.
+    """Return the free bytes of each control group of ours with a limit, as in containers and batch queues.
 
-    Files that they hold in memory count as free, since they can be read again.
+    Cached files count as free, since they can be read again.
     """
-    found = []
+    free_bytes = []
     for line in own.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
@@ -121,22 +120,22 @@ def cgroup_free_memory(own: Path, root: Path) -> list[int]:
             names, top = ("memory.max", "memory.current", ""), root
         else:
             continue
-        place = top / path.lstrip("/")
-        for group in (place, *place.parents):
+        own_group = top / path.lstrip("/")
+        for group in (own_group, *own_group.parents):
             if group.is_relative_to(top) and (free := _free_memory_of_cgroup(group, *names)) is not None:
-                found.append(free)
-    return found
+                free_bytes.append(free)
+    return free_bytes
 
 
 def _free_memory_of_cgroup(group: Path, limit: str, usage: str, prefix: str) -> int | None:
-    """None: there is no limit, or no such group."""
+    """Return the free bytes of a group; None if it has no limit or does not exist."""
     try:
-        most = (group / limit).read_text().strip()
-        used, facts = int((group / usage).read_text()), _read_key_values(group / "memory.stat")
+        limit_text = (group / limit).read_text().strip()
+        used, statistics = int((group / usage).read_text()), _read_key_values(group / "memory.stat")
     except OSError:
         return None
-    cached = facts.get(f"{prefix}inactive_file", 0) + facts.get(f"{prefix}active_file", 0)
-    return None if most == "max" else max(0, int(most) - used + cached)
+    cached = statistics.get(f"{prefix}inactive_file", 0) + statistics.get(f"{prefix}active_file", 0)
+    return None if limit_text == "max" else max(0, int(limit_text) - used + cached)
 
 
 def _read_key_values(path: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Adam and the warm-up schedule: section 5.3, equation 3."""
+"""Adam with the warm-up schedule of equation 3 (section 5.3), EMA and checkpoint averaging."""
 
 import math
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from regard.train.weights import load_tensors
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """How the weights move; the defaults are the paper's."""
+    """Optimizer and learning rate schedule; the defaults are those of the paper."""
 
     warmup: int = 4000
-    """Steps over which the rate rises."""
+    """Steps over which the learning rate rises."""
     peak: float | None = None
-    """The rate at the end of the warm-up; none is the paper's, 1 / sqrt(d_model * warmup)."""
+    """Learning rate at the end of the warm-up; none is that of the paper, 1 / sqrt(d_model * warmup)."""
     cooldown: int | None = None
-    """The last steps, over which the rate goes to zero; none, as in the paper, is no such end."""
+    """Last steps, in which the learning rate falls linearly to zero; none, as in the paper, is no cooldown."""
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9
     weight_decay: float = 0.0
-    """AdamW's, on matrices and embeddings alone; 0, as in the paper, is none."""
+    """Weight decay (AdamW) of matrices and embeddings; 0, as in the paper, is off."""
 
     def __post_init__(self) -> None:
         require_setting(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
@@ -52,17 +52,17 @@ class OptimizerConfig:
 
 
 def learning_rate(step: int, steps: int, d_model: int, config: OptimizerConfig) -> float:
-    """Equation 3: up in a straight line for `warmup` steps, then down as 1 / sqrt(step), from step 1.
+    """Equation 3: rise linearly for `warmup` steps, then fall as 1 / sqrt(step); steps count from 1.
 
-    Not in the paper: a cooldown, which ends at zero just after the last of `steps`.
+    Not in the paper: a cooldown, which reaches zero one step after the last of `steps`.
     """
     peak = (d_model * config.warmup) ** -0.5 if config.peak is None else config.peak
-    left = 1.0 if config.cooldown is None else min(1.0, (steps + 1 - step) / config.cooldown)
-    return peak * min((config.warmup / step) ** 0.5, step / config.warmup) * left
+    cooldown = 1.0 if config.cooldown is None else min(1.0, (steps + 1 - step) / config.cooldown)
+    return peak * min((config.warmup / step) ** 0.5, step / config.warmup) * cooldown
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Adam:
-    """The paper's Adam, or AdamW where weights are to decay; the loop sets the rate before each step."""
+    """Return the Adam of the paper, or AdamW with weight decay; each step sets its learning rate."""
     betas = (config.beta1, config.beta2)
     if not config.weight_decay:
         return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=config.epsilon, fused=True)
@@ -76,7 +76,7 @@ def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Ad
 
 
 class Ema:
-    """An exponential moving mean of a model's weights."""
+    """An exponential moving average of the weights of a model."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         self._decay = decay
@@ -85,24 +85,24 @@ class Ema:
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Takes a step's weights in. Early on the mean is short, or the first weights would stay in it."""
+        """Include the weights of a step; the decay is lower at first, so that the initial weights fade."""
         decay = min(self._decay, (1 + step) / (10 + step))
-        mean, weights = tuple(self.averages.values()), tuple(self._weights.values())
-        torch._foreach_lerp_(mean, weights, 1 - decay)  # pyright: ignore[reportPrivateImportUsage]
+        averages, weights = tuple(self.averages.values()), tuple(self._weights.values())
+        torch._foreach_lerp_(averages, weights, 1 - decay)  # pyright: ignore[reportPrivateImportUsage]
 
     @torch.no_grad()
     def swap(self) -> None:
-        """Weights and mean change places, in the tensors that are there."""
+        """Swap weights and averages in place."""
         for name, weight in self._weights.items():
-            held = weight.clone()
+            raw = weight.clone()
             weight.copy_(self.averages[name])
-            self.averages[name].copy_(held)
+            self.averages[name].copy_(raw)
 
 
 def average_weights(folders: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights of some checkpoints, which must be whole."""
+    """Return the mean of the weights of some checkpoints (section 6.1), whose files were checked."""
     total = load_tensors(folders[0] / WEIGHTS_FILE)
-    for checkpoint in folders[1:]:
-        for name, weight in load_tensors(checkpoint / WEIGHTS_FILE).items():
+    for folder in folders[1:]:
+        for name, weight in load_tensors(folder / WEIGHTS_FILE).items():
             total[name] += weight
     return {name: weight / len(folders) for name, weight in total.items()}

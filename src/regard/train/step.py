@@ -1,4 +1,4 @@
-"""One step: gradients of some batches, their norm, a guard, and the move of the weights."""
+"""Training step: gradients, clipping, skipping of non-finite steps, and the optimizer update."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +17,15 @@ from regard.train.weights import copy_tensors
 
 Batch_contra = TypeVar("Batch_contra", contravariant=True)
 
-
 RAW_SUFFIX = "raw"
+"""Name of the raw weights among the state tensors, where the model holds averaged ones."""
 
 
 @dataclass(frozen=True)
 class Learner:
-    """The weights, the optimizer's moments and the mean that trails the weights.
+    """Model, optimizer and moving average of the weights.
 
-    The optimizer must be a fused one: its kernels heed `found_inf`, and leave everything as it was
-    where that is 1.
+    The optimizer must be fused: its kernels honour `found_inf` and change nothing where that is 1.
     """
 
     model: nn.Module
@@ -35,9 +34,9 @@ class Learner:
 
     @contextmanager
     def ema_weights(self) -> Iterator[None]:
-        """While entered, the model has the weights that are judged and saved: the mean, if there is one.
+        """Give the model its averaged weights while entered, if there are any, to validate and save them.
 
-        Checkpoints are written and read in here, so that the mean's own place holds the raw weights.
+        The raw weights are swapped into the average, where checkpoints find them.
         """
         if self.ema is None:
             yield
@@ -49,26 +48,26 @@ class Learner:
             self.ema.swap()
 
     def state_tensors(self) -> dict[str, Tensor]:
-        """What the weights as shown do not say: moments and raw weights, as `name of the weight.what`."""
-        found = {
+        """Return the optimizer's moments and, if there is an average, the raw weights, as `weight.kind`."""
+        moments = {
             f"{name}.{kind}": value
             for name, parameter in self.model.named_parameters()
             for kind, value in self.optimizer.state[parameter].items()
             if isinstance(value, Tensor)
         }
-        return found | {f"{name}.{RAW_SUFFIX}": weight for name, weight in self._raw_weights().items()}
+        return moments | {f"{name}.{RAW_SUFFIX}": weight for name, weight in self._raw_weights().items()}
 
     def load_state_tensors(self, tensors: Mapping[str, Tensor], error_prefix: str) -> None:
-        """Takes back what `tensors` gave; each must belong to a weight, and fit it, and none may be missing.
+        """Restore what `state_tensors` returned: every tensor must fit a weight, and none may be missing.
 
-        They are copied: those of a file are the file itself, mapped into memory, and it is to be deleted.
+        They are copied, since those of a file are mapped memory, and the file may be deleted.
         """
         parameters = dict(self.model.named_parameters())
         raw = {}
-        for full, tensor in tensors.items():
-            name, _, kind = full.rpartition(".")
+        for key, tensor in tensors.items():
+            name, _, kind = key.rpartition(".")
             if name not in parameters or tensor.shape not in (parameters[name].shape, torch.Size()):
-                raise CheckpointError(f"{error_prefix}: {full} belongs to no weight")
+                raise CheckpointError(f"{error_prefix}: {key} belongs to no weight")
             if kind == RAW_SUFFIX:
                 raw[name] = tensor
             else:
@@ -77,13 +76,13 @@ class Learner:
         self._reject_missing_moments(error_prefix)
         copy_tensors(self._raw_weights(), raw, error_prefix)
 
-    def _reject_missing_moments(self, misfit: str) -> None:
-        """A weight without the moments that others have would begin anew in the middle of a training."""
+    def _reject_missing_moments(self, error_prefix: str) -> None:
+        """Refuse a weight without moments that others have: its moments would start from zero."""
         state = self.optimizer.state
         kinds = {kind for parameter in self.model.parameters() for kind in state[parameter]}
         for name, parameter in self.model.named_parameters():
             if missing := kinds - state[parameter].keys():
-                raise CheckpointError(f"{misfit}: {name}.{min(missing)} is missing")
+                raise CheckpointError(f"{error_prefix}: {name}.{min(missing)} is missing")
 
     def _raw_weights(self) -> dict[str, Tensor]:
         return {} if self.ema is None else self.ema.averages
@@ -91,25 +90,25 @@ class Learner:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step did, left on the device; the next step does not change these tensors."""
+    """The result of a step, on the device; later steps do not change these tensors."""
 
     loss: Float[Tensor, ""]
-    """The sum over all batches of the step."""
+    """The sum over all tokens of the step."""
     grad_norm: Float[Tensor, ""]
-    """Of the gradient, before clipping."""
+    """The norm of the gradient before clipping."""
     is_skipped: Bool[Tensor, ""]
-    """Loss or gradient were not finite, and neither weights nor moments have moved."""
+    """Whether loss or gradient were not finite, so that neither weights nor moments changed."""
 
 
 @runtime_checkable
 class TrainStep(Protocol[Batch_contra]):
-    """All that touches weights, moments and mean at each step; never waits for the device."""
+    """Updates weights, moments and average; never synchronizes with the device."""
 
     def __call__(self, step: int, batches: Sequence[Batch_contra], learning_rate: float) -> StepResult: ...
 
 
 class EagerStep(Generic[BatchT]):
-    """The plain road: one operation after the other, on any device."""
+    """A step in eager mode, on any device."""
 
     def __init__(self, task: Trainable[BatchT], learner: Learner, seed: int, clip: float | None) -> None:
         self._task = task
@@ -122,21 +121,21 @@ class EagerStep(Generic[BatchT]):
         optimizer.zero_grad(set_to_none=True)
         loss = self._accumulate_gradients(step, batches)
         norm = self._clip_gradients()
-        skipped = ~(loss.isfinite() & norm.isfinite())
+        is_skipped = ~(loss.isfinite() & norm.isfinite())
         for group in optimizer.param_groups:
             group["lr"] = learning_rate
-        optimizer.found_inf = skipped.float()  # pyright: ignore[reportAttributeAccessIssue]
+        optimizer.found_inf = is_skipped.float()  # pyright: ignore[reportAttributeAccessIssue]
         optimizer.step()
         if self._learner.ema is not None:
             self._learner.ema.update(step)
-        return StepResult(loss, norm, skipped)
+        return StepResult(loss, norm, is_skipped)
 
     def _accumulate_gradients(self, step: int, batches: Sequence[BatchT]) -> Float[Tensor, ""]:
-        """Gradients of the mean over all tokens of the step, however many batches they came in."""
+        """Accumulate the gradient of the mean over all tokens of the step; return the summed loss."""
         tokens = sum(self._task.batch_counts(batch).target_tokens for batch in batches)
         losses = []
-        for number, batch in enumerate(batches):
-            torch.manual_seed(batch_seed(self._seed, step, number))
+        for index, batch in enumerate(batches):
+            torch.manual_seed(batch_seed(self._seed, step, index))
             loss = self._task.loss(batch)
             (loss / tokens).backward()
             losses.append(loss.detach())
@@ -151,8 +150,8 @@ class EagerStep(Generic[BatchT]):
 
 
 def batch_seed(seed: int, step: int, batch: int) -> int:
-    """Randomness keyed by what is computed: dropout belongs to the data, not to how the process got here.
+    """Return the seed of the dropout in a batch, which so does not depend on what was computed before.
 
-    A hash, since a CPU's generator takes no more than 32 bits of the key.
+    A hash, since the generator of a CPU uses no more than 32 bits of it.
     """
     return int.from_bytes(hashlib.blake2b(f"{seed} {step} {batch}".encode(), digest_size=8).digest(), "big")

@@ -1,4 +1,4 @@
-"""Lines of files, for a person who must find the one that spoils a step."""
+"""Task protocol of the training loop: batches, loss, validation, and the data lines of a batch."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,33 +12,30 @@ MAX_SHOWN_LINES = 20
 
 @dataclass(frozen=True)
 class FileLines:
-    """Lines of files that belong together: a source and its target, or one file of both."""
+    """Line numbers of parallel files, or of one file."""
 
     files: tuple[str, ...]
     numbers: tuple[int, ...]
-    """Counted from 1, each once and in order."""
+    """Counted from 1, sorted and unique."""
 
     def __str__(self) -> str:
         shown = ", ".join(map(str, self.numbers[:MAX_SHOWN_LINES]))
-        more = (
-            f" and {len(self.numbers) - MAX_SHOWN_LINES:,} more"
-            if len(self.numbers) > MAX_SHOWN_LINES
-            else ""
-        )
+        hidden = len(self.numbers) - MAX_SHOWN_LINES
+        more = f" and {hidden:,} more" if hidden > 0 else ""
         return f"{' and '.join(self.files)} line{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
 
 
-def merge_file_lines(some: Iterable[FileLines]) -> list[FileLines]:
-    """All of them, each file named once."""
-    numbers: dict[tuple[str, ...], set[int]] = {}
-    for each in some:
-        numbers.setdefault(each.files, set()).update(each.numbers)
-    return [FileLines(files, tuple(sorted(found))) for files, found in numbers.items()]
+def merge_file_lines(parts: Iterable[FileLines]) -> list[FileLines]:
+    """Merge the line numbers of the same files."""
+    merged: dict[tuple[str, ...], set[int]] = {}
+    for part in parts:
+        merged.setdefault(part.files, set()).update(part.numbers)
+    return [FileLines(files, tuple(sorted(numbers))) for files, numbers in merged.items()]
 
 
 @dataclass(frozen=True)
 class ValidationSample:
-    """One sentence that is watched through the whole training."""
+    """A validation example that is shown at each validation."""
 
     source: str
     reference: str
@@ -47,61 +44,61 @@ class ValidationSample:
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """How good the model is now: `metrics` has at least `loss`."""
+    """Metrics of a validation, at least `loss`, and examples."""
 
     metrics: Mapping[str, float]
     details: Mapping[str, str] = field(default_factory=dict)
-    """What the metrics need beside them to be compared with others."""
+    """Signatures that a comparison of the metrics needs."""
     samples: Sequence[ValidationSample] = ()
-    """For a person to read; the same sentences each time."""
+    """The same examples at each validation."""
     sample_titles: tuple[str, str, str] = ("source", "reference", "hypothesis")
-    """What their three texts are called."""
+    """Titles of the three texts of a sample."""
     chart_data: Mapping[str, object] = field(default_factory=dict)
-    """What is drawn beside the metrics, as JSON has it; it stays in metrics.jsonl alone."""
+    """Further data for charts, as JSON; it is stored in metrics.jsonl alone."""
 
 
 BatchT = TypeVar("BatchT")
 DataPosition = Mapping[str, int]
-"""A place in the data, in the task's own words; empty is the beginning."""
+"""A position in the training data, with keys of the task; an empty one is the start."""
 
 
 @dataclass(frozen=True)
 class BatchCounts:
-    """What a batch holds, known without asking the device."""
+    """Token counts of a batch, known without synchronizing with the device."""
 
     source_tokens: int
     target_tokens: int
-    """What the loss is divided by."""
+    """The number the summed loss is divided by."""
     padding: int = 0
 
 
 @runtime_checkable
 class Trainable(Protocol[BatchT]):
-    """A model, data without end, and a way to say how good it is."""
+    """A model with an endless stream of batches, a loss and a validation."""
 
     @property
     def model(self) -> nn.Module: ...
 
     def batches(self, start: DataPosition) -> Iterator[tuple[BatchT, DataPosition]]:
-        """From `start` on and without end: each batch, and where the one after it begins."""
+        """Yield batches from `start` without end, each with the position of the next."""
         ...
 
     def batch_counts(self, batch: BatchT) -> BatchCounts: ...
 
     def loss(self, batch: BatchT) -> Tensor:
-        """The sum over what counts, left on the device."""
+        """Return the summed loss, on the device."""
         ...
 
     def locate_lines(self, batch: BatchT) -> Sequence[FileLines]:
-        """The lines that it comes from."""
+        """Return the lines of the data files that the batch comes from."""
         ...
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The SHA-256 of each file of the data: one that changes makes it another training."""
+        """Return the SHA-256 of each data file; a resume requires that none has changed."""
         ...
 
     def validate(self) -> ValidationResult: ...
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Writes the model as it is now, its weights as `WEIGHTS`; says what the manifest should."""
+        """Write the files of the current model; return the metadata for the manifest."""
         ...

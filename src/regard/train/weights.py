@@ -1,4 +1,4 @@
-"""Tensors by name in a file, and back into the model they belong to."""
+"""Reading and writing of weights as safetensors files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from regard.errors import CheckpointError
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """The library's own writer would hide what the system says of a full disk."""
+    """Write tensors by name. The writer of safetensors would hide the system's error on a full disk."""
     path.write_bytes(save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
 
 
@@ -30,17 +30,17 @@ def save_weights(folder: Path, model: nn.Module) -> None:
 
 @torch.no_grad()
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """Into the tensors that are there, each of which must be in the file and have its shape."""
+    """Load the weights of a model in place; names and shapes must be the same."""
     path = folder / WEIGHTS_FILE
     copy_tensors(dict(model.named_parameters()), load_tensors(path), f"{path} does not fit its config.toml")
 
 
 @torch.no_grad()
 def copy_tensors(destination: Mapping[str, Tensor], values: Mapping[str, Tensor], error_prefix: str) -> None:
-    """Values into tensors of the same name and shape."""
+    """Copy values into tensors of the same names and shapes."""
     if values.keys() != destination.keys():
-        odd = sorted(values.keys() ^ destination.keys())
-        raise CheckpointError(f"{error_prefix}: {odd[0]} is on one side only")
+        unmatched = sorted(values.keys() ^ destination.keys())
+        raise CheckpointError(f"{error_prefix}: {unmatched[0]} is on one side only")
     for name, tensor in destination.items():
         if tensor.shape != values[name].shape:
             raise CheckpointError(
