@@ -1,10 +1,10 @@
-"""What does a glossary cost? Terms drawn from the training text, required in a test set, honoured and scored.
+"""Cost of a glossary: terms extracted from the training text, then required in the translation of a test set.
 
-    python benchmarks/glossary.py MODEL --train en de --test en de
+    python benchmarks/glossary_cost.py MODEL --train en de --test en de
 
-Terms are pairs of words that keep company in the training text (by Dice's coefficient), the surest first.
-Each line whose source has a term must have its translation; without a glossary the model is free. Prints
-one JSON line: how often terms occur, how often they are in the answer with and without, and both BLEU.
+Terms are word pairs that co-occur in the training text (Dice coefficient), the best first. Lines whose
+source has a term are translated with and without the glossary. Prints one JSON line: how often terms
+occur, how often they are in the translations, and BLEU and seconds of both.
 """
 
 import argparse
@@ -33,37 +33,42 @@ def main() -> None:
     terms = dict(extract_terms(*map(read_texts, options.train)))
     sources, references = map(read_texts, options.test)
     lines = [i for i, text in enumerate(sources) if any(word in terms for word in WORD.findall(text))]
-    some = [sources[i] for i in lines]
-    asked = TranslateOptions(glossary=Glossary(tuple(terms.items())))
-    found, seconds = {}, {}
-    for name, wishes in (("free", TranslateOptions()), ("glossary", asked)):
-        translator = Translator.load(options.model, engine="torch", search=SearchConfig(), options=wishes)
-        began = time.perf_counter()
-        found[name] = [each.text for each in translator.translate_detailed(some, SearchConfig(), wishes)]
-        seconds[name] = round(time.perf_counter() - began, 1)
-    wanted = [
-        (at, terms[word]) for at, text in enumerate(some) for word in set(WORD.findall(text)) & terms.keys()
+    texts = [sources[i] for i in lines]
+    with_glossary = TranslateOptions(glossary=Glossary(tuple(terms.items())))
+    translations, seconds = {}, {}
+    for name, translate_options in (("free", TranslateOptions()), ("glossary", with_glossary)):
+        translator = Translator.load(
+            options.model, engine="torch", search=SearchConfig(), options=translate_options
+        )
+        start = time.perf_counter()
+        results = translator.translate_detailed(texts, SearchConfig(), translate_options)
+        translations[name] = [result.text for result in results]
+        seconds[name] = round(time.perf_counter() - start, 1)
+    required = [
+        (line, terms[word])
+        for line, text in enumerate(texts)
+        for word in set(WORD.findall(text)) & terms.keys()
     ]
     print(
         json.dumps(
             {
                 "benchmark": "glossary",
                 "terms": len(terms),
-                "lines": len(some),
-                "occurrences": len(wanted),
+                "lines": len(texts),
+                "occurrences": len(required),
                 "honoured": {
-                    name: sum(contains_term(texts[at], term) for at, term in wanted)
-                    for name, texts in found.items()
+                    name: sum(contains_term(outputs[line], term) for line, term in required)
+                    for name, outputs in translations.items()
                 },
                 "bleu": {
-                    name: round(corpus_bleu(texts, [references[i] for i in lines]).score, 2)
-                    for name, texts in found.items()
+                    name: round(corpus_bleu(outputs, [references[i] for i in lines]).score, 2)
+                    for name, outputs in translations.items()
                 },
                 "seconds": seconds,
                 "missed": [
-                    (some[at], term, found["glossary"][at])
-                    for at, term in wanted
-                    if not contains_term(found["glossary"][at], term)
+                    (texts[line], term, translations["glossary"][line])
+                    for line, term in required
+                    if not contains_term(translations["glossary"][line], term)
                 ][:10],
             },
             ensure_ascii=False,
@@ -76,19 +81,19 @@ def contains_term(text: str, term: str) -> bool:
 
 
 def extract_terms(sources: list[str], targets: list[str]) -> Iterator[tuple[str, str]]:
-    """Words and the words that keep them company, each once, the surest pairs first."""
+    """Yield co-occurring word pairs by falling Dice coefficient, each word once."""
     left, right, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for source, target in zip(sources, targets, strict=True):
         words, others = set(WORD.findall(source)), set(WORD.findall(target))
         left.update(words)
         right.update(others)
         both.update((word, other) for word in words for other in others)
-    sure = sorted(
+    ranked = sorted(
         ((2 * count / (left[a] + right[b]), a, b) for (a, b), count in both.items() if count >= MIN_COUNT),
         reverse=True,
     )
     taken: set[str] = set()
-    for _, a, b in sure:
+    for _, a, b in ranked:
         if a not in taken and b not in taken:
             taken |= {a, b}
             yield a, b

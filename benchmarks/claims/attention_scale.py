@@ -1,10 +1,11 @@
-"""D5: what do scores, softmax and gradients look like without the division by the root of d_k?"""
+"""D5: scores, softmax and gradients of attention without the division by the square root of d_k."""
 
 import math
 from dataclasses import replace
 
 import torch
 
+from baseline_models import TransformerBaseline
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import ClaimTask, train_claim_model
 from regard.model.attention import attention_weights
@@ -12,7 +13,6 @@ from regard.model.config import ModelConfig
 from regard.model.masks import NO_MASK
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import phrasebook_batches
-from transformer_baseline import TransformerBaseline
 
 KEYS, QUERIES = 64, 512
 SCALES = {"with": None, "without": 1.0}
@@ -21,28 +21,28 @@ CONFIG = ModelConfig(d_model=128, heads=1, d_ff=256, encoder_layers=2, decoder_l
 
 def measure(setting: BenchmarkSetting) -> Measurements:
     widths = setting.pick((4, 16, 64, 256, 1024), (4, 64))
-    found: Measurements = {"d_k": list(widths), "keys": KEYS}
+    results: Measurements = {"d_k": list(widths), "keys": KEYS}
     for name, scale in SCALES.items():
         rows = [softmax_statistics(width, scale) for width in widths]
-        found[name] = {column: [row[column] for row in rows] for column in rows[0]}
+        results[name] = {column: [row[column] for row in rows] for column in rows[0]}
     book = phrasebook_batches(setting.pick(20_000, 200))
-    found["training"] = {}
+    results["training"] = {}
     for d_k in setting.pick((64, 512), (16,)):
         for name, scale in SCALES.items():
             torch.manual_seed(1)
             config = replace(CONFIG, vocab_size=book.vocab, d_k=d_k, attention_scale=scale)
             task = ClaimTask(TransformerBaseline(config), book.training_batch, book.valid, setting.device)
-            lesson = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
-            found["training"][f"{d_k}, {name}"] = {
-                "loss": lesson.loss,
-                "accuracy": lesson.accuracy,
-                "curve": lesson.curve,
+            training = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
+            results["training"][f"{d_k}, {name}"] = {
+                "loss": training.loss,
+                "accuracy": training.accuracy,
+                "curve": training.curve,
             }
-    return found
+    return results
 
 
 def softmax_statistics(width: int, scale: float | None) -> dict[str, float]:
-    """Queries and keys of unit variance, as at the start of a training: medians over many queries."""
+    """Return medians over many queries; queries and keys have unit variance, as before training."""
     generator = torch.Generator().manual_seed(width)
     query, key = (torch.randn(1, 1, n, width, generator=generator) for n in (QUERIES, KEYS))
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(width) if scale is None else scale)
@@ -62,41 +62,41 @@ def softmax_statistics(width: int, scale: float | None) -> dict[str, float]:
     }
 
 
-def tables(found: Measurements) -> list[str]:
+def tables(results: Measurements) -> list[str]:
     columns = {
-        "scores": "spread of scores",
+        "scores": "standard deviation of scores",
         "largest": "largest weight",
-        "entropy": "entropy, of ln 64",
+        "entropy": "entropy / ln 64",
         "by_score": "gradient at the scores",
         "by_query": "gradient at the query",
     }
     rows = [
-        [f"d_k = {width}, {name} the scale", *(f"{found[name][column][place]:.3g}" for column in columns)]
-        for place, width in enumerate(found["d_k"])
+        [f"d_k = {width}, {name} the scale", *(f"{results[name][column][place]:.3g}" for column in columns)]
+        for place, width in enumerate(results["d_k"])
         for name in SCALES
     ]
     trained = [
         [f"d_k = {name} the scale", f"{row['loss']:.3f}", f"{100 * row['accuracy']:.1f}"]
-        for name, row in found["training"].items()
+        for name, row in results["training"].items()
     ]
     return [
         markdown_table(["", *columns.values()], rows),
-        markdown_table(["phrasebook, one head", "validation loss", "right pieces, %"], trained),
+        markdown_table(["phrasebook, one head", "validation loss", "token accuracy, %"], trained),
     ]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    widths = [math.log2(width) for width in found["d_k"]]
+def charts(results: Measurements) -> list[LineChart]:
+    widths = [math.log2(width) for width in results["d_k"]]
     gradients = {
-        f"{name} the scale": [math.log10(each) for each in found[name]["by_score"]] for name in SCALES
+        f"{name} the scale": [math.log10(each) for each in results[name]["by_score"]] for name in SCALES
     }
-    curves = {name: [loss for _, loss in row["curve"]] for name, row in found["training"].items()}
-    steps = [step for step, _ in next(iter(found["training"].values()))["curve"]]
+    curves = {name: [loss for _, loss in row["curve"]] for name, row in results["training"].items()}
+    steps = [step for step, _ in next(iter(results["training"].values()))["curve"]]
     return [
         line_chart(
             "saturation",
-            "Gradient at the scores, power of ten",
-            "d_k, power of two",
+            "Gradient at the scores, log10",
+            "log2 d_k",
             widths,
             gradients,
             False,

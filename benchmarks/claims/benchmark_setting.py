@@ -1,4 +1,4 @@
-"""Setting: where the claims are measured, and whether for figures or for a smoke test."""
+"""Where the claims are measured (device, timer), and whether in full or as a quick test."""
 
 import os
 import time
@@ -10,18 +10,19 @@ import torch
 from regard.train.device import describe_device
 
 Measurements = dict[str, Any]
-"""What a claim's measurement found, as JSON has it."""
+"""The results of a claim, as JSON values."""
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class BenchmarkSetting:
-    """The same for every claim."""
+    """The device and mode of all measurements."""
 
     device: torch.device
     quick: bool = False
 
     def pick(self, full: Value, quick: Value) -> Value:
+        """Return the value for the current mode."""
         return quick if self.quick else full
 
     @property
@@ -29,17 +30,17 @@ class BenchmarkSetting:
         return self.device.type == "cuda"
 
     def seconds(self) -> float:
-        """Seconds: with one CPU thread the processor's own, which others on the machine hardly change."""
-        alone = not self.on_gpu and torch.get_num_threads() == 1
-        return time.process_time() if alone else time.perf_counter()
+        """Return a timer in seconds: CPU time with one CPU thread, which other processes hardly affect."""
+        single_thread = not self.on_gpu and torch.get_num_threads() == 1
+        return time.process_time() if single_thread else time.perf_counter()
 
     def synchronize(self) -> None:
-        """Until the device has done all it was asked."""
+        """Wait until the GPU is idle."""
         if self.on_gpu:
             torch.cuda.synchronize(self.device)
 
     def hardware_info(self) -> dict[str, str]:
-        """For whoever compares figures."""
+        """Return the device and the torch version, stored with the results."""
         name = describe_device(self.device)
         if not self.on_gpu:
             name += f", {_processor()}, {os.cpu_count()} cores, shared"

@@ -1,6 +1,5 @@
-"""Any of the models as the training loop sees it, and a short training through that very loop."""
+"""A claim's model as a training task, and a short training with regard's own training loop."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +15,7 @@ from torch.nn import functional
 
 from regard.text.tokenizer import PAD
 from regard.train.interrupt import InterruptHandler
+from regard.train.logs.metrics_file import METRICS_FILE, read_metrics
 from regard.train.logs.training_log import TrainingLog
 from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import OptimizerConfig, build_optimizer, learning_rate
@@ -28,7 +28,7 @@ CLIP = 1.0
 
 @dataclass(frozen=True)
 class PaddedPairs:
-    """Pairs in rows: all sources of one length, targets padded on the right where they differ."""
+    """A batch of pairs: sources of one length, targets padded on the right."""
 
     source: Int[Tensor, "batch source"]
     target_in: Int[Tensor, "batch target"]
@@ -43,7 +43,7 @@ class PaddedPairs:
 
 
 class ClaimTask:
-    """A model and rows to learn from; satisfies `train.trainable.Trainable`."""
+    """A model and its batches; implements `train.task.Trainable`."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class ClaimTask:
         valid: Sequence[PaddedPairs],
         device: torch.device,
     ) -> None:
-        """`draw` makes batch number n, the same each time."""
+        """Create the task; `make_batch` returns the batch with a number, always the same one."""
         self.model = model.to(device)
-        self._draw, self._valid, self._device = make_batch, valid, device
+        self._make_batch, self._valid, self._device = make_batch, valid, device
 
     def batches(self, start: DataPosition) -> Iterator[tuple[PaddedPairs, DataPosition]]:
         for number in count(start.get("batch", 0)):
-            yield self._draw(number), {"batch": number + 1}
+            yield self._make_batch(number), {"batch": number + 1}
 
     def batch_counts(self, batch: PaddedPairs) -> BatchCounts:
         return BatchCounts(
@@ -66,10 +66,10 @@ class ClaimTask:
         )
 
     def loss(self, batch: PaddedPairs) -> Tensor:
-        return self._judged(batch)[0]
+        return self._loss_and_correct(batch)[0]
 
     def locate_lines(self, batch: PaddedPairs) -> list[FileLines]:
-        return [FileLines(("drawn",), tuple(range(1, len(batch.source) + 1)))]
+        return [FileLines(("synthetic",), tuple(range(1, len(batch.source) + 1)))]
 
     def fingerprint(self) -> Mapping[str, str]:
         return {}
@@ -77,51 +77,52 @@ class ClaimTask:
     @torch.no_grad()
     def validate(self) -> ValidationResult:
         self.model.eval()
-        judged = [(*self._judged(rows), rows.target_tokens) for rows in self._valid]
-        tokens = sum(each for _, _, each in judged)
-        loss, right = (sum(float(part[place]) for part in judged) / tokens for place in (0, 1))
-        return ValidationResult({"loss": loss, "accuracy": right})
+        results = [self._loss_and_correct(batch) for batch in self._valid]
+        tokens = sum(batch.target_tokens for batch in self._valid)
+        loss, accuracy = (sum(float(result[index]) for result in results) / tokens for index in (0, 1))
+        return ValidationResult({"loss": loss, "accuracy": accuracy})
 
     def save(self, folder: Path) -> dict[str, Any]:
         save_weights(folder, self.model)
         return {}
 
-    def _judged(self, batch: PaddedPairs) -> tuple[Tensor, Tensor]:
-        """The summed loss, and how many tokens were the likeliest."""
+    def _loss_and_correct(self, batch: PaddedPairs) -> tuple[Tensor, Tensor]:
+        """Return the summed loss, and the number of correctly predicted tokens."""
         batch = batch.to(self._device)
-        scores, true = self.model(batch.source, batch.target_in).flatten(0, 1), batch.target_out.flatten()
-        loss = functional.cross_entropy(scores, true, ignore_index=PAD, reduction="sum")
-        return loss, ((scores.argmax(dim=-1) == true) & (true != PAD)).sum()
+        logits = self.model(batch.source, batch.target_in).flatten(0, 1)
+        target = batch.target_out.flatten()
+        loss = functional.cross_entropy(logits, target, ignore_index=PAD, reduction="sum")
+        return loss, ((logits.argmax(dim=-1) == target) & (target != PAD)).sum()
 
 
 @dataclass(frozen=True)
 class ClaimTrainingResult:
-    """How a training went."""
+    """The validation metrics and the loss curve of a training."""
 
     loss: float
-    """On what it has not seen, at the end."""
+    """Validation loss at the end."""
     accuracy: float
-
+    """Validation accuracy at the end."""
     curve: list[tuple[int, float]]
-    """The training loss, at some steps."""
+    """Steps with their training loss."""
 
 
 def train_claim_model(
     task: ClaimTask, steps: int, peak: float = 2e-3, seed: int = 1, points: int = 25
 ) -> ClaimTrainingResult:
-    """Trains by `regard.train.loop.TrainingLoop`: Adam, warm-up and cooldown, gradients clipped at 1."""
+    """Train with `regard.train.loop.TrainingLoop`: Adam, warm-up and cooldown, gradients clipped at 1."""
     config = TrainConfig(
         steps=steps, save_every=steps, log_every=max(1, steps // points), clip=CLIP, seed=seed
     )
     optimizer = OptimizerConfig(peak=peak, warmup=max(1, steps // 10), cooldown=max(1, steps // 3))
     learner = Learner(task.model, build_optimizer(task.model, optimizer))
     step = EagerStep(task, learner, seed, CLIP)
-    with TemporaryDirectory() as place:
-        record = Path(place) / "metrics.jsonl"
-        with TrainingLog(record, Console(quiet=True), steps) as log, InterruptHandler() as interrupt:
-            outcome = TrainingLoop(
+    with TemporaryDirectory() as folder:
+        metrics_file = Path(folder) / METRICS_FILE
+        with TrainingLog(metrics_file, Console(quiet=True), steps) as log, InterruptHandler() as interrupt:
+            result = TrainingLoop(
                 task=task,
-                folder=Path(place),
+                folder=Path(folder),
                 config=config,
                 learner=learner,
                 step=step,
@@ -129,12 +130,11 @@ def train_claim_model(
                 log=log,
                 interrupt=interrupt,
             ).run()
-        if outcome.stop_reason == "interrupt":
+        if result.stop_reason == "interrupt":
             raise KeyboardInterrupt
-        rows = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
-    trained = [row for row in rows if row["kind"] == "train"]
+        rows = [row for row in read_metrics(metrics_file) if row["kind"] == "train"]
     return ClaimTrainingResult(
-        loss=outcome.metrics["loss"],
-        accuracy=outcome.metrics["accuracy"],
-        curve=[(row["step"], row["loss"]) for row in trained],
+        loss=result.metrics["loss"],
+        accuracy=result.metrics["accuracy"],
+        curve=[(row["step"], row["loss"]) for row in rows],
     )

@@ -1,8 +1,8 @@
-"""I2: how far back can a model look, and how much of the gradient gets there?
+"""I2: over which distance can a model recall a symbol, and how much of the gradient gets there?
 
-The task: so many symbols, which was the first? Learnt at one distance alone, and with all lengths up to the
-longest mixed, so that what is learnt on short ones can be carried on to long ones. Encoders read
-forwards only: one that reads backwards, too, has the first symbol right before its end.
+The task is to recall the first symbol of a sequence, trained at one distance, and with mixed lengths up to
+the longest, so that short sequences help with long ones. Encoders are unidirectional: a backward encoder
+would end at the first symbol.
 """
 
 import math
@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from baseline_models import ConvolutionalBaseline, RecurrentBaseline, RecurrentKind
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import ClaimTask, PaddedPairs, train_claim_model
-from convolutional_baseline import ConvolutionalBaseline
 from parameter_matching import ModelBuilder, count_parameters, match_parameter_count
-from recurrent_baseline import RecurrentBaseline, RecurrentKind
 from regard.model.config import ModelConfig
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import FIRST_SYMBOL, recall_batch, seeded_batches
@@ -27,44 +26,47 @@ CONFIG = ModelConfig(
     vocab_size=VOCAB, d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0
 )
 NOT_PLOTTED = ("RNN, attention", "GRU, attention")
-"""As the LSTM with attention, for a picture."""
+"""Models left out of the charts: they are like the LSTM with attention."""
 SMALLEST_RATIO = 1e-20
-"""A gradient that is less of another is none."""
+"""Gradient ratios below it count as zero."""
 
 
 def measure(setting: BenchmarkSetting) -> Measurements:
     distances = setting.pick((5, 10, 20, 40, 80), (4, 8))
-    found: Measurements = {"distances": list(distances), "kinds": SYMBOL_KINDS, "models": {}}
+    results: Measurements = {"distances": list(distances), "kinds": SYMBOL_KINDS, "models": {}}
     for name, build in match_parameter_count(CONFIG, _builds()).items():
-        alone = [_train(build, _batches_at(distance), 300, setting) for distance in distances]
-        mixed = _train(build, _batches_up_to(distances[-1]), 600, setting)
+        single_distance_models = [
+            _train(build, _batches_at(distance), 300, setting) for distance in distances
+        ]
+        mixed_model = _train(build, _batches_up_to(distances[-1]), 600, setting)
         torch.manual_seed(1)
-        fresh = build().to(setting.device)
-        found["models"][name] = {
-            "parameters": count_parameters(fresh),
+        untrained = build().to(setting.device)
+        results["models"][name] = {
+            "parameters": count_parameters(untrained),
             "alone": [
-                recall_accuracy(model, at, setting) for model, at in zip(alone, distances, strict=True)
+                recall_accuracy(model, at, setting)
+                for model, at in zip(single_distance_models, distances, strict=True)
             ],
-            "mixed": [recall_accuracy(mixed, distance, setting) for distance in distances],
-            "gradient_before": [gradient_ratio(fresh, distance, setting) for distance in distances],
-            "gradient_after": [gradient_ratio(mixed, distance, setting) for distance in distances],
+            "mixed": [recall_accuracy(mixed_model, distance, setting) for distance in distances],
+            "gradient_before": [gradient_ratio(untrained, distance, setting) for distance in distances],
+            "gradient_after": [gradient_ratio(mixed_model, distance, setting) for distance in distances],
         }
-    return found
+    return results
 
 
-def tables(found: Measurements) -> list[str]:
-    models, distances = found["models"], [str(each) for each in found["distances"]]
+def tables(results: Measurements) -> list[str]:
+    models, distances = results["models"], [str(each) for each in results["distances"]]
     return [
         *(
             markdown_table(
-                [f"right answers, %, {how}", *distances],
+                [f"accuracy, %, {how}", *distances],
                 [[name, *(f"{100 * each:.0f}" for each in row[which])] for name, row in models.items()],
             )
-            for which, how in (("alone", "each distance learnt alone"), ("mixed", "all learnt together"))
+            for which, how in (("alone", "trained at each distance"), ("mixed", "trained on mixed lengths"))
         ),
         *(
             markdown_table(
-                [f"gradient at the first symbol over that at the last, {when} training", *distances],
+                [f"gradient at the first symbol relative to the last, {when} training", *distances],
                 [
                     [name, *(_format_power(each) for each in row[f"gradient_{when}"])]
                     for name, row in models.items()
@@ -75,27 +77,27 @@ def tables(found: Measurements) -> list[str]:
     ]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    models = {name: row for name, row in found["models"].items() if name not in NOT_PLOTTED}
-    distances = found["distances"]
-    right = {name: [100 * each for each in row["alone"]] for name, row in models.items()}
-    reached = {name: [_log10(each) for each in row["gradient_before"]] for name, row in models.items()}
+def charts(results: Measurements) -> list[LineChart]:
+    models = {name: row for name, row in results["models"].items() if name not in NOT_PLOTTED}
+    distances = results["distances"]
+    accuracies = {name: [100 * each for each in row["alone"]] for name, row in models.items()}
+    gradients = {name: [_log10(each) for each in row["gradient_before"]] for name, row in models.items()}
     label = "distance of the first symbol"
     return [
-        line_chart("distance", "Right answers, %, each distance learnt alone", label, distances, right),
+        line_chart("distance", "Accuracy, %, trained at each distance", label, distances, accuracies),
         line_chart(
             "gradient",
-            "Gradient at the first symbol, power of ten",
+            "Gradient at the first symbol, log10",
             label,
             distances,
-            reached,
+            gradients,
             from_zero=False,
         ),
     ]
 
 
 def recall_accuracy(model: nn.Module, distance: int, setting: BenchmarkSetting) -> float:
-    """On sequences that it has not seen."""
+    """Return the accuracy on sequences of a seed that training does not use."""
     rows = recall_batch(512, distance, SYMBOL_KINDS, seed=1).to(setting.device)
     model.eval()
     with torch.no_grad():
@@ -103,17 +105,17 @@ def recall_accuracy(model: nn.Module, distance: int, setting: BenchmarkSetting) 
 
 
 def gradient_ratio(model: nn.Module, distance: int, setting: BenchmarkSetting) -> float:
-    """The gradient of the answer's loss at the vector of the first symbol, over that at the last."""
+    """Return the gradient norm at the embedding of the first symbol, relative to the last."""
     rows = recall_batch(64, distance, SYMBOL_KINDS, seed=2).to(setting.device)
     vectors: list[Tensor] = []
 
-    def keep(_: nn.Module, __: object, out: Tensor) -> None:
+    def retain(_: nn.Module, __: object, out: Tensor) -> None:
         if out.shape[1] == distance:
             out.retain_grad()
             vectors.append(out)
 
-    hooks = [each.register_forward_hook(keep) for each in model.modules() if isinstance(each, nn.Embedding)]
-    model.train()  # cuDNN's recurrent layers have no way back otherwise
+    hooks = [each.register_forward_hook(retain) for each in model.modules() if isinstance(each, nn.Embedding)]
+    model.train()  # cuDNN's recurrent layers have no backward pass in eval mode
     functional.cross_entropy(
         model(rows.source, rows.target_in).flatten(0, 1), rows.target_out.flatten()
     ).backward()
@@ -150,7 +152,7 @@ def _batches_at(distance: int) -> Callable[[int], PaddedPairs]:
 
 
 def _batches_up_to(longest: int) -> Callable[[int], PaddedPairs]:
-    """One length a batch, twice as long half as often: short ones are learnt first."""
+    """Return batches of random length, with short ones, which are learned first, more often."""
     return seeded_batches(lambda seed: recall_batch(64, _length(longest, seed), SYMBOL_KINDS, seed), 1)
 
 

@@ -1,4 +1,4 @@
-"""E5: is one head of the same width worse than eight, and do eight look at different things?"""
+"""E5: is one head worse than eight of the same total width, and do the eight attend to different words?"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,6 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from baseline_models import TransformerBaseline
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import ClaimTask, ClaimTrainingResult, train_claim_model
 from mixing_model import MixingModel
@@ -18,7 +19,6 @@ from regard.model.config import ModelConfig
 from regard.model.layers import EncoderLayer
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import phrasebook_batches, seeded_batches
-from transformer_baseline import TransformerBaseline
 
 HEADS = (1, 8)
 PEAK = 6e-3
@@ -28,31 +28,31 @@ CONFIG = ModelConfig(d_model=64, d_ff=128, encoder_layers=2, decoder_layers=2, d
 def measure(setting: BenchmarkSetting) -> Measurements:
     book = phrasebook_batches(setting.pick(20_000, 200))
     seeds = setting.pick((1, 2, 3), (1,))
-    found: Measurements = {}
+    results: Measurements = {}
     for heads in HEADS:
         config = replace(CONFIG, heads=heads, vocab_size=book.vocab)
-        lessons, places, apart, before = [], [], [], []
+        trainings, two_position_results, differences, initial_differences = [], [], [], []
         for seed in seeds:
             torch.manual_seed(seed)
             model = TransformerBaseline(config)
             task = ClaimTask(model, book.training_batch, book.valid, setting.device)
-            before.append(head_difference(model, book.valid[0].source.to(setting.device)))
-            lessons.append(train_claim_model(task, setting.pick(500, 3), PEAK, seed))
-            apart.append(head_difference(model, book.valid[0].source.to(setting.device)))
-            places.append(train_on_two_positions(heads, seed, setting))
-        found[str(heads)] = {
-            "loss": [lesson.loss for lesson in lessons],
-            "accuracy": [lesson.accuracy for lesson in lessons],
-            "two_places": [lesson.accuracy for lesson in places],
-            "curve": places[0].curve,
-            "apart_before": before,
-            "apart": apart,
+            initial_differences.append(head_difference(model, book.valid[0].source.to(setting.device)))
+            trainings.append(train_claim_model(task, setting.pick(500, 3), PEAK, seed))
+            differences.append(head_difference(model, book.valid[0].source.to(setting.device)))
+            two_position_results.append(train_on_two_positions(heads, seed, setting))
+        results[str(heads)] = {
+            "loss": [training.loss for training in trainings],
+            "accuracy": [training.accuracy for training in trainings],
+            "two_places": [training.accuracy for training in two_position_results],
+            "curve": two_position_results[0].curve,
+            "apart_before": initial_differences,
+            "apart": differences,
         }
-    return found
+    return results
 
 
 def train_on_two_positions(heads: int, seed: int, setting: BenchmarkSetting) -> ClaimTrainingResult:
-    """One layer of attention, asked for two words at once."""
+    """Train one attention layer to return the symbols at two positions at once."""
     torch.manual_seed(seed)
     model = MixingModel(replace(CONFIG, heads=heads, vocab_size=VOCAB), LENGTH, ANSWERS, "attention")
     draw = seeded_batches(lambda number: two_symbols_at_distances(64, number), seed)
@@ -65,28 +65,34 @@ def train_on_two_positions(heads: int, seed: int, setting: BenchmarkSetting) -> 
 
 @torch.no_grad()
 def head_difference(model: TransformerBaseline, source: Tensor) -> float:
-    """How much of their weight two heads of a layer put on different words, from 0 to 1, in the encoder."""
-    seen: list[Tensor] = []
+    """Return the mean total variation distance between the attention of two heads of an encoder layer."""
+    captured: list[Tensor] = []
 
-    def look(attend: torch.nn.Module, asked: tuple) -> None:
-        seen.append(cast(MultiHeadAttention, attend).weights(*asked))
+    def capture(attention: torch.nn.Module, inputs: tuple) -> None:
+        captured.append(cast(MultiHeadAttention, attention).weights(*inputs))
 
     layers = cast(Iterable[EncoderLayer], model.transformer.encoder.layers)
-    attends = [layer.self_attention for layer in layers]
-    hooks = [attend.register_forward_pre_hook(look) for attend in attends]
+    attentions = [layer.self_attention for layer in layers]
+    hooks = [attention.register_forward_pre_hook(capture) for attention in attentions]
     model(source, source[:, :1])
     for hook in hooks:
         hook.remove()
-    found = [
+    differences = [
         float((weights[:, one] - weights[:, other]).abs().sum(-1).mean() / 2)
-        for weights in seen
+        for weights in captured
         for one, other in combinations(range(weights.shape[1]), 2)
     ]
-    return fmean(found) if found else 0.0
+    return fmean(differences) if differences else 0.0
 
 
-def tables(found: Measurements) -> list[str]:
-    titles = ["heads", "phrasebook, loss", "right pieces, %", "two words at once, right, %", "heads apart"]
+def tables(results: Measurements) -> list[str]:
+    titles = [
+        "heads",
+        "phrasebook, loss",
+        "token accuracy, %",
+        "two positions, accuracy, %",
+        "difference of heads",
+    ]
     rows = [
         [
             heads,
@@ -95,18 +101,18 @@ def tables(found: Measurements) -> list[str]:
             _format_mean(row["two_places"], 100, 1),
             f"{fmean(row['apart_before']):.2f} to {fmean(row['apart']):.2f}" if heads != "1" else "",
         ]
-        for heads, row in found.items()
+        for heads, row in results.items()
     ]
     return [markdown_table(titles, rows)]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    steps = [step for step, _ in found["1"]["curve"]]
-    curves = {f"{heads} heads": [loss for _, loss in row["curve"]] for heads, row in found.items()}
-    return [line_chart("heads", "Training loss: two words at once", "step", steps, curves)]
+def charts(results: Measurements) -> list[LineChart]:
+    steps = [step for step, _ in results["1"]["curve"]]
+    curves = {f"{heads} heads": [loss for _, loss in row["curve"]] for heads, row in results.items()}
+    return [line_chart("heads", "Training loss: two positions at once", "step", steps, curves)]
 
 
 def _format_mean(values: list[float], factor: float, digits: int) -> str:
-    """With its spread over the seeds, where there are several."""
+    """Format the mean, with the standard deviation over several seeds."""
     mean = f"{factor * fmean(values):.{digits}f}"
     return mean if len(values) == 1 else f"{mean} ± {factor * stdev(values):.{digits}f}"

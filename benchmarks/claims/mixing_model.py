@@ -1,4 +1,4 @@
-"""One layer of an encoder in which words are mixed by attention, by a linear layer or by a convolution."""
+"""One encoder layer that mixes tokens by attention, by a linear layer or by a convolution."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ KERNEL = 5
 
 
 class AttentionMixer(nn.Module):
-    """Weights made from the words themselves, each time anew."""
+    """Mixing weights computed from the input: self-attention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -32,22 +32,22 @@ class AttentionMixer(nn.Module):
 
 
 class LinearMixer(nn.Module):
-    """One learnt weight for each pair of places."""
+    """One trained weight for each pair of positions."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
         self.value, self.output = nn.Linear(width, width), nn.Linear(width, width)
-        self.places = nn.Linear(length, length)
+        self.position_weights = nn.Linear(length, length)
 
     def forward(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length width"]:
-        return self.output(self.places(self.value(x).transpose(1, 2)).transpose(1, 2))
+        return self.output(self.position_weights(self.value(x).transpose(1, 2)).transpose(1, 2))
 
     def weights(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch 1 length length"]:
-        return self.places.weight.expand(len(x), 1, -1, -1)
+        return self.position_weights.weight.expand(len(x), 1, -1, -1)
 
 
 class ConvolutionMixer(nn.Module):
-    """One learnt weight for each distance, up to two words to either side."""
+    """One trained weight for each relative position, up to two tokens to either side."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -57,18 +57,18 @@ class ConvolutionMixer(nn.Module):
         return self.convolution(x.transpose(1, 2)).transpose(1, 2)
 
     def weights(self, x: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch 1 length length"]:
-        """How strong each distance is: the norm of its matrix."""
+        """Return the strength of each relative position: the norm of its matrix."""
         length = x.shape[1]
         strength = self.convolution.weight.norm(dim=(0, 1))
         bands = [
-            torch.diag_embed(strength[place].expand(length - abs(offset)), offset)
-            for place, offset in enumerate(range(-(KERNEL // 2), KERNEL // 2 + 1))
+            torch.diag_embed(strength[index].expand(length - abs(offset)), offset)
+            for index, offset in enumerate(range(-(KERNEL // 2), KERNEL // 2 + 1))
         ]
         return torch.stack(bands).sum(0).expand(len(x), 1, -1, -1)
 
 
 class MixingModel(nn.Module):
-    """Embedding and positions, one mixer, feed-forward: an answer at every word of the source."""
+    """Embedding and positions, one mixer, feed-forward: logits at every source position."""
 
     def __init__(self, config: ModelConfig, length: int, answers: int, kind: MixerKind) -> None:
         super().__init__()
@@ -92,13 +92,13 @@ class MixingModel(nn.Module):
     def forward(
         self,
         source: Int[Tensor, "batch length"],
-        target_in: Int[Tensor, "batch length"],  # noqa: ARG002  all answers are given at once
+        target_in: Int[Tensor, "batch length"],  # noqa: ARG002  all positions are predicted at once
     ) -> Float[Tensor, "batch length answers"]:
         x = self.mixer_residual(self._embedded(source), self.mixer)
         return self.output(self.feed_forward_residual(x, self.feed_forward))
 
     def weights(self, source: Int[Tensor, "batch length"]) -> Float[Tensor, "batch _ length length"]:
-        """How much each word takes of each."""
+        """Return the mixing weights between all positions."""
         return self.mixer.weights(self._embedded(source)).detach()
 
     def _embedded(self, source: Int[Tensor, "batch length"]) -> Float[Tensor, "batch length width"]:

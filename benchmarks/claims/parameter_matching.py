@@ -1,23 +1,21 @@
-"""Models of like size: each as wide as it must be to have as many parameters as the Transformer."""
+"""Baseline models with the parameter count of the Transformer, reached by their width."""
 
 from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
 
-from convolutional_baseline import ConvolutionalBaseline
-from recurrent_baseline import RecurrentBaseline
+from baseline_models import ConvolutionalBaseline, RecurrentBaseline, TransformerBaseline
 from regard.model.config import ModelConfig
-from transformer_baseline import TransformerBaseline
 
 INPUT_FEEDING_GRU = "GRU, feeding"
 ModelBuilder = Callable[[int], nn.Module]
 WIDTHS = (*range(16, 256, 4), *range(256, 2048, 16))
-"""In steps that hardware likes, where they are fine enough."""
+"""Widths that are tried: multiples of 4, then of 16, which suit the hardware."""
 
 
 def baseline_builders(config: ModelConfig) -> dict[str, ModelBuilder]:
-    """Ways to build each of them at a width, deep as the Transformer is; none has dropout."""
+    """Return functions that build each baseline at a width, as deep as the Transformer, without dropout."""
     vocab, layers = config.vocab_size, config.encoder_layers
     return {
         "RNN": lambda width: RecurrentBaseline("RNN", vocab, width, layers),
@@ -29,30 +27,30 @@ def baseline_builders(config: ModelConfig) -> dict[str, ModelBuilder]:
 
 
 def match_parameter_count(
-    config: ModelConfig, builds: dict[str, ModelBuilder] | None = None
+    config: ModelConfig, builders: dict[str, ModelBuilder] | None = None
 ) -> dict[str, Callable[[], nn.Module]]:
-    """The Transformer first, then its rivals, each to be built when its turn comes."""
-    wanted = count_parameters(build_on_meta_device(lambda: TransformerBaseline(config)))
-    found: dict[str, Callable[[], nn.Module]] = {"Transformer": lambda: TransformerBaseline(config)}
-    for name, build in (baseline_builders(config) if builds is None else builds).items():
-        width = matching_width(build, wanted)
-        found[name] = lambda build=build, width=width: build(width)
-    return found
+    """Return functions that build the Transformer and the baselines with about as many parameters."""
+    target = count_parameters(build_on_meta_device(lambda: TransformerBaseline(config)))
+    models: dict[str, Callable[[], nn.Module]] = {"Transformer": lambda: TransformerBaseline(config)}
+    for name, build in (baseline_builders(config) if builders is None else builders).items():
+        width = matching_width(build, target)
+        models[name] = lambda build=build, width=width: build(width)
+    return models
 
 
-def matching_width(build: ModelBuilder, wanted: int, widths: Iterable[int] = WIDTHS) -> int:
-    """The width at which the count of parameters comes nearest; it only grows."""
-    before = None
+def matching_width(build: ModelBuilder, target: int, widths: Iterable[int] = WIDTHS) -> int:
+    """Return the width with the parameter count nearest to `target`; the count grows with the width."""
+    previous = None
     for width in widths:
         count = count_parameters(build_on_meta_device(lambda width=width: build(width)))
-        if count >= wanted:
-            return width if before is None or count - wanted <= wanted - before[1] else before[0]
-        before = (width, count)
-    raise ValueError(f"no width gives {wanted} parameters")
+        if count >= target:
+            return width if previous is None or count - target <= target - previous[1] else previous[0]
+        previous = (width, count)
+    raise ValueError(f"no width gives {target} parameters")
 
 
 def build_on_meta_device(build: Callable[[], nn.Module]) -> nn.Module:
-    """The shapes without the numbers."""
+    """Build a model without allocating its weights."""
     with torch.device("meta"):
         return build()
 

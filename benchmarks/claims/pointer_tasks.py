@@ -1,4 +1,4 @@
-"""Rows in which the answer at each word stands elsewhere: so many words before, or where the word points."""
+"""Tasks whose target at each word is a symbol elsewhere: some words before, or where the word points."""
 
 import torch
 from torch import Tensor
@@ -9,18 +9,18 @@ from synthetic_data import FIRST_SYMBOL, random_symbols
 
 LENGTH, KINDS = 12, 4
 WORDS = LENGTH * KINDS
-"""A word is a place to point at and a symbol to be asked for."""
+"""A word encodes a position that it points to and a symbol."""
 VOCAB, ANSWERS = FIRST_SYMBOL + WORDS, FIRST_SYMBOL + KINDS**2
 
 
 def symbol_at_distance(rows: int, distance: int, seed: int) -> PaddedPairs:
-    """Which symbol stood so many words before? None is asked for where there is none."""
+    """Return batches whose target is the symbol `distance` words before; none where there is none."""
     source = random_symbols(rows, LENGTH, WORDS, seed)
     return PaddedPairs(source, source, _shifted_answer(word_symbol(source), distance))
 
 
 def symbol_at_pointer(rows: int, seed: int) -> PaddedPairs:
-    """Which symbol stands where this word points?"""
+    """Return batches whose target is the symbol at the position that the word points to."""
     source = random_symbols(rows, LENGTH, WORDS, seed)
     return PaddedPairs(
         source, source, FIRST_SYMBOL + word_symbol(source).gather(1, (source - FIRST_SYMBOL) // KINDS)
@@ -28,7 +28,7 @@ def symbol_at_pointer(rows: int, seed: int) -> PaddedPairs:
 
 
 def two_symbols_at_distances(rows: int, seed: int) -> PaddedPairs:
-    """Which symbols stood two words before and five words before? One answer for each pair of them."""
+    """Return batches whose target is the pair of symbols two and five words before."""
     source = random_symbols(rows, LENGTH, WORDS, seed)
     near, far = (_shifted_answer(word_symbol(source), distance) for distance in (2, 5))
     return PaddedPairs(source, source, torch.where(far == PAD, PAD, (near - FIRST_SYMBOL) * KINDS + far))

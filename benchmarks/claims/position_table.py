@@ -1,9 +1,10 @@
-"""C1: what can be learnt without positions, and what cannot?"""
+"""C1: what can be learned without positional encoding, and what cannot?"""
 
 from dataclasses import replace
 
 import torch
 
+from baseline_models import TransformerBaseline
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import ClaimTask, train_claim_model
 from regard.model.config import ModelConfig
@@ -11,7 +12,6 @@ from regard.model.masks import NO_MASK
 from regard.model.transformer import Transformer, position_ids
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import FIRST_SYMBOL, phrasebook_batches, reversal_batch, seeded_batches
-from transformer_baseline import TransformerBaseline
 
 KINDS, LENGTH = 16, 8
 CONFIG = ModelConfig(d_model=64, heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, dropout=0.0)
@@ -20,10 +20,10 @@ TABLES = {"with": "paper", "without": "none"}
 
 def measure(setting: BenchmarkSetting) -> Measurements:
     book = phrasebook_batches(setting.pick(20_000, 200))
-    found: Measurements = {"class_token": {}, "training": {}}
+    results: Measurements = {"class_token": {}, "training": {}}
     for name, position in TABLES.items():
         config = replace(CONFIG, position=position)
-        found["class_token"][name] = class_token_difference(replace(config, vocab_size=FIRST_SYMBOL + 4))
+        results["class_token"][name] = class_token_difference(replace(config, vocab_size=FIRST_SYMBOL + 4))
         reversing = ClaimTask(
             _model(replace(config, vocab_size=FIRST_SYMBOL + KINDS)),
             seeded_batches(lambda seed: reversal_batch(64, LENGTH, KINDS, seed), 1),
@@ -33,19 +33,19 @@ def measure(setting: BenchmarkSetting) -> Measurements:
         translating = ClaimTask(
             _model(replace(config, vocab_size=book.vocab)), book.training_batch, book.valid, setting.device
         )
-        plans = (("reversal", reversing, 500, 2e-3), ("phrasebook", translating, 1000, 6e-3))
-        for what, task, steps, peak in plans:
-            lesson = train_claim_model(task, setting.pick(steps, 3), peak)
-            found["training"][f"{what}, {name} positions"] = {
-                "loss": lesson.loss,
-                "accuracy": lesson.accuracy,
-                "curve": lesson.curve,
+        trainings = (("reversal", reversing, 500, 2e-3), ("phrasebook", translating, 1000, 6e-3))
+        for corpus, task, steps, peak in trainings:
+            training = train_claim_model(task, setting.pick(steps, 3), peak)
+            results["training"][f"{corpus}, {name} positions"] = {
+                "loss": training.loss,
+                "accuracy": training.accuracy,
+                "curve": training.curve,
             }
-    return found
+    return results
 
 
 def class_token_difference(config: ModelConfig) -> float:
-    """How far apart are "Qian kill you" and "you kill Qian", read at a class token before them?"""
+    """Return the difference of "Qian kill you" and "you kill Qian" at a class token before them."""
     torch.manual_seed(1)
     model = Transformer(config).eval()
     token, qian, kill, you = range(FIRST_SYMBOL, FIRST_SYMBOL + 4)
@@ -55,27 +55,31 @@ def class_token_difference(config: ModelConfig) -> float:
     return float((one - other).abs().max())
 
 
-def tables(found: Measurements) -> list[str]:
-    told = [[f"{name} positions", f"{value:.1g}"] for name, value in found["class_token"].items()]
-    trained = [
+def tables(results: Measurements) -> list[str]:
+    class_token_rows = [
+        [f"{name} positions", f"{value:.1g}"] for name, value in results["class_token"].items()
+    ]
+    training_rows = [
         [name, f"{row['loss']:.3f}", f"{100 * row['accuracy']:.1f}"]
-        for name, row in found["training"].items()
+        for name, row in results["training"].items()
     ]
     return [
-        markdown_table(['"Qian kill you" against "you kill Qian"', "difference at the class token"], told),
-        markdown_table(["", "validation loss", "right tokens, %"], trained),
+        markdown_table(
+            ['"Qian kill you" against "you kill Qian"', "difference at the class token"], class_token_rows
+        ),
+        markdown_table(["", "validation loss", "token accuracy, %"], training_rows),
     ]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    return [_chart(found["training"], what) for what in ("reversal", "phrasebook")]
+def charts(results: Measurements) -> list[LineChart]:
+    return [_chart(results["training"], corpus) for corpus in ("reversal", "phrasebook")]
 
 
-def _chart(training: Measurements, what: str) -> LineChart:
-    lines = {f"{name} positions": training[f"{what}, {name} positions"]["curve"] for name in TABLES}
+def _chart(training: Measurements, corpus: str) -> LineChart:
+    lines = {f"{name} positions": training[f"{corpus}, {name} positions"]["curve"] for name in TABLES}
     steps = [step for step, _ in lines["with positions"]]
     losses = {name: [loss for _, loss in curve] for name, curve in lines.items()}
-    return line_chart(what, f"Training loss, {what}", "step", steps, losses)
+    return line_chart(corpus, f"Training loss, {corpus}", "step", steps, losses)
 
 
 def _model(config: ModelConfig) -> TransformerBaseline:

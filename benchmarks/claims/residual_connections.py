@@ -1,6 +1,6 @@
-"""F4: what becomes of gradients, of the words, and of learning, when nothing is added around the sublayers?
+"""F4: what happens to gradients, token representations and training without residual connections?
 
-Pre-norm, with which six layers learn in few steps; the norms can be taken away as well.
+Pre-norm, with which six layers learn in few steps; the norms can be removed, too.
 """
 
 import math
@@ -11,6 +11,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from baseline_models import TransformerBaseline
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import ClaimTask, train_claim_model
 from regard.model.config import ModelConfig
@@ -19,7 +20,6 @@ from regard.model.masks import NO_MASK
 from regard.model.transformer import Transformer, position_ids
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import phrasebook_batches
-from transformer_baseline import TransformerBaseline
 
 CONFIG = ModelConfig(d_model=64, heads=4, d_ff=128, dropout=0.0, norm="pre")
 VARIANTS = {
@@ -31,18 +31,19 @@ VARIANTS = {
 
 
 class NoResidual(ResidualConnection):
-    """The sublayer's output alone."""
+    """Returns the output of the sublayer, without the residual connection."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.dropout(sublayer(self.norm(x)))
 
 
 def remove_residuals(model: Transformer) -> None:
-    """Every residual of the model replaced by a `Cut`, with nothing learnt yet in either."""
+    """Replace every residual connection of an untrained model by a `NoResidual`."""
     _replace_all(model, ResidualConnection, lambda: NoResidual(model.config))
 
 
 def remove_norms(model: Transformer) -> None:
+    """Replace every layer norm by the identity."""
     _replace_all(model, nn.LayerNorm, nn.Identity)
 
 
@@ -55,7 +56,7 @@ def _replace_all(model: nn.Module, kind: type[nn.Module], build: Callable[[], nn
 
 def measure(setting: BenchmarkSetting) -> Measurements:
     book = phrasebook_batches(setting.pick(20_000, 200))
-    found: Measurements = {}
+    results: Measurements = {}
     for layers in setting.pick((2, 6), (2,)):
         for name, (residuals, norms) in VARIANTS.items():
             torch.manual_seed(1)
@@ -72,14 +73,14 @@ def measure(setting: BenchmarkSetting) -> Measurements:
                 "own": token_specific_share(task),
             }
             if norms:
-                lesson = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
-                row |= {"loss": lesson.loss, "accuracy": lesson.accuracy, "curve": lesson.curve}
-            found[f"{layers}+{layers}, {name}"] = row
-    return found
+                training = train_claim_model(task, setting.pick(400, 3), peak=3e-3)
+                row |= {"loss": training.loss, "accuracy": training.accuracy, "curve": training.curve}
+            results[f"{layers}+{layers}, {name}"] = row
+    return results
 
 
 def encoder_gradient_norms(task: ClaimTask) -> list[float]:
-    """The length of the gradient in each encoder layer, the first layer first, before any step."""
+    """Return the gradient norm of each encoder layer before training."""
     batch, _ = next(task.batches({}))
     task.model.zero_grad(set_to_none=True)
     (task.loss(batch) / batch.target_tokens).backward()
@@ -94,15 +95,22 @@ def encoder_gradient_norms(task: ClaimTask) -> list[float]:
 
 @torch.no_grad()
 def token_specific_share(task: ClaimTask) -> float:
-    """How much of a word's vector, as the encoder leaves it, is not what all words of its sentence share."""
+    """Return the share of the encoder output that differs between the tokens of a sentence."""
     model = cast(TransformerBaseline, task.model).transformer
     source = next(task.batches({}))[0].source.to(model.device)
-    left = model.encode(source, position_ids(source), NO_MASK)
-    return float((left - left.mean(dim=1, keepdim=True)).norm() / left.norm())
+    encoded = model.encode(source, position_ids(source), NO_MASK)
+    return float((encoded - encoded.mean(dim=1, keepdim=True)).norm() / encoded.norm())
 
 
-def tables(found: Measurements) -> list[str]:
-    titles = ["layers, and around them", "gradient, first", "last", "a word's own share", "loss", "right, %"]
+def tables(results: Measurements) -> list[str]:
+    titles = [
+        "layers, variant",
+        "gradient, first layer",
+        "last layer",
+        "token-specific share",
+        "loss",
+        "accuracy, %",
+    ]
     rows = [
         [
             name,
@@ -110,7 +118,7 @@ def tables(found: Measurements) -> list[str]:
             f"{row['own']:.1g}",
             *_format_training(row),
         ]
-        for name, row in found.items()
+        for name, row in results.items()
     ]
     return [markdown_table(titles, rows)]
 
@@ -119,23 +127,23 @@ def _format_training(row: Measurements) -> list[str]:
     return [f"{row['loss']:.3f}", f"{100 * row['accuracy']:.1f}"] if "loss" in row else ["", ""]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    depth = max(row["layers"] for row in found.values())
-    deep = {
+def charts(results: Measurements) -> list[LineChart]:
+    depth = max(row["layers"] for row in results.values())
+    deepest = {
         name.split(", ")[1]: [math.log10(each) for each in row["gradients"]]
-        for name, row in found.items()
+        for name, row in results.items()
         if row["layers"] == depth
     }
-    trained = {name: row["curve"] for name, row in found.items() if "curve" in row}
-    short = {"residuals and norms": "with", "norms alone": "without"}
+    training_curves = {name: row["curve"] for name, row in results.items() if "curve" in row}
+    labels = {"residuals and norms": "with", "norms alone": "without"}
     curves = {}
-    for name, curve in trained.items():
+    for name, curve in training_curves.items():
         layers, variant = name.split(", ")
-        curves[f"{layers}, {short[variant]}"] = [loss for _, loss in curve]
-    steps = [step for step, _ in next(iter(trained.values()))]
+        curves[f"{layers}, {labels[variant]}"] = [loss for _, loss in curve]
+    steps = [step for step, _ in next(iter(training_curves.values()))]
     layers = list(range(1, depth + 1))
-    title = "Gradient in each encoder layer at the start, power of ten"
+    title = "Gradient of each encoder layer before training, log10"
     return [
-        line_chart("by-layer", title, "layer", layers, deep, from_zero=False),
+        line_chart("by-layer", title, "layer", layers, deepest, from_zero=False),
         line_chart("residual", "Training loss, with and without residuals", "step", steps, curves),
     ]

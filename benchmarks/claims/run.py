@@ -1,13 +1,13 @@
-"""Do the things that are said of the Transformer, and of the models before it, hold when measured?
+"""Measure common claims about the Transformer and the models before it.
 
     python benchmarks/claims/run.py --out benchmarks/results/claims
     python benchmarks/claims/run.py --out benchmarks/results/claims --device cuda
     python benchmarks/claims/run.py --out benchmarks/results/claims --only speed
-    python benchmarks/claims/page.py
+    python benchmarks/claims/update_page.py
 
-Every model is trained by regard's own loop, on the phrasebook that ships with it or on symbols drawn at
-random; all seeds are fixed. Writes cpu.json (or gpu.json) and a picture of each claim, and prints the
-tables; page.py puts them into docs/claims.md. --quick tests the code: its figures mean nothing.
+Every model is trained with regard's own loop, on the demo phrasebook or on random symbols; all seeds are
+fixed. Writes cpu.json (or gpu.json) and an SVG of each claim, and prints the tables; update_page.py puts
+them into docs/claims.md. --quick tests the code: its results mean nothing.
 """
 
 import argparse
@@ -41,30 +41,26 @@ CLAIMS: dict[str, ModuleType] = {
     "mixers": token_mixing,
 }
 TITLES = {
-    "speed": "How fast each model trains, by the length of sentences",
-    "translating": "The same phrasebook, learnt by each model",
-    "distance": "How far back each model can look",
-    "scale": "Attention with and without its scale",
-    "residual": "The Transformer with and without residuals",
-    "order": "The Transformer with and without positions",
+    "speed": "Training speed of each model by sentence length",
+    "translating": "The phrasebook, learned by each model",
+    "distance": "The distance over which each model can recall",
+    "scale": "Attention with and without scaling",
+    "residual": "The Transformer with and without residual connections",
+    "order": "The Transformer with and without positional encoding",
     "heads": "One head and eight",
-    "mixers": "Words mixed by attention, a linear layer, a convolution",
+    "mixers": "Token mixing by attention, a linear layer or a convolution",
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder for figures and pictures")
+    parser.add_argument("--out", type=Path, required=True, help="folder for results and charts")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--only", choices=tuple(CLAIMS), nargs="+", help="these claims; the others' figures stay"
+        "--only", choices=tuple(CLAIMS), nargs="+", help="measure these claims and keep the other results"
     )
-    parser.add_argument(
-        "--threads", type=int, default=1, help="of the CPU; with one, its own time is measured"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="seconds instead of minutes, figures without meaning"
-    )
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads; with one, CPU time is measured")
+    parser.add_argument("--quick", action="store_true", help="a test of seconds; the results mean nothing")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.set_float32_matmul_precision(
@@ -74,32 +70,32 @@ def main() -> None:
     setting = BenchmarkSetting(choose_device(options.device), options.quick)
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only or CLAIMS:
-        began = setting.seconds()
-        found = CLAIMS[name].measure(setting)
-        save_results(name, found, setting.seconds() - began, setting, options.out)
-        print("\n\n".join([f"## {name}", *CLAIMS[name].tables(found)]), end="\n\n", flush=True)
+        start = setting.seconds()
+        results = CLAIMS[name].measure(setting)
+        save_results(name, results, setting.seconds() - start, setting, options.out)
+        print("\n\n".join([f"## {name}", *CLAIMS[name].tables(results)]), end="\n\n", flush=True)
 
 
 def save_results(
-    name: str, found: Measurements, seconds: float, setting: BenchmarkSetting, out: Path
+    name: str, results: Measurements, seconds: float, setting: BenchmarkSetting, out: Path
 ) -> None:
-    """Puts the figures beside those of the other claims, and draws them."""
+    """Store the results of a claim beside those of the others, and draw its charts."""
     kind = "gpu" if setting.on_gpu else "cpu"
     path = out / f"{kind}.json"
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    kept[name] = {**setting.hardware_info(), "seconds": round(seconds, 1), "found": _rounded(found)}
-    text = json.dumps({key: kept[key] for key in CLAIMS if key in kept}, indent=1, allow_nan=False)
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    stored[name] = {**setting.hardware_info(), "seconds": round(seconds, 1), "found": _rounded(results)}
+    text = json.dumps({key: stored[key] for key in CLAIMS if key in stored}, indent=1, allow_nan=False)
     path.write_text(f"{text}\n", encoding="utf-8")
-    write_claim_plot(name, found, kind, out)
+    write_claim_plot(name, results, kind, out)
 
 
-def write_claim_plot(name: str, found: Measurements, kind: str, out: Path) -> None:
-    drawn = charts_to_svg(CLAIMS[name].charts(found), TITLES[name])
-    (out / f"{name}-{kind}.svg").write_text(drawn, encoding="utf-8")
+def write_claim_plot(name: str, results: Measurements, kind: str, out: Path) -> None:
+    image = charts_to_svg(CLAIMS[name].charts(results), TITLES[name])
+    (out / f"{name}-{kind}.svg").write_text(image, encoding="utf-8")
 
 
 def _rounded(value: object) -> object:
-    """With no more digits than mean something."""
+    """Round all numbers to four significant digits."""
     match value:
         case float():
             return float(f"{value:.4g}")

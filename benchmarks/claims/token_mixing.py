@@ -1,4 +1,4 @@
-"""F10: what can be learnt with weights made from the input, and what with weights that stay as they are?"""
+"""F10: what can be learned with attention weights, and what with fixed mixing weights?"""
 
 import torch
 
@@ -21,30 +21,35 @@ TASKS = {
 
 
 def measure(setting: BenchmarkSetting) -> Measurements:
-    found: Measurements = {"tasks": list(TASKS), "mixers": {}}
+    results: Measurements = {"tasks": list(TASKS), "mixers": {}}
     for kind in KINDS:
-        right, curves, change, count = [], [], 0.0, 0
+        accuracies, curves, weight_change, count = [], [], 0.0, 0
         for make in TASKS.values():
             torch.manual_seed(1)
             model = MixingModel(CONFIG, LENGTH, ANSWERS, kind)
             draw = seeded_batches(lambda seed, make=make: make(64, seed), 1)
-            lesson = train_claim_model(
+            training = train_claim_model(
                 ClaimTask(model, draw, [make(256, 0)], setting.device), setting.pick(800, 3)
             )
-            right.append(lesson.accuracy)
-            curves.append(lesson.curve)
-            change, count = max_weight_change(model, setting), count_parameters(model)
-        found["mixers"][kind] = {"parameters": count, "accuracy": right, "change": change, "curves": curves}
-    return found
+            accuracies.append(training.accuracy)
+            curves.append(training.curve)
+            weight_change, count = max_weight_change(model, setting), count_parameters(model)
+        results["mixers"][kind] = {
+            "parameters": count,
+            "accuracy": accuracies,
+            "change": weight_change,
+            "curves": curves,
+        }
+    return results
 
 
 def max_weight_change(model: MixingModel, setting: BenchmarkSetting) -> float:
-    """The most that a weight differs between two sentences."""
+    """Return the largest difference of a mixing weight between two inputs."""
     one, other = model.weights(symbol_at_pointer(2, 1).source.to(setting.device))
     return float((one - other).abs().max())
 
 
-def tables(found: Measurements) -> list[str]:
+def tables(results: Measurements) -> list[str]:
     rows = [
         [
             name,
@@ -52,14 +57,14 @@ def tables(found: Measurements) -> list[str]:
             f"{row['change']:.2f}",
             f"{row['parameters']:,}",
         ]
-        for name, row in found["mixers"].items()
+        for name, row in results["mixers"].items()
     ]
-    titles = ["right answers, %", *found["tasks"], "change of weights", "parameters"]
+    titles = ["accuracy, %", *results["tasks"], "change of weights", "parameters"]
     return [markdown_table(titles, rows)]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    mixers = found["mixers"]
+def charts(results: Measurements) -> list[LineChart]:
+    mixers = results["mixers"]
     steps = [step for step, _ in mixers["attention"]["curves"][0]]
     return [
         line_chart(
@@ -69,5 +74,5 @@ def charts(found: Measurements) -> list[LineChart]:
             steps,
             {name: [loss for _, loss in row["curves"][place]] for name, row in mixers.items()},
         )
-        for place, task in enumerate(found["tasks"])
+        for place, task in enumerate(results["tasks"])
     ]

@@ -1,18 +1,19 @@
-"""I1, I3, I4, A5: how fast does each model train, and what does the length of the sentences do to it?
+"""I1, I3, I4, A5: training speed of each model by sentence length, and its longest chain of operations.
 
-Models of like size take turns at one step of the loop (forward, backward, Adam) on as many tokens
-in shorter or longer sentences; the best turn counts. Without padding, without dropout, in fp32 (TF32
-on a GPU, for all of them), each operation by itself: nothing is compiled or captured.
+Models of like size alternate at one training step (forward, backward, Adam) on the same number of tokens in
+shorter or longer sentences; the fastest step counts. No padding, no dropout, fp32 (TF32 on a GPU), nothing
+compiled or captured.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor, nn
 
+from baseline_models import TransformerBaseline
 from benchmark_setting import BenchmarkSetting, Measurements
 from claim_task import CLIP, ClaimTask
-from dependency_chain import longest_dependency_chain
 from parameter_matching import (
     baseline_builders,
     build_on_meta_device,
@@ -24,7 +25,6 @@ from regard.train.optimizer import OptimizerConfig, build_optimizer
 from regard.train.step import EagerStep, Learner
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import copy_batch, seeded_batches
-from transformer_baseline import TransformerBaseline
 
 SMALL = ModelConfig(
     vocab_size=1000, d_model=256, heads=4, d_ff=1024, encoder_layers=2, decoder_layers=2, dropout=0.0
@@ -52,7 +52,7 @@ def measure(setting: BenchmarkSetting) -> Measurements:
         torch.manual_seed(1)
         tasks[name] = _SpeedTrial(build(), setting)
     seconds = {name: [float("inf")] * len(lengths) for name in tasks}
-    for _ in range(1 + setting.pick(4, 1)):  # the first turn is the warm-up: later ones beat it
+    for _ in range(1 + setting.pick(4, 1)):  # the first round is the warm-up
         for place, length in enumerate(lengths):
             for name, task in tasks.items():
                 seconds[name][place] = min(seconds[name][place], task.step(tokens // length, length))
@@ -71,47 +71,55 @@ def measure(setting: BenchmarkSetting) -> Measurements:
     }
 
 
-def tables(found: Measurements) -> list[str]:
-    lengths, speed = found["lengths"], found["tokens_per_second"]
+def tables(results: Measurements) -> list[str]:
+    lengths, speed = results["lengths"], results["tokens_per_second"]
     ours = speed["Transformer"]
     return [
         markdown_table(
             ["tokens per second, by sentence length", *map(str, lengths), "parameters"],
             [
-                [name, *(f"{each:,}" for each in speed[name]), f"{found['parameters'][name]:,}"]
+                [name, *(f"{each:,}" for each in speed[name]), f"{results['parameters'][name]:,}"]
                 for name in speed
             ],
         ),
         markdown_table(
-            ["Transformer's speed over theirs, by length", *map(str, lengths)],
+            ["speed of the Transformer relative to each, by length", *map(str, lengths)],
             [[name, *_ratios(ours, theirs)] for name, theirs in speed.items() if name != "Transformer"],
         ),
         markdown_table(
-            ["operations in a row, by length", *map(str, CHAINS), f"parameters at width {SAME_WIDTH}"],
             [
-                [name, *(f"{each:,}" for each in chain), f"{found['parameters_at_one_width'][name]:,}"]
-                for name, chain in found["chain"].items()
+                "longest chain of operations, by length",
+                *map(str, CHAINS),
+                f"parameters at width {SAME_WIDTH}",
+            ],
+            [
+                [name, *(f"{each:,}" for each in chain), f"{results['parameters_at_one_width'][name]:,}"]
+                for name, chain in results["chain"].items()
             ],
         ),
     ]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    speed, ours = found["tokens_per_second"], found["tokens_per_second"]["Transformer"]
+def charts(results: Measurements) -> list[LineChart]:
+    speed, ours = results["tokens_per_second"], results["tokens_per_second"]["Transformer"]
     ratios = {
         name: [each / other for each, other in zip(ours, theirs, strict=True)]
         for name, theirs in speed.items()
     }
     return [
-        line_chart("speed", "Training, tokens per second", "words in a sentence", found["lengths"], speed),
+        line_chart("speed", "Training, tokens per second", "words in a sentence", results["lengths"], speed),
         line_chart(
-            "ratio", "Speed of the Transformer over theirs", "words in a sentence", found["lengths"], ratios
+            "ratio",
+            "Speed of the Transformer relative to each",
+            "words in a sentence",
+            results["lengths"],
+            ratios,
         ),
     ]
 
 
 class _SpeedTrial:
-    """One model with its optimizer, ready for another step."""
+    """One model with its optimizer, ready for a training step."""
 
     def __init__(self, model: torch.nn.Module, setting: BenchmarkSetting) -> None:
         self.model = model.to(setting.device).train()
@@ -120,21 +128,21 @@ class _SpeedTrial:
         self._steps = 0
 
     def step(self, rows: int, length: int) -> float:
-        """Seconds of one step."""
+        """Return the seconds of one training step."""
         draw = seeded_batches(lambda seed: copy_batch(rows, length, 900, seed), self._steps)
         task = ClaimTask(self.model, draw, [], self._setting.device)
         batch = draw(0).to(self._setting.device)
         step = EagerStep(task, self._learner, 1, CLIP)
         self._steps += 1
         self._setting.synchronize()
-        began = self._setting.seconds()
+        start = self._setting.seconds()
         step(self._steps, [batch], RATE)
         self._setting.synchronize()
-        return self._setting.seconds() - began
+        return self._setting.seconds() - start
 
 
 def _trial_sizes(setting: BenchmarkSetting) -> tuple[ModelConfig, int, Sequence[int]]:
-    """The model, the tokens on each side of a step, the lengths of sentences."""
+    """Return the model, the tokens per side and step, and the sentence lengths."""
     if setting.quick:
         return _tiny_config(SMALL), 64, (8, 16)
     if setting.on_gpu:
@@ -143,7 +151,7 @@ def _trial_sizes(setting: BenchmarkSetting) -> tuple[ModelConfig, int, Sequence[
 
 
 def _tiny_config(config: ModelConfig) -> ModelConfig:
-    """Narrow, as deep: a chain is no shorter for it."""
+    """Return a narrow configuration of the same depth, which has the same chain of operations."""
     layers = config.encoder_layers
     return ModelConfig(
         vocab_size=1000,
@@ -167,3 +175,28 @@ def _at_one_width(config: ModelConfig) -> dict[str, int]:
 
 def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[str]:
     return [f"{each / other:.2f}" for each, other in zip(ours, theirs, strict=True)]
+
+
+def longest_dependency_chain(model: nn.Module, length: int, vocab: int) -> int:
+    """Return the length of the longest path in the autograd graph, for one pair of that length.
+
+    In fp64, for which oneDNN has no LSTM that would hide its steps in one operation.
+    """
+    tokens = torch.arange(length)[None] % vocab
+    return _graph_depth(model.double()(tokens, tokens).sum())
+
+
+def _graph_depth(loss: Tensor) -> int:
+    """Return the depth of the graph: a node is one deeper than the deepest node it needs."""
+    depth: dict[object, int] = {}
+    open_nodes = [loss.grad_fn]
+    while open_nodes:
+        node = open_nodes[-1]
+        inputs = [parent for parent, _ in node.next_functions if parent is not None] if node else []
+        missing = [parent for parent in inputs if parent not in depth]
+        if missing:
+            open_nodes += missing
+        else:
+            depth[node] = 1 + max((depth[parent] for parent in inputs), default=0)
+            open_nodes.pop()
+    return depth[loss.grad_fn]

@@ -1,6 +1,6 @@
-"""I1, I4: the same phrasebook, the same loop, as many steps: how good is each model, and after how long?
+"""I1, I4: quality and training time of each model on the phrasebook, with the same loop and steps.
 
-Each is trained at three learning rates, and the best one counts: what suits one kind does not suit another.
+Each model is trained at three learning rates, and the best one counts, since models need different rates.
 """
 
 from collections.abc import Callable
@@ -23,32 +23,32 @@ PEAKS = (5e-3, 1e-2, 2e-2)
 def measure(setting: BenchmarkSetting) -> Measurements:
     config = replace(CONFIG, vocab_size=phrasebook_batches(setting.pick(20_000, 200)).vocab)
     builds = {name: build for name, build in baseline_builders(config).items() if name != INPUT_FEEDING_GRU}
-    found: Measurements = {}
+    results: Measurements = {}
     for name, build in match_parameter_count(config, builds).items():
-        tried = [_train(build, peak, setting) for peak in PEAKS]
-        found[name] = min(tried, key=lambda each: each["loss"])
-    return found
+        trials = [_train(build, peak, setting) for peak in PEAKS]
+        results[name] = min(trials, key=lambda each: each["loss"])
+    return results
 
 
 def _train(build: Callable[[], nn.Module], peak: float, setting: BenchmarkSetting) -> Measurements:
     book = phrasebook_batches(setting.pick(20_000, 200))
     torch.manual_seed(1)
-    model, began = build(), setting.seconds()
-    lesson = train_claim_model(
+    model, start = build(), setting.seconds()
+    training = train_claim_model(
         ClaimTask(model, book.training_batch, book.valid, setting.device), setting.pick(500, 3), peak
     )
     return {
         "parameters": count_parameters(model),
         "peak": peak,
-        "loss": lesson.loss,
-        "accuracy": lesson.accuracy,
-        "seconds": setting.seconds() - began,
-        "curve": lesson.curve,
+        "loss": training.loss,
+        "accuracy": training.accuracy,
+        "seconds": setting.seconds() - start,
+        "curve": training.curve,
     }
 
 
-def tables(found: Measurements) -> list[str]:
-    titles = ["phrasebook", "parameters", "rate", "validation loss", "right pieces, %", "seconds"]
+def tables(results: Measurements) -> list[str]:
+    titles = ["phrasebook", "parameters", "learning rate", "validation loss", "token accuracy, %", "seconds"]
     rows = [
         [
             name,
@@ -58,12 +58,12 @@ def tables(found: Measurements) -> list[str]:
             f"{100 * row['accuracy']:.1f}",
             f"{row['seconds']:.0f}",
         ]
-        for name, row in found.items()
+        for name, row in results.items()
     ]
     return [markdown_table(titles, rows)]
 
 
-def charts(found: Measurements) -> list[LineChart]:
-    steps = [step for step, _ in found["Transformer"]["curve"]]
-    curves = {name: [loss for _, loss in row["curve"]] for name, row in found.items()}
+def charts(results: Measurements) -> list[LineChart]:
+    steps = [step for step, _ in results["Transformer"]["curve"]]
+    curves = {name: [loss for _, loss in row["curve"]] for name, row in results.items()}
     return [line_chart("translating", "Training loss on the phrasebook", "step", steps, curves)]

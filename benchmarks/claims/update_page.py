@@ -1,10 +1,10 @@
-"""Puts what was measured last into docs/claims.md, between its marks, and draws the pictures again.
+"""Insert the latest results into docs/claims.md, between its markers, and redraw the charts.
 
-    python benchmarks/claims/page.py
+    python benchmarks/claims/update_page.py
 
-`<!-- cpu speed 0 -->` is followed by the first table of `speed` as cpu.json has it,
-`<!-- gpu speed picture -->` by its picture from gpu.json.
-What stood there before is replaced; of what was never measured there is nothing.
+`<!-- cpu speed 0 -->` is followed by the first table of `speed` from cpu.json,
+`<!-- gpu speed picture -->` by its chart from gpu.json. Older content is replaced; without results nothing is
+inserted.
 """
 
 import json
@@ -22,31 +22,31 @@ MARKER = re.compile(r"(<!-- (cpu|gpu) (\w+) (\d|picture) -->\n).*?(<!-- end -->)
 
 def main() -> None:
     for kind in ("cpu", "gpu"):
-        for name, kept in _read_results(RESULTS, kind).items():
-            write_claim_plot(name, kept["found"], kind, RESULTS)
+        for name, results in _read_results(RESULTS, kind).items():
+            write_claim_plot(name, results["found"], kind, RESULTS)
     PAGE.write_text(fill_page(PAGE.read_text(encoding="utf-8"), RESULTS), encoding="utf-8")
 
 
 def fill_page(text: str, results: Path) -> str:
-    """The page with its tables and pictures as the results have them."""
-    kept = {kind: _read_results(results, kind) for kind in ("cpu", "gpu")}
+    """Return the page with the tables and charts of the results."""
+    stored = {kind: _read_results(results, kind) for kind in ("cpu", "gpu")}
 
     def fill(mark: re.Match[str]) -> str:
         _, kind, claim, what, end = mark.groups()
         return (
             mark[1]
-            + (_render_result(kept[kind][claim], kind, claim, what) if claim in kept[kind] else "")
+            + (_render_result(stored[kind][claim], kind, claim, what) if claim in stored[kind] else "")
             + end
         )
 
     return MARKER.sub(fill, text)
 
 
-def _render_result(kept: Measurements, kind: str, claim: str, what: str) -> str:
+def _render_result(results: Measurements, kind: str, claim: str, what: str) -> str:
     if what == "picture":
         return f"\n![{TITLES[claim]}](../benchmarks/results/claims/{claim}-{kind}.svg)\n\n"
-    said = f"*{kept['device']}; torch {kept['torch']}*"
-    return f"\n{CLAIMS[claim].tables(kept['found'])[int(what)]}\n\n{said}\n\n"
+    hardware = f"*{results['device']}; torch {results['torch']}*"
+    return f"\n{CLAIMS[claim].tables(results['found'])[int(what)]}\n\n{hardware}\n\n"
 
 
 def _read_results(results: Path, kind: str) -> dict[str, Measurements]:
