@@ -169,7 +169,7 @@ def test_a_hypothesis_can_be_traced_and_continued(page):
     assert trace["request"]["prefix"] == ids == [token["id"] for token in trace["target"]["tokens"][:2]]
     winner = trace["beam"]["finished"][0]["node"]
     other = next(each for each in trace["beam"]["nodes"] if each["state"] == "kept" and each["id"] != winner)
-    page.get_by_text("This one is the translation").wait_for()
+    page.get_by_text("This hypothesis is the translation").wait_for()
     assert page.get_by_role("button", name="Look inside this hypothesis").count() == 0
     choose(page, node=other["id"] + 1)
     page.get_by_role("button", name="Look inside this hypothesis").click()
@@ -223,7 +223,7 @@ def test_different_tokens_are_not_subtracted_and_cards_are_labelled(page):
     page.get_by_role("radio", name="B − A").click()
     for card in ("masked self-attention", "cross-attention"):
         page.locator(f"[aria-label='{card}']").get_by_text("cannot be subtracted").wait_for()
-    page.locator("[aria-label='next word']").get_by_text("After the same words A took").wait_for()
+    page.locator("[aria-label='next word']").get_by_text("After the same tokens A chose").wait_for()
     a, b = page.evaluate("() => [regard.app.traceA.value, regard.app.traceB.value]")
     pairs = zip(a["target"]["tokens"], b["target"]["tokens"], strict=False)
     parted = next(t for t, (then, now) in enumerate(pairs) if then["id"] != now["id"])

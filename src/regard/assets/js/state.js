@@ -120,9 +120,9 @@ export function makeState(opening = "") {
 export function readFragment(at, fragment) {
   const [path, search = ""] = fragment.replace(/^#?\/?/, "").split("?");
   at.page.value = PAGES.includes(/** @type {any} */ (path)) ? path : "translate";
-  const given = new URLSearchParams(search);
+  const parameters = new URLSearchParams(search);
   for (const [name, field] of Object.entries(FIELDS)) {
-    const value = given.has(name) ? field.read(given.get(name) ?? "") : undefined;
+    const value = parameters.has(name) ? field.read(parameters.get(name) ?? "") : undefined;
     at[name].value = value ?? field.first;
   }
 }

@@ -7,10 +7,10 @@ import { toShades } from "regard/theme.js";
 /** @typedef {{ matrix: import("regard/trace.js").Matrix, top: number, column: number | null, rows: number[] }} HeatMap */
 /** @typedef {{ left: number, top: number, width: number, height: number, inner: number, row: number }} HeatMapLayout */
 
-/** A column is at least one pixel wide: thinner ones would be skipped and make a false pattern. @param {HeatMap} heat @param {number} room @returns {HeatMapLayout} */
-export function layoutHeatMap({ matrix }, room) {
+/** A column is at least one pixel wide: thinner ones would be skipped and make a false pattern. @param {HeatMap} heat @param {number} maxWidth @returns {HeatMapLayout} */
+export function layoutHeatMap({ matrix }, maxWidth) {
   const [left, top] = [34, 22];
-  const width = Math.max(room, left + matrix.columns + 10);
+  const width = Math.max(maxWidth, left + matrix.columns + 10);
   const row = Math.max(3, Math.min(18, Math.floor(420 / matrix.rows)));
   return { left, top, row, width, height: top + row * matrix.rows + 8, inner: width - left - 10 };
 }

@@ -26,8 +26,8 @@ const nameWidth = ({ name }) => (name ? name.length * 7 + 14 : 0);
 /** Whether the line names fit beside the y label. @param {LineGraph} graph @param {number} width */
 const namesFitBeside = ({ lines, yLabel }, width) => yLabel.length * 6 + lines.reduce((sum, line) => sum + nameWidth(line), 0) < width - RIGHT;
 
-/** @param {LineGraph} graph @param {number} room */
-export const layoutGraph = (graph, room) => ({ width: room, height: graph.height ?? 210 });
+/** @param {LineGraph} graph @param {number} maxWidth */
+export const layoutGraph = (graph, maxWidth) => ({ width: maxWidth, height: graph.height ?? 210 });
 
 /** @param {Surface} surface @param {LineGraph} graph @param {{ width: number, height: number }} layout @param {Theme} theme */
 export function drawGraph(surface, graph, layout, theme) {

@@ -35,14 +35,14 @@ const READABLE_HEIGHT = 16;
  * Compute the layout for a width: cells are square, but a few rows of many columns are taller; labels are left
  * out where they would be too small to read.
  * @param {MatrixImage} picture
- * @param {number} room
+ * @param {number} maxWidth
  * @returns {MatrixLayout}
  */
-export function layoutMatrix(picture, room) {
+export function layoutMatrix(picture, maxWidth) {
   const { rows, columns } = picture;
   const longest = (/** @type {string[]} */ labels) => Math.max(...labels.map((label) => textWidth(label)), 1);
-  const left = Math.max(picture.axes ? AXIS_NAME_WIDTH : 0, Math.min(longest(rows) * LETTER_WIDTH + 34, Math.max(120, room * 0.34)));
-  const fits = Math.floor((room - left - 12) / Math.max(1, columns.length));
+  const left = Math.max(picture.axes ? AXIS_NAME_WIDTH : 0, Math.min(longest(rows) * LETTER_WIDTH + 34, Math.max(120, maxWidth * 0.34)));
+  const fits = Math.floor((maxWidth - left - 12) / Math.max(1, columns.length));
   const cell = Math.max(3, Math.min(34, fits));
   const small = cell < MIN_LABEL_SIZE;
   const top = small ? 30 : Math.min(longest(columns) * LETTER_WIDTH, 130) + 36;
@@ -57,23 +57,23 @@ function textWidth(text) {
   return sum;
 }
 
-/** @param {string} text @param {number} room in letters */
-export function clipText(text, room) {
-  if (textWidth(text) <= room) return text;
+/** @param {string} text @param {number} letters in letters */
+export function clipText(text, letters) {
+  if (textWidth(text) <= letters) return text;
   let out = "";
   for (const c of text) {
-    if (textWidth(out + c) > room - 1) break;
+    if (textWidth(out + c) > letters - 1) break;
     out += c;
   }
   return `${out}…`;
 }
 
-/** Clip “read → predicted”, first the part that was read. @param {string} label @param {number} room */
-function clipRowLabel(label, room) {
+/** Clip “read → predicted”, first the part that was read. @param {string} label @param {number} letters */
+function clipRowLabel(label, letters) {
   const [read, predicted] = label.split(" → ");
-  if (predicted === undefined || textWidth(label) <= room) return clipText(label, room);
-  const left = Math.max(2, room - textWidth(predicted) - 3);
-  return clipText(`${clipText(read, left)} → ${predicted}`, room);
+  if (predicted === undefined || textWidth(label) <= letters) return clipText(label, letters);
+  const left = Math.max(2, letters - textWidth(predicted) - 3);
+  return clipText(`${clipText(read, left)} → ${predicted}`, letters);
 }
 
 /**

@@ -29,18 +29,18 @@ const TITLES = { k: "k", dot: "q · k", scaled: "÷ √dₖ", masked: "mask", we
 
 /**
  * @param {Board} board
- * @param {number} room
+ * @param {number} maxWidth
  * @returns {BoardLayout}
  */
-export function layoutBoard({ numbers, step }, room) {
-  const narrow = room < NARROW;
+export function layoutBoard({ numbers, step }, maxWidth) {
+  const narrow = maxWidth < NARROW;
   const names = narrow ? NARROW_COLUMNS[step] : Object.keys(FIRST_STEP);
   const longest = Math.max(...numbers.keys.map((key) => key.length), 4);
   const label = Math.min(longest * 7.5 + 14, narrow ? 92 : 130);
   const few = narrow && step === 6; // the softmax column takes the rest of the width
-  const fixedWidth = (/** @type {string} */ name) => (name === "weight" ? (few ? room - label - NUMBER - 2 * GAP : WEIGHT) : name === "k" || name === "v" ? 0 : NUMBER);
+  const fixedWidth = (/** @type {string} */ name) => (name === "weight" ? (few ? maxWidth - label - NUMBER - 2 * GAP : WEIGHT) : name === "k" || name === "v" ? 0 : NUMBER);
   const strips = names.filter((name) => !fixedWidth(name)).length;
-  const left = room - label - names.reduce((sum, name) => sum + fixedWidth(name) + GAP, 0);
+  const left = maxWidth - label - names.reduce((sum, name) => sum + fixedWidth(name) + GAP, 0);
   const wide = Math.max(60, Math.min(left / Math.max(1, strips), MIN_NUMBER_WIDTH * 1.6 * numbers.q.length));
   /** @type {Record<string, Column>} */
   const columns = {};
@@ -53,7 +53,7 @@ export function layoutBoard({ numbers, step }, room) {
   const row = numbers.keys.length > 40 ? 18 : 24;
   const top = HEAD + (columns.k ? STRIP : 0);
   const foot = step === 7 ? STRIP + 10 : 6;
-  return { width: Math.max(room, 260), height: top + row * numbers.keys.length + foot, row, top, label, columns };
+  return { width: Math.max(maxWidth, 260), height: top + row * numbers.keys.length + foot, row, top, label, columns };
 }
 
 /**

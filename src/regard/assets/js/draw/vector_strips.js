@@ -16,8 +16,8 @@ const LINE = 15;
 /** @param {number} width */
 const extraLine = (width) => (width < NARROW ? LINE : 0);
 
-/** @param {number} count of strips @param {number} room */
-export const layoutStrips = (count, room) => ({ width: Math.max(240, room), height: (HEIGHT + extraLine(room)) * count });
+/** @param {number} count of strips @param {number} maxWidth */
+export const layoutStrips = (count, maxWidth) => ({ width: Math.max(240, maxWidth), height: (HEIGHT + extraLine(maxWidth)) * count });
 
 /** @param {Surface} surface @param {Strip[]} strips @param {{ width: number }} layout @param {Theme} theme */
 export function drawStrips(surface, strips, { width }, theme) {

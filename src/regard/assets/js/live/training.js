@@ -97,8 +97,8 @@ function progressText({ facts, train, valid }) {
 
 /** @param {History} history @param {App} app */
 function watchedTables(history, app) {
-  const found = watchedSentences(history);
-  if (!found.length) return null;
+  const sentences = watchedSentences(history);
+  if (!sentences.length) return null;
   const { source: from, target: to } = app.info?.languages ?? { source: null, target: null };
   const marked = (/** @type {string | null} */ before, /** @type {string} */ now) =>
     diffWords(before, now).flatMap(({ word, isNew }) => [isNew ? h("ins", {}, word) : word, " "]);
@@ -109,7 +109,7 @@ function watchedTables(history, app) {
     { class: "watched" },
     h("h2", {}, `Watch it learn: ${history.name}`),
     h("p", { class: "faint" }, "The same sentences at each validation that changed their translation; new words are underlined."),
-    found.map(({ source, reference, rows }) =>
+    sentences.map(({ source, reference, rows }) =>
       h(
         "table",
         {},

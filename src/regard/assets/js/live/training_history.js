@@ -244,12 +244,12 @@ export function downsample(all, most = MAX_POINTS) {
   return Array.from({ length: parts }, (_, p) => {
     const part = all.slice(Math.floor((p * all.length) / parts), Math.floor(((p + 1) * all.length) / parts));
     const known = part.filter(([, y]) => !Number.isNaN(y));
-    const kept = new Set([part.find(([, y]) => Number.isNaN(y))]);
+    const points = new Set([part.find(([, y]) => Number.isNaN(y))]);
     if (known.length) {
-      kept.add(known.reduce((a, b) => (b[1] < a[1] ? b : a)));
-      kept.add(known.reduce((a, b) => (b[1] > a[1] ? b : a)));
+      points.add(known.reduce((a, b) => (b[1] < a[1] ? b : a)));
+      points.add(known.reduce((a, b) => (b[1] > a[1] ? b : a)));
     }
-    return part.filter((point) => kept.has(point));
+    return part.filter((point) => points.has(point));
   }).flat();
 }
 
@@ -280,15 +280,15 @@ export function smooth(all) {
  */
 export function watchedSentences({ valid }) {
   /** @type {Map<string, WatchedSentence>} */
-  const found = new Map();
+  const sentences = new Map();
   for (const { step, samples } of valid) {
     for (const { source, reference, hypothesis } of samples ?? []) {
       const key = JSON.stringify([source, reference]);
-      const seen = found.get(key) ?? /** @type {WatchedSentence} */ ({ source, reference, rows: [] });
-      found.set(key, seen);
+      const seen = sentences.get(key) ?? /** @type {WatchedSentence} */ ({ source, reference, rows: [] });
+      sentences.set(key, seen);
       const before = seen.rows.at(-1)?.now ?? null;
       if (hypothesis !== before) seen.rows.push({ step, before, now: hypothesis });
     }
   }
-  return [...found.values()];
+  return [...sentences.values()];
 }

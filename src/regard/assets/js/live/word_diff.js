@@ -11,8 +11,8 @@
 export function diffWords(before, now) {
   const words = now.split(/\s+/).filter(Boolean);
   const old = before === null ? words : before.split(/\s+/).filter(Boolean);
-  const kept = commonWords(old, words);
-  return words.map((word, i) => ({ word, isNew: !kept.has(i) }));
+  const unchanged = commonWords(old, words);
+  return words.map((word, i) => ({ word, isNew: !unchanged.has(i) }));
 }
 
 /**
@@ -32,11 +32,11 @@ function commonWords(before, now) {
     }
   }
   /** @type {Set<number>} */
-  const kept = new Set();
+  const indices = new Set();
   for (let i = 0, j = 0; i < before.length && j < now.length; ) {
-    if (before[i] === now[j]) kept.add(j), i++, j++;
+    if (before[i] === now[j]) indices.add(j), i++, j++;
     else if (best[(i + 1) * wide + j] >= best[i * wide + j + 1]) i++;
     else j++;
   }
-  return kept;
+  return indices;
 }

@@ -43,17 +43,17 @@ export function attentionPage(app) {
     picture: () => image.value,
     name: () => `${kindName(state.kind.value, app.model)} attention, layer ${state.layer.value}, ${headName(state.head.value)}`,
     summary: () => {
-      const it = current.value;
+      const shown = current.value;
       const locked = image.value?.locked ?? [];
-      if (it && locked.length) return describeRows(it.matrix, locked, it.rows, it.columns);
-      if (it?.signed && it.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head changed";
-      return it && !it.signed ? describeMatrix(it.matrix, it.columns, it.hidden) : "increases in one colour, decreases in the other";
+      if (shown && locked.length) return describeRows(shown.matrix, locked, shown.rows, shown.columns);
+      if (shown?.signed && shown.matrix.values.every((value) => Math.abs(value) < 5e-4)) return "no weight of this head changed";
+      return shown && !shown.signed ? describeMatrix(shown.matrix, shown.columns, shown.hidden) : "increases in one colour, decreases in the other";
     },
     describeCell: (row, column) => {
-      const it = /** @type {NonNullable<ReturnType<typeof shownMatrix>>} */ (current.value);
-      const value = it.matrix.values[row * it.matrix.columns + column];
-      const masked = it.hidden?.(row, column);
-      return `${masked ? "masked" : value.toFixed(3)}  “${it.rows[row].text}” attends to “${it.columns[column].text}”`;
+      const shown = /** @type {NonNullable<ReturnType<typeof shownMatrix>>} */ (current.value);
+      const value = shown.matrix.values[row * shown.matrix.columns + column];
+      const masked = shown.hidden?.(row, column);
+      return `${masked ? "masked" : value.toFixed(3)}  “${shown.rows[row].text}” attends to “${shown.columns[column].text}”`;
     },
     lock: (rows) => (state.rows.value = rows.map((row) => current.value?.rows[row].tokens[0] ?? row)),
   });
@@ -83,18 +83,18 @@ export function attentionPage(app) {
   });
 
   function picture() {
-    const it = current.value;
-    if (!it) return null;
+    const shown = current.value;
+    if (!shown) return null;
     return {
-      matrix: it.matrix,
-      rows: it.rows.map((label) => label.text),
-      columns: it.columns.map((label) => label.text),
-      hidden: it.hidden,
-      signed: it.signed,
-      top: state.stretch.value ? it.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
+      matrix: shown.matrix,
+      rows: shown.rows.map((label) => label.text),
+      columns: shown.columns.map((label) => label.text),
+      hidden: shown.hidden,
+      signed: shown.signed,
+      top: state.stretch.value ? shown.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
       axes: AXES,
-      mark: markedCell(app, it.rows, it.columns),
-      locked: it.rows.flatMap((label, i) => (label.tokens.some((token) => state.rows.value.includes(token)) ? [i] : [])),
+      mark: markedCell(app, shown.rows, shown.columns),
+      locked: shown.rows.flatMap((label, i) => (label.tokens.some((token) => state.rows.value.includes(token)) ? [i] : [])),
     };
   }
 
@@ -195,8 +195,8 @@ function markedCell({ state }, rows, columns) {
   const source = state.token.value.startsWith("s");
   const token = Number(state.token.value.replace("s", ""));
   const of = (/** @type {import("regard/trace.js").Label[]} */ labels, /** @type {number} */ place) => {
-    const found = labels.findIndex((label) => label.tokens.includes(place));
-    return found < 0 ? undefined : found;
+    const index = labels.findIndex((label) => label.tokens.includes(place));
+    return index < 0 ? undefined : index;
   };
   const kind = state.kind.value;
   const isQuery = source === (kind === "encoder");

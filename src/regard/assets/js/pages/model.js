@@ -39,10 +39,10 @@ export function modelPage(app, live) {
   effect(() => {
     const now = facts.value;
     if (!now) return;
-    const kept = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.block;
+    const focusedBlock = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.block;
     const shared = { model: now, blocks: blocks.value, trace: app.trace.value, before: subtractedTrace(app, targetPosition(app)), narrow: narrow.value, token: app.state.token.value, chosen: app.state.block.value, theme: theme.value };
     setChildren(drawing, stackView({ ...shared, choose: (id) => (app.state.block.value = app.state.block.value === id ? "" : id) }));
-    if (kept) /** @type {HTMLElement | null} */ (drawing.querySelector(`[data-block="${kept}"]`))?.focus();
+    if (focusedBlock) /** @type {HTMLElement | null} */ (drawing.querySelector(`[data-block="${focusedBlock}"]`))?.focus();
     summary.textContent = `${now.name}: ${formatCount(now.parameters)} parameters; ${now.encoder_layers} encoder and ${now.decoder_layers} decoder layers, ${now.heads} heads of width ${now.d_k}, words as vectors of ${now.d_model} numbers. ${NORMS[now.norm]}`;
   });
   const take = h("div", { class: "downloads" }, h("button", { type: "button", class: "quiet", onclick: () => download("model.svg", "image/svg+xml", new XMLSerializer().serializeToString(/** @type {Node} */ (drawing.firstChild))) }, "SVG"));

@@ -167,10 +167,10 @@ function waveSection(shown, column) {
   const at = (/** @type {number} */ row) => shown.value.matrix.values[row * shown.value.matrix.columns + here()];
   effect(() => {
     const { layout, matrix } = shown.value;
-    const found = layout === "learned" ? null : waveOfColumn(layout, here(), matrix.columns);
+    const columnWave = layout === "learned" ? null : waveOfColumn(layout, here(), matrix.columns);
     description.textContent = layout === "learned" ? `Dimension ${here()} of ${matrix.columns}: learned, so it need not be a wave.`
-      : !found ? `Dimension ${here()} of ${matrix.columns} is all zero: the width is odd.`
-      : `Dimension ${here()} of ${matrix.columns}: ${found.cosine ? "cos" : "sin"}(position / ${formatNumber(found.timescale, 2)}). It begins again after ${formatNumber(2 * Math.PI * found.timescale, 1)} positions.`;
+      : !columnWave ? `Dimension ${here()} of ${matrix.columns} is all zero: the width is odd.`
+      : `Dimension ${here()} of ${matrix.columns}: ${columnWave.cosine ? "cos" : "sin"}(position / ${formatNumber(columnWave.timescale, 2)}). It begins again after ${formatNumber(2 * Math.PI * columnWave.timescale, 1)} positions.`;
   });
   const view = canvasView({
     name: () => `wave of dimension ${here()}`,
@@ -256,8 +256,8 @@ function rotationSection(shown) {
     const sines = (/** @type {number} */ position) => [Math.sin(position / timescale), Math.cos(position / timescale)];
     const m = rotationMatrix(y.value, timescale);
     const [from, to] = [sines(x.value), sines(x.value + y.value)];
-    const made = m.map((row) => row[0] * from[0] + row[1] * from[1]);
-    const cells = [[m[0][0], m[0][1], from[0], made[0], to[0]], [m[1][0], m[1][1], from[1], made[1], to[1]]];
+    const rotated = m.map((row) => row[0] * from[0] + row[1] * from[1]);
+    const cells = [[m[0][0], m[0][1], from[0], rotated[0], to[0]], [m[1][0], m[1][1], from[1], rotated[1], to[1]]];
     setChildren(body,
       dataTable({ rows: ["sin", "cos"], columns: ["M sin", "M cos", "PE(x)", "M PE(x)", "PE(x+y)"], values: (r, c) => formatNumber(cells[r][c], 3) }, `pair ${which}: timescale ${formatNumber(timescale, 2)}`),
       h("p", { class: "facts", "data-turned": "" }, `Over all ${matrix.rows} positions and ${matrix.columns} dimensions the largest difference is ${maxRotationError(layout, Math.max(matrix.rows, y.value + 2), matrix.columns, y.value).toExponential(1)}.`));

@@ -190,33 +190,33 @@ function attentionRows(app, kind) {
   effect(() => (note.hidden = !app.trace.value || Boolean(now())));
   const view = matrixView({
     picture() {
-      const found = now();
-      return found && {
-        matrix: found.matrix,
-        rows: found.rows.map(({ text }) => text),
-        columns: found.columns.map(({ text }) => text),
-        hidden: found.hidden,
-        signed: found.signed,
-        top: state.stretch.value ? found.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
+      const shown = now();
+      return shown && {
+        matrix: shown.matrix,
+        rows: shown.rows.map(({ text }) => text),
+        columns: shown.columns.map(({ text }) => text),
+        hidden: shown.hidden,
+        signed: shown.signed,
+        top: state.stretch.value ? shown.matrix.values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6) : 1,
         axes: /** @type {[string, string]} */ (["attends (query)", "is attended to (key)"]),
-        locked: [currentStep(app) - found.from],
+        locked: [currentStep(app) - shown.from],
       };
     },
     name: title,
     summary() {
-      const found = now();
-      if (!found || found.signed) return "";
-      const description = describeMatrix(found.matrix, found.columns, found.hidden);
-      return found.matrix.rows > 1 ? description : description.replace(/^(each row attends|rows attend)/, "this row attends").replace("mean entropy", "entropy");
+      const shown = now();
+      if (!shown || shown.signed) return "";
+      const description = describeMatrix(shown.matrix, shown.columns, shown.hidden);
+      return shown.matrix.rows > 1 ? description : description.replace(/^(each row attends|rows attend)/, "this row attends").replace("mean entropy", "entropy");
     },
     describeCell(row, column) {
-      const found = /** @type {NonNullable<ReturnType<typeof now>>} */ (now());
-      const value = found.hidden?.(row, column) ? "masked" : found.matrix.values[row * found.matrix.columns + column].toFixed(3);
-      return `${value}  ${quote(found.rows[row].text)} attends to ${quote(found.columns[column].text)}`;
+      const shown = /** @type {NonNullable<ReturnType<typeof now>>} */ (now());
+      const value = shown.hidden?.(row, column) ? "masked" : shown.matrix.values[row * shown.matrix.columns + column].toFixed(3);
+      return `${value}  ${quote(shown.rows[row].text)} attends to ${quote(shown.columns[column].text)}`;
     },
     lock([row]) {
-      const found = now();
-      if (row !== undefined && found) state.step.value = found.from + row;
+      const shown = now();
+      if (row !== undefined && shown) state.step.value = shown.from + row;
     },
   });
   return h("div", {}, note, view);

@@ -125,9 +125,9 @@ function walkthrough(app, numbers) {
     setChildren(more, now === LAST ? [checkbox("as a look-up: only the best (argmax)", hard.value, (on) => (hard.value = on)), nextWordButton] : []);
   });
   effect(() => {
-    const shown = numbers.value;
-    if (!shown) return;
-    const { text, formula, code } = explainStep(app, shown, step(), hard.value);
+    const current = numbers.value;
+    if (!current) return;
+    const { text, formula, code } = explainStep(app, current, step(), hard.value);
     setChildren(explanation, h("p", {}, text), h("p", { class: "rule" }, h("span", {}, formula), h("span", { class: "faint" }, "code: ", h("code", {}, code))));
   });
   const navigation = h("div", { class: "bar step-buttons" }, back, count, next, h("span", { class: "faint" }, "Space and Shift+Space do the same"));

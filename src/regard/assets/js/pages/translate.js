@@ -122,17 +122,17 @@ function nBestList(app) {
   effect(() => {
     const trace = app.trace.value;
     const beam = trace?.beam;
-    const found = beam?.finished.slice(0, app.state.best.value).map(({ node }) => beam.nodes[node]) ?? [];
-    box.hidden = app.state.best.value < 2 || !found.length;
+    const hypotheses = beam?.finished.slice(0, app.state.best.value).map(({ node }) => beam.nodes[node]) ?? [];
+    box.hidden = app.state.best.value < 2 || !hypotheses.length;
     if (!trace || !beam || box.hidden) return;
-    const rows = found.map((node, i) =>
+    const rows = hypotheses.map((node, i) =>
       h("li", {}, h("div", {},
         h("span", { dir: "auto", lang: trace.model.target_lang }, i ? excerpt(decodeText(trace, tokenIds(beam, node)), trace.target.text) : truncateWords(trace.target.text)),
         h("span", { class: "number" }, formatSigned(node.score)),
-        h("span", { class: "number" }, i ? formatSigned(node.score - found[0].score) : ""),
+        h("span", { class: "number" }, i ? formatSigned(node.score - hypotheses[0].score) : ""),
         app.source && i > 0 && h("button", { type: "button", class: "quiet", onclick: () => retranslate(app, trace, { target: tokenIds(beam, node) }) }, "Look inside"))),
     );
-    setChildren(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, `score, and how far behind the first${found.length < app.state.best.value ? `; only ${found.length} ended` : ""}`)), h("ol", { class: "n-best" }, rows));
+    setChildren(box, h("h3", {}, "N-best ", h("span", { class: "faint" }, `score, and how far behind the first${hypotheses.length < app.state.best.value ? `; only ${hypotheses.length} ended` : ""}`)), h("ol", { class: "n-best" }, rows));
   });
   return box;
 }

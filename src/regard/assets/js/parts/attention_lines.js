@@ -117,8 +117,8 @@ export function attentionLines({ app, shown }) {
     const tone = (/** @type {number} */ head) => (head ? tones[(head - 1) % tones.length] : theme.value[state.kind.value]);
     if (!ticked.value.length) return [{ matrix: now.matrix, tone: tone(state.head.value), name: state.head.value ? String(state.head.value) : "" }];
     return ticked.value.flatMap((head) => {
-      const found = shownAttention(app, state.kind.value, state.layer.value, head);
-      return found ? [{ matrix: groupTokens(found.matrix, now.rows, now.columns), tone: tone(head), name: String(head) }] : [];
+      const attention = shownAttention(app, state.kind.value, state.layer.value, head);
+      return attention ? [{ matrix: groupTokens(attention.matrix, now.rows, now.columns), tone: tone(head), name: String(head) }] : [];
     });
   }
 

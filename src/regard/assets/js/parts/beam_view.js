@@ -121,13 +121,13 @@ export function beamView(app) {
 
   function table() {
     const trace = app.trace.value;
-    const shown = layout.value?.columns.flat().map(({ node }) => node) ?? [];
+    const nodes = layout.value?.columns.flat().map(({ node }) => node) ?? [];
     const columns = ["text", "state", "log p", "sum of log p", "length", "score", "continues"];
     return {
-      rows: shown.map(({ t, rank, id }) => `${id}: step ${t + 1}, rank ${rank + 1}`),
+      rows: nodes.map(({ t, rank, id }) => `${id}: step ${t + 1}, rank ${rank + 1}`),
       columns,
       values: (/** @type {number} */ r, /** @type {number} */ c) => {
-        const node = shown[r];
+        const node = nodes[r];
         const beam = /** @type {Beam} */ (trace?.beam);
         const text = decodeText(/** @type {Trace} */ (trace), pathTo(beam, node).map(({ token }) => token));
         return [text, node.state, node.logprob.toFixed(4), node.sum.toFixed(4), String(node.t + 1), node.score.toFixed(4), node.parent === null ? "" : String(node.parent)][c];

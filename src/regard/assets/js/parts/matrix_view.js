@@ -51,9 +51,9 @@ export function matrixView(options) {
     const picture = options.picture();
     view.hidden = !picture;
     if (!picture) return;
-    const shown = { ...picture, cursor: validCell(picture, cursor.value) };
+    const image = { ...picture, cursor: validCell(picture, cursor.value) };
     layout = layoutMatrix(picture, width.value);
-    drawMatrix(canvasSurface(/** @type {HTMLCanvasElement} */ (canvas), layout.width, layout.height), shown, layout, theme.value);
+    drawMatrix(canvasSurface(/** @type {HTMLCanvasElement} */ (canvas), layout.width, layout.height), image, layout, theme.value);
     updateScale(picture);
   });
   effect(() => {

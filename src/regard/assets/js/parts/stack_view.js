@@ -112,8 +112,8 @@ function drawStack(options, name, column, { x, wide, bars: beside, numbersLeft, 
 
 /** Logit lens of a decoder layer for the selected token. @param {StackViewOptions} options @param {Stack} name @param {number} layer @param {number} x @param {number} y */
 function drawGuess({ trace, token, theme }, name, layer, x, y) {
-  const found = name === "decoder" && isOnPath(token, name) ? trace?.lens[layer - 1]?.[Number(token)] : null;
-  return found ? s("text", { x, y, "font-size": 11, fill: theme.ink }, `predicts ${clipText(found.text.trim() || "␣", 12)} ${formatNumber(found.prob)}`) : null;
+  const prediction = name === "decoder" && isOnPath(token, name) ? trace?.lens[layer - 1]?.[Number(token)] : null;
+  return prediction ? s("text", { x, y, "font-size": 11, fill: theme.ink }, `predicts ${clipText(prediction.text.trim() || "␣", 12)} ${formatNumber(prediction.prob)}`) : null;
 }
 
 /** @param {StackViewOptions} options @param {Block} block @param {number} x @param {number} wide @param {number} y @param {number} height @param {boolean} chosen */
@@ -146,9 +146,9 @@ function measuredLengths({ trace, before }, block, one) {
 /** Bars for the lengths of input and update. @param {StackViewOptions} options @param {Stack} name @param {import("regard/draw/stack_layout.js").Item} item @param {number} x @param {number} y @param {number} most @param {number | null} one */
 function drawLengthBars(options, name, { block }, x, y, most, one) {
   const { theme, before } = options;
-  const found = measuredLengths(options, block, one);
-  if (!found || Number.isNaN(found.update)) return [];
-  const rows = /** @type {[number, string, string][]} */ (block.which === "embedding" ? [[found.update, theme[name], "update"]] : [[found.input, theme.faint, "input"], [found.update, block.which === "cross" ? theme.cross : theme[name], "update"]]);
+  const lengths = measuredLengths(options, block, one);
+  if (!lengths || Number.isNaN(lengths.update)) return [];
+  const rows = /** @type {[number, string, string][]} */ (block.which === "embedding" ? [[lengths.update, theme[name], "update"]] : [[lengths.input, theme.faint, "input"], [lengths.update, block.which === "cross" ? theme.cross : theme[name], "update"]]);
   const text = (/** @type {number} */ value, /** @type {number} */ digits) => (before && value > 0 ? "+" : "") + formatNumber(value, digits);
   return rows.map(([value, fill, what], i) => s("g", { "data-bar": `${block.id} ${what}` },
     s("title", {}, `${what}: ${text(value, 2)}`),

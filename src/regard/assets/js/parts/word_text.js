@@ -23,18 +23,18 @@ export function wordText({ name, point, press }) {
 
   /** @param {string} text @param {Token[]} tokens @param {string | null} lang */
   function show(text, tokens, lang) {
-    const found = wordUnits(tokens, text);
-    parts = found.map((unit, i) => word(unit, i, text, tokens));
+    const units = wordUnits(tokens, text);
+    parts = units.map((unit, i) => word(unit, i, text, tokens));
     /** @type {(Node | string)[]} */
     const content = [];
     let end = 0;
-    found.forEach((unit, i) => {
+    units.forEach((unit, i) => {
       content.push(text.slice(end, unit.start), parts[i]);
       end = unit.end;
     });
     setChildren(box, ...content, text.slice(end));
     if (lang) box.lang = lang;
-    return found;
+    return units;
   }
 
   /** @param {Unit} unit @param {number} i @param {string} text @param {Token[]} tokens */
