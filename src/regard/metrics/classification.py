@@ -1,4 +1,4 @@
-"""How often a classifier is right, for all labels and for each: accuracy, precision, recall, F1."""
+"""Classification metrics: accuracy, precision, recall, F1, calibration error and temperature scaling."""
 
 import math
 from dataclasses import dataclass
@@ -12,35 +12,35 @@ ConfusionMatrix = Int64[np.ndarray, "classes classes"]
 
 @dataclass(frozen=True)
 class ClassMetrics:
-    """One label against all others; what has no instance to be measured on is 0."""
+    """Metrics of one label against all others; 0 where they are undefined."""
 
     precision: float
-    """How many of the texts that were given this label have it."""
+    """The share of the texts with this prediction whose true label it is."""
     recall: float
-    """How many of the texts that have it were given it."""
+    """The share of the texts with this true label whose prediction it is."""
     f1: float
-    """The harmonic mean of the two."""
+    """The harmonic mean of precision and recall."""
     texts: int
-    """That have it."""
+    """Texts with this true label."""
 
 
 @dataclass(frozen=True)
 class ClassificationMetrics:
-    """The figures of one set of predictions."""
+    """Metrics of a set of predictions."""
 
     accuracy: float
     macro_f1: float
-    """The mean over labels that occur, however rare: accuracy is what the frequent ones make it."""
+    """The mean F1 over the labels that occur, which counts rare labels as much as frequent ones."""
     classes: tuple[ClassMetrics, ...]
 
 
 def confusion_matrix(true: Labels, predicted: Labels, classes: int) -> ConfusionMatrix:
-    """How many texts of each label (rows) were given each label (columns)."""
+    """Count the texts by true label (rows) and predicted label (columns)."""
     return np.bincount(true * classes + predicted, minlength=classes * classes).reshape(classes, classes)
 
 
 def classification_metrics(matrix: ConfusionMatrix) -> ClassificationMetrics:
-    """All figures that follow from a confusion matrix; a label occurs if a text has it or was given it."""
+    """Return the metrics of a confusion matrix; a label occurs if it is a true or a predicted one."""
     scores = tuple(_score(matrix, label) for label in range(len(matrix)))
     occurs = (matrix.sum(axis=0) + matrix.sum(axis=1)) > 0
     macro = float(np.mean([score.f1 for score in scores], where=occurs)) if occurs.any() else 0.0
@@ -48,55 +48,57 @@ def classification_metrics(matrix: ConfusionMatrix) -> ClassificationMetrics:
 
 
 def _score(matrix: ConfusionMatrix, label: int) -> ClassMetrics:
-    right, given, have = (int(n) for n in (matrix[label, label], matrix[:, label].sum(), matrix[label].sum()))
-    return ClassMetrics(_ratio(right, given), _ratio(right, have), _ratio(2 * right, given + have), have)
+    counts = (matrix[label, label], matrix[:, label].sum(), matrix[label].sum())
+    correct, predicted, true = (int(count) for count in counts)
+    f1 = _ratio(2 * correct, predicted + true)
+    return ClassMetrics(_ratio(correct, predicted), _ratio(correct, true), f1, true)
 
 
-def _ratio(part: int, of: int) -> float:
-    return part / of if of else 0.0
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 ClassScores = Float64[np.ndarray, "texts classes"]
 
 CALIBRATION_BINS = 15
-"""Of equal width, as in the article."""
+"""Bins of equal width, as in Guo et al. (2017)."""
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.02, 50.0
-"""Between which a temperature is looked for."""
+"""Range in which a temperature is fitted."""
 TEMPERATURE_TOLERANCE = 1e-4
-"""How far, as a share of it, the temperature found may be from the best."""
-GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+"""Relative tolerance of a fitted temperature."""
+INVERSE_GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 
 
 def class_probabilities(scores: ClassScores, temperature: float = 1.0) -> ClassScores:
-    """The softmax of the scores divided by the temperature."""
+    """Return the softmax of the scores divided by the temperature."""
     return np.exp(_log_probabilities(scores, temperature))
 
 
 def negative_log_likelihood(scores: ClassScores, true: Labels, temperature: float = 1.0) -> float:
-    """Of the true labels: the mean over texts, in nats."""
-    chosen = np.take_along_axis(_log_probabilities(scores, temperature), true[:, None], axis=1)
-    return -float(chosen.mean())
+    """Return the mean negative log-likelihood of the true labels, in nats."""
+    log_likelihood = np.take_along_axis(_log_probabilities(scores, temperature), true[:, None], axis=1)
+    return -float(log_likelihood.mean())
 
 
 def expected_calibration_error(scores: ClassScores, true: Labels, temperature: float = 1.0) -> float:
-    """How far confidence is from accuracy, on average over texts: the expected calibration error.
+    """Return the expected calibration error: the mean distance between confidence and accuracy.
 
-    Texts are put together by the probability of the likeliest label; of those that are said to be right
-    eight times in ten, eight in ten should be.
+    Texts are binned by the probability of their predicted label: of those with 80 % confidence, 80 % should
+    be correct.
     """
-    found = class_probabilities(scores, temperature)
-    sure, right = found.max(axis=1), found.argmax(axis=1) == true
-    bins = np.clip(np.ceil(sure * CALIBRATION_BINS).astype(np.int64) - 1, 0, CALIBRATION_BINS - 1)
-    apart = np.bincount(bins, weights=sure - right, minlength=CALIBRATION_BINS)
-    return float(np.abs(apart).sum() / len(true))
+    probabilities = class_probabilities(scores, temperature)
+    confidence, is_correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == true
+    bins = np.clip(np.ceil(confidence * CALIBRATION_BINS).astype(np.int64) - 1, 0, CALIBRATION_BINS - 1)
+    gaps = np.bincount(bins, weights=confidence - is_correct, minlength=CALIBRATION_BINS)
+    return float(np.abs(gaps).sum() / len(true))
 
 
 def fit_temperature(scores: ClassScores, true: Labels) -> float:
-    """The temperature under which the true labels are likeliest.
+    """Return the temperature that maximizes the likelihood of the true labels (Guo et al., 2017).
 
-    It changes no ranking, only how sure the answers sound. The likelihood has a single peak over it, so
-    golden-section search over its logarithm finds the best. Where every label is right there is no best,
-    the colder the likelier: a few easy texts would make the model sure of everything, so it is left at 1.
+    It changes the confidence but no prediction. The likelihood has one maximum over the logarithm of the
+    temperature, which golden-section search finds. Where every prediction is correct there is no maximum,
+    and a few easy texts would make the model overconfident: the temperature is 1.
     """
     if (scores.argmax(axis=1) == true).all():
         return 1.0
@@ -106,8 +108,9 @@ def fit_temperature(scores: ClassScores, true: Labels) -> float:
 
     low, high = math.log(MIN_TEMPERATURE), math.log(MAX_TEMPERATURE)
     while high - low > TEMPERATURE_TOLERANCE:
-        one, other = high - GOLDEN_RATIO * (high - low), low + GOLDEN_RATIO * (high - low)
-        low, high = (low, other) if cost(one) <= cost(other) else (one, high)
+        width = INVERSE_GOLDEN_RATIO * (high - low)
+        left, right = high - width, low + width
+        low, high = (low, right) if cost(left) <= cost(right) else (left, high)
     return math.exp((low + high) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Whether one system is better than another, or only luckier: sacreBLEU's paired bootstrap."""
+"""Significance of the difference between two systems: sacreBLEU's paired bootstrap resampling."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ class MetricComparison:
     score: float
     baseline: float
     p_value: float
-    """How often sentences drawn at random would show as large a difference between equal systems."""
+    """Probability of a difference at least this large between equal systems."""
     signature: str
 
 
 def compare_translations(
     hypotheses: Sequence[str], baseline: Sequence[str], references: Sequence[str]
 ) -> dict[str, MetricComparison]:
-    """BLEU and chrF, cased, of both systems over a thousand draws of the test set (Koehn, 2004)."""
+    """Compare BLEU and chrF of two systems over a thousand resampled test sets (Koehn, 2004)."""
     systems: list[tuple[str, Sequence[str]]] = [
         ("baseline", list(baseline)),
         ("hypotheses", list(hypotheses)),
     ]
     metrics = {"bleu": BLEU(), "chrf": CHRF()}
-    signatures, found = PairedTest(systems, metrics, [list(references)], test_type="bs")()
+    signatures, results = PairedTest(systems, metrics, [list(references)], test_type="bs")()
     return {
-        name: _difference(found[theirs], str(signatures[theirs]))
-        for name, theirs in zip(metrics, signatures, strict=True)
+        name: _comparison(results[key], str(signatures[key]))
+        for name, key in zip(metrics, signatures, strict=True)
     }
 
 
-def _difference(results: Sequence[str | Result], signature: str) -> MetricComparison:
-    before, after = (result for result in results if isinstance(result, Result))
-    assert after.p_value is not None
-    return MetricComparison(float(after.score), float(before.score), float(after.p_value), signature)
+def _comparison(results: Sequence[str | Result], signature: str) -> MetricComparison:
+    baseline, system = (result for result in results if isinstance(result, Result))
+    assert system.p_value is not None
+    return MetricComparison(float(system.score), float(baseline.score), float(system.p_value), signature)

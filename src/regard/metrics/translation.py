@@ -1,4 +1,4 @@
-"""BLEU by sacreBLEU, never without the signature that says which BLEU it is."""
+"""BLEU and chrF by sacreBLEU with their signatures, tokenised BLEU with Moses, and BLEU by source length."""
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,60 +14,63 @@ from regard.errors import RegardError
 
 @dataclass(frozen=True)
 class BleuScore:
-    """A corpus score from 0 to 100."""
+    """Corpus BLEU, from 0 to 100."""
 
     score: float
     signature: str
+    """The sacreBLEU signature, which names the tokenization and all other options."""
     brevity_penalty: float
-    """What the score was multiplied by because the hypotheses are short; 1 where they are not."""
+    """Factor of the score for hypotheses that are too short; 1 where they are not."""
     hypothesis_length: int
-    """In tokens, as is the next."""
+    """In tokens."""
     reference_length: int
+    """In tokens."""
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> BleuScore:
-    """Corpus BLEU of detokenised text against one reference each."""
+    """Return corpus BLEU of detokenised text against one reference each."""
     return corpus_bleu_with(BLEU(lowercase=lowercase), hypotheses, references)
 
 
 def corpus_bleu_with(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> BleuScore:
-    """What this of sacreBLEU's many BLEUs finds."""
-    found = metric.corpus_score(list(hypotheses), [list(references)])
-    return BleuScore(found.score, str(metric.get_signature()), found.bp, found.sys_len, found.ref_len)
+    """Return corpus BLEU with the options of `metric`."""
+    result = metric.corpus_score(list(hypotheses), [list(references)])
+    return BleuScore(result.score, str(metric.get_signature()), result.bp, result.sys_len, result.ref_len)
 
 
 @dataclass(frozen=True)
 class ChrfScore:
-    """A corpus score from 0 to 100."""
+    """Corpus chrF2, from 0 to 100."""
 
     score: float
     signature: str
 
 
 def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> ChrfScore:
-    """Corpus chrF2 of detokenised text against one reference each."""
+    """Return corpus chrF2 of detokenised text against one reference each."""
     metric = CHRF(lowercase=lowercase)
-    found = metric.corpus_score(list(hypotheses), [list(references)])
-    return ChrfScore(found.score, str(metric.get_signature()))
+    result = metric.corpus_score(list(hypotheses), [list(references)])
+    return ChrfScore(result.score, str(metric.get_signature()))
 
 
 SACREMOSES_MISSING = 'tokenised BLEU needs sacremoses: pip install "regard[moses]"'
 
 
 def tokenised_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> BleuScore:
-    """BLEU-4, not smoothed, of what `moses` makes of both sides.
+    """Return BLEU-4 without smoothing of both sides in lower case, tokenised by Moses.
 
-    Whoever tokenises otherwise gets another number, so the signature says how it was done.
+    This is the figure that papers on Multi30k report. The tokenization is added to the signature, since the
+    score depends on it.
     """
     tokenize = moses_tokenizer(language)
     metric = BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True)
-    found = corpus_bleu_with(metric, list(map(tokenize, hypotheses)), list(map(tokenize, references)))
-    how = f"moses:{language}+norm+escape|sacremoses:{_sacremoses().__version__}"
-    return replace(found, signature=f"{found.signature}|{how}")
+    score = corpus_bleu_with(metric, list(map(tokenize, hypotheses)), list(map(tokenize, references)))
+    tokenization = f"moses:{language}+norm+escape|sacremoses:{_sacremoses().__version__}"
+    return replace(score, signature=f"{score.signature}|{tokenization}")
 
 
 def moses_tokenizer(language: str) -> Callable[[str], str]:
-    """Text to tokens with blanks between: lower case, plain punctuation, then Moses' rules and entities."""
+    """Return a function that lower-cases, normalizes, tokenises and escapes a text as Moses does."""
     package = _sacremoses()
     if language not in moses_languages():
         known = ", ".join(sorted(moses_languages()))
@@ -77,7 +80,7 @@ def moses_tokenizer(language: str) -> Callable[[str], str]:
 
 
 def moses_languages() -> Collection[str]:
-    """Codes of the languages that Moses has rules for, such as de; none where sacremoses is missing."""
+    """Return the codes of the languages that Moses has rules for; none if sacremoses is not installed."""
     try:
         return set(_sacremoses().corpus.NonbreakingPrefixes().available_langs.values())
     except RegardError:
@@ -86,18 +89,18 @@ def moses_languages() -> Collection[str]:
 
 def _sacremoses() -> Any:
     try:
-        return importlib.import_module("sacremoses")  # optional: only this figure needs it
+        return importlib.import_module("sacremoses")  # an optional dependency
     except ImportError:
         raise RegardError(SACREMOSES_MISSING) from None
 
 
 MAX_LENGTH_GROUPS, MIN_GROUP_SENTENCES = 5, 10
-"""Groups at most, and sentences in each at least: the BLEU of fewer says little."""
+"""At most so many groups with at least so many sentences each: BLEU of fewer sentences is too noisy."""
 
 
 @dataclass(frozen=True)
 class BleuByLength:
-    """Group i has the lengths from bins[i] up to, not with, bins[i + 1]."""
+    """BLEU by source length; group i has the lengths from bins[i] up to bins[i + 1], exclusive."""
 
     bins: tuple[int, ...]
     bleu: tuple[float, ...]
@@ -107,27 +110,27 @@ class BleuByLength:
 def bleu_by_length(
     lengths: Sequence[int], hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False
 ) -> BleuByLength:
-    """The scores of groups of about as many sentences each; sentences of one length stay together."""
-    sizes = np.array(lengths, np.int64)
-    count = max(1, min(MAX_LENGTH_GROUPS, len(sizes) // MIN_GROUP_SENTENCES))
-    cuts = np.unique(np.quantile(sizes, np.arange(count) / count, method="higher"))
-    group = np.searchsorted(cuts, sizes, side="right") - 1
-    members = [np.flatnonzero(group == place).tolist() for place in range(len(cuts))]
+    """Return BLEU of groups of about equal size; sentences of one length are in one group."""
+    lengths_array = np.array(lengths, np.int64)
+    count = max(1, min(MAX_LENGTH_GROUPS, len(lengths_array) // MIN_GROUP_SENTENCES))
+    cuts = np.unique(np.quantile(lengths_array, np.arange(count) / count, method="higher"))
+    group_index = np.searchsorted(cuts, lengths_array, side="right") - 1
+    groups = [np.flatnonzero(group_index == number).tolist() for number in range(len(cuts))]
     scores = [
-        corpus_bleu([hypotheses[i] for i in each], [references[i] for i in each], lowercase).score
-        for each in members
+        corpus_bleu([hypotheses[i] for i in group], [references[i] for i in group], lowercase).score
+        for group in groups
     ]
     return BleuByLength(
-        (*cuts.tolist(), int(sizes.max()) + 1),
+        (*cuts.tolist(), int(lengths_array.max()) + 1),
         tuple(round(score, 2) for score in scores),
-        tuple(map(len, members)),
+        tuple(map(len, groups)),
     )
 
 
 def score_translations(
     hypotheses: Sequence[str], references: Sequence[str], language: str | None
 ) -> Mapping[str, BleuScore | ChrfScore]:
-    """BLEU and chrF, cased and in lower case; tokenised BLEU too, if the language of the text is given."""
+    """Return BLEU and chrF, cased and in lower case, and tokenised BLEU if a language is given."""
     scores: dict[str, BleuScore | ChrfScore] = {
         "bleu": corpus_bleu(hypotheses, references),
         "bleu_lower": corpus_bleu(hypotheses, references, lowercase=True),
