@@ -89,6 +89,6 @@ def test_a_prepared_corpus_is_read_from_the_cache(corpus, monkeypatch):
     def refuse(*_):
         raise AssertionError
 
-    for function in ("corpus.prepare.learn_word_tokenizer", "classification.corpus.write_token_rows"):
+    for function in ("corpus.prepare.learn_word_tokenizer", "corpus.prepare.write_token_ids"):
         monkeypatch.setattr(f"regard.{function}", refuse)
     assert prepare(tiny_classification_run(corpus)).corpora.report == first.corpora.report

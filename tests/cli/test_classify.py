@@ -78,7 +78,7 @@ def test_what_cannot_be_scored_is_said_in_one_line(model, tmp_path):
         "score", model, "--labelled", test
     )
     (tmp_path / "texts.tsv").write_text("no label here\n")
-    assert "no text that could be used: no label" in commands.failure(
+    assert "no usable text: no label" in commands.failure(
         "score", model, "--labelled", tmp_path / "texts.tsv"
     )
     (tmp_path / "empty.tsv").write_text("")
@@ -98,7 +98,7 @@ def test_a_model_for_another_task_names_the_right_command(model, monkeypatch):
     [
         ("animal\ta cat\nanimal\ta dog\n", "all 2 texts have the label animal; there must be at least two"),
         ("", "is empty"),
-        ("a cat\na dog\n", "no text that could be used; most: no label"),
+        ("a cat\na dog\n", "no usable text; most frequent defect: no label"),
     ],
 )
 def test_what_cannot_be_learnt_is_said_in_one_line(tmp_path, content, said):

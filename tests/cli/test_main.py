@@ -71,7 +71,7 @@ def shell(*arguments, **options):
 def test_training_says_what_it_does_and_where_the_model_is(here, capsys):
     run("train", "--source", "en", "--target", "fr", "--out", "runs/a", *SMALL)
     said = capsys.readouterr().out
-    assert "27 pairs to learn from, 3 to validate on (held out of the training files)" in said
+    assert "27 pairs for training, 3 for validation (held out of the training files)" in said
     assert "the best model" in said
     assert "runs/a/model" in said
     assert "regard translate runs/a" in said
@@ -181,7 +181,7 @@ def test_several_corpora_are_trained_on_with_their_weights(here, capsys):
     (here / "more.tsv").write_text("".join(f"the dog {i} eats\tle chien {i} mange\n" for i in range(20)))
     files = ["--source", "en", "--target", "fr", "--pairs", "more.tsv", "--set", "data.weights=[1, 2.5]"]
     run("train", *files, "--out", "run", *SMALL)
-    assert "45 pairs to learn from, 5 to validate on" in capsys.readouterr().out
+    assert "45 pairs for training, 5 for validation" in capsys.readouterr().out
     report = json.loads((here / "run" / "data.json").read_text())
     assert list(report["files"]) == ["en", "fr", "more.tsv"]
 
@@ -203,7 +203,7 @@ def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
         (["--source", "short", "--target", "fr"], "short has 1 lines and fr 30; the two sides must pair"),
         (
             ["--source", "latin", "--target", "fr"],
-            "latin and fr: no pair that could be used; most: not UTF-8",
+            "latin and fr: no usable pair; most frequent defect: not UTF-8",
         ),
         ([], "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE"),
         (["--source", "en"], "data.source has 1 file and data.target 0 files; each source goes with"),
@@ -216,7 +216,7 @@ def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
         ),
         (
             ["--source", "en", "--target", "fr", "--set", "model.vocab_size=9"],
-            "model.vocab_size = 9 cannot work",
+            "model.vocab_size = 9 is too small",
         ),
         (["--source", "en", "--target", "fr", "--config", "none.toml"], "none.toml does not exist"),
     ],

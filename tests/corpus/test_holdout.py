@@ -12,20 +12,20 @@ def as_hashes(pairs):
 
 
 @given(SHARED, SHARED, st.integers(1, 8), st.integers(0, 9))
-def test_no_sentence_of_the_part_stays_behind(first, second, pairs, seed):
+def test_no_held_out_sentence_kept_in_the_training_data(first, second, pairs, seed):
     corpora = [as_hashes(first), as_hashes(second)]
     held = hold_out(corpora, pairs, seed)
     assert sum(map(len, held.pairs)) == min(pairs, len(first) + len(second))
     taken = np.concatenate([corpus[list(part)] for corpus, part in zip(corpora, held.pairs, strict=True)])
     for corpus, part in zip(corpora, held.pairs, strict=True):
-        touched = held.shares_sentence(corpus)
-        assert touched[list(part)].all()
-        stays = corpus[~touched]
-        assert not set(stays[:, 0]) & set(taken[:, 0])
-        assert not set(stays[:, 1]) & set(taken[:, 1])
+        shared = held.shares_sentence(corpus)
+        assert shared[list(part)].all()
+        kept = corpus[~shared]
+        assert not set(kept[:, 0]) & set(taken[:, 0])
+        assert not set(kept[:, 1]) & set(taken[:, 1])
 
 
-def test_sentences_that_nobody_shares_are_held_out_first():
+def test_pairs_that_share_no_sentence_are_held_out_first():
     corpus = as_hashes([(1, 2)] * 90 + [(100 + i, 200 + i) for i in range(10)])
     held = hold_out([corpus], 5, seed=3)
     assert min(held.pairs[0]) >= 90
@@ -37,7 +37,7 @@ def test_bad_pairs_are_never_held_out():
     assert set(hold_out([corpus], 2, seed=1).pairs[0]) == {50, 51}
 
 
-def test_the_part_is_the_seeds_and_comes_from_everywhere():
+def test_the_held_out_pairs_depend_on_the_seed_and_come_from_everywhere():
     corpus = as_hashes([(i + 1, i + 1) for i in range(100_000)])
     first, again, other = (hold_out([corpus], 100, seed).pairs[0] for seed in (1, 1, 2))
     assert first == again

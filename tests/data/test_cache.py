@@ -13,29 +13,29 @@ from regard.errors import DataError
 
 
 @pytest.fixture
-def said():
+def messages():
     return []
 
 
 @pytest.fixture
-def cache(tmp_path, said):
-    return DiskCache(str(tmp_path / "cache"), said.append)
+def cache(tmp_path, messages):
+    return DiskCache(str(tmp_path / "cache"), messages.append)
 
 
-class Filling:
-    """Fills a folder, and counts how often it had to."""
+class CountingFill:
+    """Fills a folder, and counts the calls."""
 
     def __init__(self):
         self.times = 0
 
-    def __call__(self, place: Path):
+    def __call__(self, folder: Path):
         self.times += 1
-        (place / "content").write_bytes(b"what was made" * 1000)
+        (folder / "content").write_bytes(b"content" * 1000)
         return {"answer": 42}
 
 
-def test_a_folder_is_made_once_for_the_same_facts(cache):
-    fill = Filling()
+def test_a_folder_is_created_once_for_the_same_key(cache):
+    fill = CountingFill()
     path, facts = cache.get_or_create("things", {"a": 1}, fill)
     assert cache.get_or_create("things", {"a": 1}, fill) == (path, facts)
     assert (fill.times, facts["answer"]) == (1, 42)
@@ -43,30 +43,30 @@ def test_a_folder_is_made_once_for_the_same_facts(cache):
     assert fill.times == 2
 
 
-def test_what_a_killed_process_left_is_deleted_after_a_day_and_not_before(cache):
-    path, _ = cache.get_or_create("things", {"a": 1}, Filling())
-    left, busy = path.with_name(".a.writing-1"), path.with_name(".b.writing-2")
-    for folder in (left, busy):
+def test_folders_of_killed_processes_are_deleted_after_a_day_and_not_before(cache):
+    path, _ = cache.get_or_create("things", {"a": 1}, CountingFill())
+    abandoned, busy = path.with_name(".a.writing-1"), path.with_name(".b.writing-2")
+    for folder in (abandoned, busy):
         folder.mkdir()
         (folder / "source.ids").write_bytes(b"half")
     yesterday = time.time() - 25 * 3600
-    os.utime(left / "source.ids", (yesterday, yesterday))
-    for folder in (left, busy):  # files that grow do not change the time of their folder
+    os.utime(abandoned / "source.ids", (yesterday, yesterday))
+    for folder in (abandoned, busy):  # writing to a file does not change the time of its folder
         os.utime(folder, (yesterday, yesterday))
-    cache.get_or_create("things", {"a": 2}, Filling())
-    assert (left.exists(), busy.exists()) == (False, True)
+    cache.get_or_create("things", {"a": 2}, CountingFill())
+    assert (abandoned.exists(), busy.exists()) == (False, True)
     assert path.exists()
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "missing", "manifest", "no manifest"])
-def test_a_damaged_folder_is_made_again_and_said(cache, said, damage):
-    fill = Filling()
+def test_a_damaged_folder_is_reported_and_created_again(cache, messages, damage):
+    fill = CountingFill()
     path, _ = cache.get_or_create("things", {}, fill)
     content = path / "content"
     whole = content.read_bytes()
     match damage:
         case "flip":
-            content.write_bytes(b"W" + whole[1:])
+            content.write_bytes(b"C" + whole[1:])
         case "cut":
             content.write_bytes(whole[:-1])
         case "missing":
@@ -77,22 +77,22 @@ def test_a_damaged_folder_is_made_again_and_said(cache, said, damage):
             (path / "manifest.json").unlink()
     assert cache.get_or_create("things", {}, fill)[0] == path
     assert (fill.times, content.read_bytes()) == (2, whole)
-    assert len(said) == 1
-    assert str(path) in said[0]
-    assert "it is made again" in said[0]
+    assert len(messages) == 1
+    assert str(path) in messages[0]
+    assert "it is created again" in messages[0]
 
 
-def test_a_folder_that_was_copied_is_read_once_and_believed(cache, said):
-    fill = Filling()
+def test_a_copied_folder_is_verified_by_its_hashes(cache, messages):
+    fill = CountingFill()
     path, _ = cache.get_or_create("things", {}, fill)
     os.utime(path / "content", (1, 1))
     cache.get_or_create("things", {}, fill)
-    assert (fill.times, said) == (1, [])
+    assert (fill.times, messages) == (1, [])
 
 
-def test_a_failure_leaves_nothing(cache):
-    def fail(place):
-        (place / "half").write_bytes(b"half")
+def test_a_failure_leaves_no_folder(cache):
+    def fail(folder):
+        (folder / "half").write_bytes(b"half")
         raise DataError("no")
 
     with pytest.raises(DataError, match="no"):
@@ -100,35 +100,35 @@ def test_a_failure_leaves_nothing(cache):
     assert list((cache.scratch_folder() / "things").iterdir()) == []
 
 
-def test_two_that_make_the_same_end_with_one(cache):
-    fill, other = Filling(), Filling()
+def test_two_processes_that_create_the_same_folder_end_with_one(cache):
+    fill, other = CountingFill(), CountingFill()
 
-    def meanwhile(place):
+    def fill_meanwhile(folder):
         cache.get_or_create("things", {}, other)
-        return fill(place)
+        return fill(folder)
 
-    _, facts = cache.get_or_create("things", {}, meanwhile)
+    _, facts = cache.get_or_create("things", {}, fill_meanwhile)
     assert (facts["answer"], fill.times, other.times) == (42, 1, 1)
 
 
-def settled(monkeypatch):
-    monkeypatch.setattr(cache_module, "SETTLED_SECONDS", -1.0)  # as if the file had been written long ago
+def treat_files_as_old(monkeypatch):
+    monkeypatch.setattr(cache_module, "SETTLED_SECONDS", -1.0)
 
 
 def test_a_file_is_read_once_until_it_changes(cache, tmp_path, monkeypatch):
-    settled(monkeypatch)
-    path, read = tmp_path / "text", []
+    treat_files_as_old(monkeypatch)
+    path, chunks = tmp_path / "text", []
     path.write_bytes(b"a\nb")
-    facts = cache.file_facts(path, read.append)
+    facts = cache.file_facts(path, chunks.append)
     assert facts == FileFacts(hashlib.sha256(b"a\nb").hexdigest(), 2, 3)
-    assert cache.file_facts(path, read.append) == facts
-    assert read == [b"a\nb"]
+    assert cache.file_facts(path, chunks.append) == facts
+    assert chunks == [b"a\nb"]
     path.write_bytes(b"a\nc")
     assert cache.file_facts(path).sha256 == hashlib.sha256(b"a\nc").hexdigest()
 
 
-def test_a_change_that_hides_its_time_is_seen(cache, tmp_path, monkeypatch):
-    settled(monkeypatch)
+def test_a_change_with_a_restored_time_is_noticed(cache, tmp_path, monkeypatch):
+    treat_files_as_old(monkeypatch)
     path = tmp_path / "text"
     path.write_bytes(b"a\nb\n")
     before, status = cache.file_facts(path), path.stat()
@@ -141,24 +141,24 @@ def test_a_change_that_hides_its_time_is_seen(cache, tmp_path, monkeypatch):
     assert cache.file_facts(path).sha256 == hashlib.sha256(b"x\ny\n").hexdigest()
 
 
-def test_a_file_that_has_just_changed_is_not_remembered(cache, tmp_path, monkeypatch):
+def test_a_file_that_changed_just_now_is_not_remembered(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(cache_module, "SETTLED_SECONDS", 60.0)
     (tmp_path / "text").write_bytes(b"a\n")
-    read = []
+    chunks = []
     for _ in range(2):
-        cache.file_facts(tmp_path / "text", read.append)
-    assert len(read) == 2
+        cache.file_facts(tmp_path / "text", chunks.append)
+    assert len(chunks) == 2
 
 
-def test_a_packed_file_is_known_by_what_lies_on_disk(cache, tmp_path):
+def test_a_compressed_file_is_hashed_as_it_is_on_disk(cache, tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(b"a\nb\nc\n"))
     assert cache.file_facts(path) == FileFacts(hashlib.sha256(path.read_bytes()).hexdigest(), 3, 6)
 
 
-def test_what_cannot_be_read_twice_is_refused(cache, tmp_path):
+def test_a_file_that_cannot_be_read_twice_is_rejected(cache, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="pipe is no plain file, and must be read more than once"):
+    with pytest.raises(DataError, match="pipe is not a regular file and must be read more than once"):
         cache.file_facts(tmp_path / "pipe")
     with pytest.raises(DataError, match="none does not exist"):
         cache.file_facts(tmp_path / "none")
@@ -166,13 +166,13 @@ def test_what_cannot_be_read_twice_is_refused(cache, tmp_path):
         cache.file_facts(tmp_path)
 
 
-def test_a_cache_that_cannot_be_written_says_which_setting(tmp_path):
+def test_the_error_for_an_unwritable_cache_names_the_setting(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DataError, match="cannot be written: .*; set data.cache to another folder"):
         DiskCache(str(tmp_path / "file" / "cache"), print).scratch_folder()
 
 
-def test_the_folder_is_where_the_desktop_specification_says(monkeypatch):
+def test_xdg_cache_home_decides_the_default_folder_if_absolute(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
     assert default_cache_folder() == Path("/somewhere/regard")
     for unset in ("", "not/absolute"):

@@ -144,8 +144,8 @@ def test_d2_a_shift_in_the_middle_is_warned_of_and_located(copy, tmp_path):
     paths = write(source, target[:60_000] + target[60_001:] + target[:1])
     report = json.loads(apart(*paths, tmp_path / "cache")[0])
     [warning] = [line for line in report["plan"] if line.startswith("WARNING")]
-    assert "no longer match: from about line 60" in warning
-    [finding] = [f for f in report["train"]["corpora"][0]["findings"] if f["kind"] == "shift"]
+    assert "are misaligned: from about line 60" in warning
+    [finding] = [f for f in report["train"]["corpora"][0]["findings"] if f["kind"] == "misalignment"]
     assert abs(finding["lines"][0] - 60_001) < 1000
     said = apart(*paths, tmp_path / "cache", "strict")[0]
     assert f"line {finding['lines'][0]}: shift; in all shift" in said

@@ -1,1 +1,1 @@
-"""Corpora: checked, deduplicated, held out, tokenized and cached before training."""
+"""Training corpora: checked, deduplicated, held out, tokenized and cached."""

@@ -1,4 +1,4 @@
-"""The doctor before every training: which lines of the corpora are learned from, and why not the others."""
+"""Corpus check before training: which lines are used, which are held out, and why others are excluded."""
 
 import json
 from collections import Counter
@@ -23,12 +23,13 @@ from regard.text.compression import ChunkCallback
 from regard.text.corpus_files import RawRow, normalize_text
 
 TextPair = tuple[str, str]
+"""A sentence and its translation, or a text and its label."""
 SHARED_WITH_HELD_OUT = "sharing a sentence with the held-out part"
 
 
 @runtime_checkable
 class CorpusFiles(Protocol):
-    """Where two texts that belong together lie: a sentence and its translation, or a text and its label."""
+    """The one or two files of a corpus of pairs or of labelled texts."""
 
     @property
     def files(self) -> tuple[Path, ...]: ...
@@ -44,21 +45,21 @@ AnyFiles = TypeVar("AnyFiles", bound=CorpusFiles)
 
 @dataclass(frozen=True)
 class CorpusChecker(Generic[AnyFiles]):
-    """Who examines one kind of corpus."""
+    """How one kind of corpus is checked."""
 
     settings: Any
-    """What counts as odd."""
+    """The thresholds."""
     check: Callable[[AnyFiles, AnyFiles | None, ChunkCallback, HashFile], CorpusReport]
-    """A corpus, against another that it must share nothing with; fills in the hashes of its lines."""
-    unit: str
-    """What a line holds."""
-    valid_flag: str
-    """How to give what is validated on."""
+    """Checks a corpus, which must share nothing with another one, and stores the hashes of its lines."""
+    noun: str
+    """Name of a line in messages: a pair or a text."""
+    validation_flag: str
+    """The flag that gives a validation file."""
 
 
 @dataclass(frozen=True)
 class HoldOutSpec:
-    """What is held out where there are no validation files: at most so many pairs, drawn by the seed."""
+    """Number of lines held out where there is no validation file, and the seed that selects them."""
 
     pairs: int
     seed: int
@@ -66,30 +67,35 @@ class HoldOutSpec:
 
 @dataclass(frozen=True)
 class CheckedCorpora:
-    """What the doctor said of each corpus, and the lines that may be learned from."""
+    """The reports of all corpora, and the lines that are used for training."""
 
     key: str
-    """The same for the same text, checked in the same way."""
+    """The same for the same text, checked with the same settings."""
     corpora: tuple[CorpusFiles, ...]
     file_facts: Mapping[Path, FileFacts]
     keep: UInt8[np.ndarray, " lines"]
-    """1 for each line, through all corpora, that is learned from; mapped, not read."""
+    """1 for each line, through all corpora, that is used for training; memory-mapped."""
     kept_count: int
     reports: tuple[dict[str, Any], ...]
     left_out: dict[str, int]
+    """Number of excluded lines by reason."""
     held_out: tuple[TextPair, ...]
 
+    @property
+    def all_files(self) -> list[Path]:
+        return [file for corpus in self.corpora for file in corpus.files]
+
     def read_texts(self, corpus: int, on_chunk: ChunkCallback | None = None) -> Iterator[NumberedPair]:
-        """The rows of one corpus that are learned from, as training sees them, and their lines."""
+        """Yield the training lines of one corpus, normalized, with their line numbers."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
         rows = zip(self.corpora[corpus].read_rows(on_chunk), _iterate_mask(keep), strict=False)
-        for line, (row, kept) in enumerate(rows, start=1):
-            if kept:
+        for line, (row, is_kept) in enumerate(rows, start=1):
+            if is_kept:
                 yield line, _normalize_row(row)
 
     def reject_bad_lines(self) -> None:
-        """What `strict` asks for: the first line that would be left out ends it."""
+        """Raise an error about the first line that would be excluded, for --strict."""
         for report in self.reports:
             bad = [finding for finding in report["findings"] if finding["severity"] == "bad"]
             if bad:
@@ -104,58 +110,63 @@ class CheckedCorpora:
 def check_corpora(
     corpora: Sequence[AnyFiles],
     valid: AnyFiles | None,
-    files: Mapping[Path, FileFacts],
+    file_facts: Mapping[Path, FileFacts],
     hold_out_spec: HoldOutSpec,
     checker: CorpusChecker[AnyFiles],
     cache: DiskCache,
     console: Console,
 ) -> CheckedCorpora:
-    """Examines the corpora, unless the same files have been examined before.
+    """Check the corpora, unless the cache has the result for the same files.
 
-    Lines that share a text with `valid` are left out; if it is None, a part is held out.
+    Lines that share a text with `valid` are excluded; without it, some lines are held out.
     """
-    made_from = {
-        "format": 1,
-        "files": [_content_key(corpus, files) for corpus in corpora],
-        "valid": _content_key(valid, files) if valid else asdict(hold_out_spec),
-        "doctor": asdict(checker.settings),
+    key = {
+        "format": 2,
+        "files": [_content_key(corpus, file_facts) for corpus in corpora],
+        "valid": _content_key(valid, file_facts) if valid else asdict(hold_out_spec),
+        "checks": asdict(checker.settings),
     }
 
-    def fill(place: Path) -> dict[str, Any]:
-        facts = _check_and_hold_out(
-            place, corpora, valid, hold_out_spec, checker, cache.scratch_folder(), console
-        )
-        cache.reject_changed_files(files)
+    def fill(folder: Path) -> dict[str, Any]:
+        scratch = cache.scratch_folder()
+        facts = _check_and_hold_out(folder, corpora, valid, hold_out_spec, checker, scratch, console)
+        cache.reject_changed_files(file_facts)
         return facts
 
-    path, known = cache.get_or_create("checked", made_from, fill)
+    path, manifest = cache.get_or_create("checked", key, fill)
     reports = json.loads((path / "reports.json").read_bytes())
     for report, corpus in zip(reports, corpora, strict=True):
         report["files"] = [str(file) for file in corpus.files]  # the same text may have moved
-    held = tuple((a, b) for a, b in json.loads((path / "held.json").read_bytes()))
-    keep = np.asarray(np.memmap(path / "keep", np.uint8, "r"))
+    held_out = tuple((a, b) for a, b in json.loads((path / "held.json").read_bytes()))
     return CheckedCorpora(
-        path.name, tuple(corpora), files, keep, known["kept"], tuple(reports), known["left_out"], held
+        key=path.name,
+        corpora=tuple(corpora),
+        file_facts=file_facts,
+        keep=np.asarray(np.memmap(path / "keep", np.uint8, "r")),
+        kept_count=manifest["kept"],
+        reports=tuple(reports),
+        left_out=manifest["left_out"],
+        held_out=held_out,
     )
 
 
 def _check_and_hold_out(
-    place: Path,
+    folder: Path,
     corpora: Sequence[AnyFiles],
     valid: AnyFiles | None,
-    part: HoldOutSpec,
-    doctor: CorpusChecker[AnyFiles],
+    hold_out_spec: HoldOutSpec,
+    checker: CorpusChecker[AnyFiles],
     scratch: Path,
     console: Console,
 ) -> dict[str, Any]:
-    """Fills a folder with the reports, a mark for each line that is kept, and what is held out."""
-    with ExitStack() as files:
-        hashes = [files.enter_context(HashFile(scratch)) for _ in corpora]
-        with FileProgressBar(
-            f"checking the {doctor.unit}", [file for each in corpora for file in each.files], console
-        ) as seen:
+    """Write the reports, a mask of the lines that are kept, and the held-out texts; return the counts."""
+    all_files = [file for corpus in corpora for file in corpus.files]
+    with ExitStack() as stack:
+        hashes = [stack.enter_context(HashFile(scratch)) for _ in corpora]
+        with FileProgressBar(f"checking the {checker.noun}s", all_files, console) as on_chunk:
             reports = [
-                doctor.check(corpus, valid, seen, each) for corpus, each in zip(corpora, hashes, strict=True)
+                checker.check(corpus, valid, on_chunk, hash_file)
+                for corpus, hash_file in zip(corpora, hashes, strict=True)
             ]
         for report in reports:
             if report.fatal_finding is not None:
@@ -164,59 +175,61 @@ def _check_and_hold_out(
         good = sum(report.pairs for report in reports) - left_out.total()
         held = None
         if valid is None:
-            held = hold_out([each.read() for each in hashes], max(1, min(part.pairs, good // 10)), part.seed)
-        kept = _write_keep_mask(place / "keep", reports, hashes, held)
-    chosen = [] if held is None else _read_texts_at(corpora, held.pairs)
+            size = max(1, min(hold_out_spec.pairs, good // 10))
+            held = hold_out([each.read() for each in hashes], size, hold_out_spec.seed)
+        kept = _write_keep_mask(folder / "keep", reports, hashes, held)
+    held_texts = [] if held is None else _read_texts_at(corpora, held.pairs)
     if held is not None:
-        left_out[SHARED_WITH_HELD_OUT] = good - kept - len(chosen)
+        left_out[SHARED_WITH_HELD_OUT] = good - kept - len(held_texts)
     if not kept:
         raise DataError(
-            f"{corpora[0].name}: too few different {doctor.unit} to hold some out; give {doctor.valid_flag}"
+            f"{corpora[0].name}: too few different {checker.noun}s to hold some out for validation; "
+            f"give {checker.validation_flag}"
         )
-    (place / "reports.json").write_text(json.dumps([report.to_dict() for report in reports]), "utf-8")
-    (place / "held.json").write_text(json.dumps(chosen), "utf-8")
-    return {"kept": kept, "left_out": {why: count for why, count in left_out.items() if count}}
+    (folder / "reports.json").write_text(json.dumps([report.to_dict() for report in reports]), "utf-8")
+    (folder / "held.json").write_text(json.dumps(held_texts), "utf-8")
+    return {"kept": kept, "left_out": {reason: count for reason, count in left_out.items() if count}}
 
 
 def _write_keep_mask(
     path: Path, reports: Sequence[CorpusReport], hashes: Sequence[HashFile], held: HeldOut | None
 ) -> int:
-    """A byte for each line of all corpora: 1 if it is learned from. Returns how many are."""
+    """Write a byte for each line of all corpora, 1 for training lines; return how many there are."""
     kept, first = 0, 0
-    keep = np.memmap(path, np.uint8, "w+", shape=(sum(report.pairs for report in reports),))
-    keep[:] = 1
-    for report, each in zip(reports, hashes, strict=True):
-        here = keep[first : first + report.pairs]
+    mask = np.memmap(path, np.uint8, "w+", shape=(sum(report.pairs for report in reports),))
+    mask[:] = 1
+    for report, hash_file in zip(reports, hashes, strict=True):
+        corpus_mask = mask[first : first + report.pairs]
         for finding in report.findings:
             if finding.kind.excludes_line:
-                here[np.asarray(finding.lines, np.int64) - 1] = 0
-        for start, slab in iterate_hash_blocks(each.read()):
+                corpus_mask[np.asarray(finding.lines, np.int64) - 1] = 0
+        for start, block in iterate_hash_blocks(hash_file.read()):
             if held is not None:
-                here[start : start + BLOCK_PAIRS] &= ~held.shares_sentence(slab)
-        kept += int(np.count_nonzero(here))
+                corpus_mask[start : start + BLOCK_PAIRS] &= ~held.shares_sentence(block)
+        kept += int(np.count_nonzero(corpus_mask))
         first += report.pairs
-    keep.flush()
+    mask.flush()
     return kept
 
 
-def _read_texts_at(corpora: Sequence[CorpusFiles], chosen: Sequence[Sequence[int]]) -> list[TextPair]:
-    """What is on those lines."""
-    found = []
-    for corpus, indexes in zip(corpora, chosen, strict=True):
-        wanted = set(indexes)
-        found += [_normalize_row(row) for index, row in enumerate(corpus.read_rows()) if index in wanted]
-    return found
+def _read_texts_at(corpora: Sequence[CorpusFiles], lines: Sequence[Sequence[int]]) -> list[TextPair]:
+    """Return the texts on these lines of each corpus, counted from 0."""
+    texts = []
+    for corpus, indexes in zip(corpora, lines, strict=True):
+        selected = set(indexes)
+        texts += [_normalize_row(row) for index, row in enumerate(corpus.read_rows()) if index in selected]
+    return texts
 
 
 def _normalize_row(row: RawRow) -> TextPair:
-    """A good line as training sees it; what is not UTF-8 can only come from a file that is changing."""
+    """Return a good line as training sees it; invalid UTF-8 is possible only while a file changes."""
     source, target = ((side or b"").decode("utf-8", "replace") for side in row)
     return normalize_text(source), normalize_text(target)
 
 
-def _content_key(corpus: CorpusFiles, files: Mapping[Path, FileFacts]) -> list[list[str]]:
-    """What each file holds, and the endings that say how it is read."""
-    return [[files[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
+def _content_key(corpus: CorpusFiles, file_facts: Mapping[Path, FileFacts]) -> list[list[str]]:
+    """Return the hash of each file, and the suffixes that decide how it is read."""
+    return [[file_facts[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
 
 
 def _iterate_mask(keep: UInt8[np.ndarray, " lines"]) -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""What can be wrong with a corpus, and the report that says what is."""
+"""Kinds of corpus defects, findings, and the report of a corpus check."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,53 +7,54 @@ from typing import Any, Literal
 
 Severity = Literal["fatal", "bad", "note"]
 
-MAX_REPORTED_LINES = 10_000  # line numbers of a kind that the JSON lists; the count is always whole
+MAX_REPORTED_LINES = 10_000
+"""Line numbers of a kind in the JSON; the count is always complete."""
 
 
 @dataclass(frozen=True)
 class FindingKind:
-    """A sort of trouble: fatal (nothing can be learned), bad (should not be learned from), or a note."""
+    """A kind of defect: fatal (no training possible), bad (should not be trained on), or a note."""
 
     name: str
     severity: Severity
     meaning: str
     remedy: str
     excludes_line: bool = False
-    """Whether it is a single line's, which training leaves out."""
+    """Whether it concerns single lines, which are excluded from training."""
 
 
 LINE_COUNTS = FindingKind(
     "line counts differ",
     "fatal",
-    "the two files cannot match line by line",
-    "find the line that is missing, or that was cut in two",
+    "the two files do not match line by line",
+    "find the line that is missing or was split in two",
 )
 NOTHING_USABLE = FindingKind(
     "nothing to learn from",
     "fatal",
-    "a file, or every pair, is without text that could be used",
-    "check the paths, and the findings beside this one",
+    "a file is empty, or no line is usable",
+    "check the paths and the other findings",
 )
 MISALIGNED = FindingKind(
-    "shift",
+    "misalignment",
     "bad",
-    "from some line on, the other side fits a few lines further up or down",
-    "compare the two files around that line, and mend the one with a line too many or too few",
+    "from some line on, each source line fits a target line a few lines further up or down",
+    "compare the two files around that line, and correct the one with a line too many or too few",
 )
 MALFORMED_PAIR = FindingKind(
     "no pair",
     "bad",
-    "not two columns with a tab between them, or not JSON with the texts source and target",
-    "mend it or leave it out",
+    "not two columns separated by a tab, or not JSON with the strings source and target",
+    "correct or remove it",
     excludes_line=True,
 )
 NOT_UTF8 = FindingKind(
-    "not UTF-8", "bad", "bytes that are no text", "convert it: iconv -f latin1 -t utf-8", excludes_line=True
+    "not UTF-8", "bad", "bytes that are not text", "convert it: iconv -f latin1 -t utf-8", excludes_line=True
 )
 BLANK_SIDE = FindingKind(
     "blank side",
     "bad",
-    "a sentence without a translation, or the reverse",
+    "a sentence without a translation, or a translation without a sentence",
     "leave it out",
     excludes_line=True,
 )
@@ -61,14 +62,14 @@ NUL_CHARACTER = FindingKind(
     "NUL",
     "bad",
     "the character U+0000: binary data, or UTF-16",
-    "convert the file, or leave it out",
+    "convert the file, or remove the line",
     excludes_line=True,
 )
 CONTROL_CHARACTERS = FindingKind(
     "control characters",
     "bad",
-    "characters that print nothing; tabs are fine",
-    "remove them: they teach noise",
+    "characters that print nothing; tabs are allowed",
+    "remove them: they are noise",
     excludes_line=True,
 )
 LONG_LINE = FindingKind(
@@ -82,17 +83,21 @@ LENGTH_RATIO = FindingKind(
     "length ratio",
     "bad",
     "one side is many times as long as the other",
-    "hardly a translation: look at it",
+    "probably not a translation: look at it",
     excludes_line=True,
 )
 IDENTICAL_SIDES = FindingKind(
-    "copy", "bad", "both sides are the same text", "teaches to copy: leave it out", excludes_line=True
+    "copy",
+    "bad",
+    "both sides are the same text",
+    "the model would learn to copy: remove it",
+    excludes_line=True,
 )
 SHARED_SENTENCE = FindingKind(
     "shared",
     "bad",
-    "a side of it is in the other corpus too",
-    "leave it out, or the test measures memory",
+    "one side is also in the other corpus",
+    "remove it, or the test measures memorization",
     excludes_line=True,
 )
 DUPLICATE_PAIR = FindingKind(
@@ -110,32 +115,32 @@ PAIR_FINDING_KINDS = (
     IDENTICAL_SIDES,
     SHARED_SENTENCE,
 )
-"""What makes a single pair bad; a pair that is bad in several ways counts under the first of these."""
+"""Defects of single pairs; a pair with several counts under the first of these."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of trouble in one corpus."""
+    """One kind of defect in one corpus."""
 
     kind: FindingKind
     count: int
-    """Pairs that have it, or lines without a partner."""
+    """Number of pairs that have it, or of lines without a counterpart."""
     lines: Sequence[int]
-    """Counted from 1: all of them; for a shift or a lack of lines, where it begins."""
+    """All of them, counted from 1; for a misalignment or missing lines, where it begins."""
     detail: str = ""
-    """What is to be said about this corpus, with its names and numbers."""
+    """Description for this corpus, with its file names and numbers."""
 
 
 @dataclass(frozen=True)
 class CorpusReport:
-    """What was found in two files that should match line by line, or in one with both sides on each line."""
+    """Result of checking two files that match line by line, or one with both sides on each line."""
 
     files: tuple[str, ...]
     source_lines: int
     target_lines: int
     findings: tuple[Finding, ...]
     labels: Mapping[str, int] | None = None
-    """How many good texts have each label, where there are labels; the most frequent first."""
+    """Number of good texts of each label, if there are labels; the most frequent first."""
 
     @property
     def name(self) -> str:
@@ -143,36 +148,30 @@ class CorpusReport:
 
     @property
     def pairs(self) -> int:
-        """Lines that have a partner."""
+        """Number of lines that have a counterpart."""
         return min(self.source_lines, self.target_lines)
 
     @property
     def fatal_finding(self) -> Finding | None:
-        """The first finding that forbids training, if there is one."""
+        """The first finding that prevents training, if there is one."""
         return next((finding for finding in self.findings if finding.kind.severity == "fatal"), None)
 
     @property
     def bad_findings(self) -> tuple[Finding, ...]:
-        """The findings that a strict reader refuses, though training could go on."""
+        """The findings that --strict refuses, though training is possible."""
         return tuple(finding for finding in self.findings if finding.kind.severity == "bad")
 
     @property
-    def bad_lines(self) -> dict[int, str]:
-        """The pairs that training leaves out, by line number, and why."""
-        found = ((line, f.kind.name) for f in self.findings if f.kind.excludes_line for line in f.lines)
-        return dict(sorted(found))
-
-    @property
     def left_out(self) -> dict[str, int]:
-        """How many pairs training leaves out, by reason."""
+        """Number of pairs excluded from training, by reason."""
         return {finding.kind.name: finding.count for finding in self.findings if finding.kind.excludes_line}
 
     def to_json(self) -> str:
-        """Everything, for programs."""
+        """Return the report as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON has it; of each kind the first LISTED line numbers."""
+        """Return the content of the JSON, with the first line numbers of each kind."""
         return {
             "files": list(self.files),
             "source_lines": self.source_lines,

@@ -1,4 +1,4 @@
-"""What can be wrong with labelled texts, beside what can be wrong with any line."""
+"""Checks of labelled texts: encoding, lengths, label counts, conflicts, duplicates and overlap."""
 
 from array import array
 from collections import Counter
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from regard.corpus import findings
 from regard.corpus.dedup import HashFile, KnownHashes, find_conflicts, find_duplicates
 from regard.corpus.findings import (
     CONTROL_CHARACTERS,
@@ -31,47 +30,52 @@ ONE_LABEL = FindingKind(
 TOO_MANY_LABELS = FindingKind(
     "too many labels",
     "fatal",
-    "nearly every line has a label of its own",
-    "put the label first, label<TAB>text, or say in a first line text<TAB>label that it comes last",
+    "nearly every line has a different label",
+    "put the label first, label<TAB>text, or write a first line text<TAB>label if it comes last",
 )
-HEADER_LINE = FindingKind("header", "note", "the first line names the columns", "nothing", excludes_line=True)
+HEADER_LINE = FindingKind(
+    "header", "note", "the first line names the columns", "nothing to do", excludes_line=True
+)
 MALFORMED_LABELLED_TEXT = FindingKind(
     "no label",
     "bad",
-    "not two columns with a tab between them, or not JSON with label and text",
-    "mend it or leave it out",
+    "not two columns separated by a tab, or not JSON with label and text",
+    "correct or remove it",
     excludes_line=True,
 )
 BLANK_TEXT_OR_LABEL = FindingKind(
-    "blank", "bad", "a text without a label, or the reverse", "leave it out", excludes_line=True
+    "blank", "bad", "a text without a label, or the reverse", "remove it", excludes_line=True
 )
 LONG_TEXT = FindingKind(
-    "long text", "bad", "far longer than what one label is for", "split it up", excludes_line=True
+    "long text", "bad", "far longer than one label can describe", "split it", excludes_line=True
 )
 LONG_LABEL = FindingKind(
-    "long label", "bad", "a label should be a word or two", "look whether it is a text", excludes_line=True
+    "long label", "bad", "a label should be a word or two", "check whether it is a text", excludes_line=True
 )
 SHARED_TEXT = FindingKind(
     "shared",
     "bad",
-    "its text is in the other corpus too",
-    "leave it out, or the test measures memory",
+    "its text is also in the other corpus",
+    "remove it, or the test measures memorization",
     excludes_line=True,
 )
 CONFLICTING_LABELS = FindingKind(
     "conflict",
     "bad",
     "the same text has another label elsewhere",
-    "decide for one: it is learned from both ways",
+    "choose one label: both are used for training",
 )
 RARE_LABEL = FindingKind(
-    "rare label", "note", "too few texts to learn it from, or to measure it by", "find more, or merge it"
+    "rare label",
+    "note",
+    "too few texts to learn or to evaluate it",
+    "collect more, or merge it with another label",
 )
 LABEL_IMBALANCE = FindingKind(
     "imbalance",
     "note",
     "the most frequent label has many times as many texts as the rarest",
-    "look at macro F1 beside accuracy, which the frequent one decides",
+    "read macro F1 as well as accuracy, which the frequent label dominates",
 )
 DUPLICATE_TEXT = FindingKind(
     "duplicate", "note", "the same text and label as an earlier one", "harmless unless there are very many"
@@ -96,25 +100,26 @@ LABELLED_ROW_KINDS = RowFindingKinds(
 
 
 NO_HASHES: KnownHashes = np.zeros(0, np.int64)
-MAX_LISTED_LABELS = 8  # labels that a finding names
+MAX_LISTED_LABELS = 8
+"""Labels that a finding lists."""
 
 
 @dataclass(frozen=True)
 class LabelCheckConfig:
-    """Where labelled texts begin to be odd."""
+    """Thresholds of the checks of labelled texts."""
 
     max_length: int = 20_000
-    """Characters; a longer text is a book."""
+    """In characters."""
     max_label_length: int = 100
-    """Characters; a longer label is a text."""
+    """In characters; a longer label is a text."""
     min_texts_per_label: int = 5
-    """A label of fewer texts cannot be learned, nor measured."""
+    """A label with fewer texts can neither be learned nor evaluated."""
     max_imbalance: float = 10.0
-    """How many times as many texts one label may have as another before it is said."""
+    """Ratio of the most frequent to the rarest label from which on it is reported."""
     max_labels_per_text: float = 0.5
-    """Labels for each text, on average, from which on they cannot be labels..."""
+    """Labels per text from which on they cannot be labels..."""
     label_limit_from: int = 20
-    """...if there are so many."""
+    """...if there are at least this many labels."""
 
     def __post_init__(self) -> None:
         for name in (
@@ -145,38 +150,37 @@ def check_labelled_corpus(
     on_chunk: ChunkCallback | None = None,
     hashes: HashFile | None = None,
 ) -> CorpusReport:
-    """What is wrong with labelled texts; raises only if a file cannot be read.
+    """Report the defects of labelled texts; raise an error only if a file cannot be read.
 
-    `against` is another corpus, such as the test set, that must share no text with this one. `hashes` is
-    filled with two for every line: of the text, and of the text with its label.
+    `against` is another corpus, such as the test set, that must share no text with this one. `hashes`
+    receives two hashes for every line: of the text, and of the text with its label.
     """
     if hashes is None:
         with HashFile() as own:
             return check_labelled_corpus(corpus, settings, against, on_chunk, own)
-    judge = _LabelledRowCheck(settings)
+    row_check = _LabelledRowCheck(settings)
     known = None if against is None else (_known_text_hashes(against, on_chunk), NO_HASHES)
-    patient = CorpusScan(LABELLED_ROW_KINDS, judge, hashes, known)
-    patient.scan(corpus.read_rows(on_chunk))
-    names = tuple(map(str, corpus.files))
-    fatal = patient.fatal_findings(names) or _unusable_label_findings(corpus.name, judge.labels, settings)
-    noted = [
+    scan = CorpusScan(LABELLED_ROW_KINDS, row_check, hashes, known)
+    scan.scan(corpus.read_rows(on_chunk))
+    names, labels = tuple(map(str, corpus.files)), row_check.labels
+    findings = (
+        *(scan.fatal_findings(names) or _unusable_label_findings(corpus.name, labels, settings)),
+        *scan.row_findings,
         *_line_finding(CONFLICTING_LABELS, find_conflicts(hashes.read())),
-        *_label_balance_findings(judge.labels, settings),
-    ]
-    noted += _line_finding(DUPLICATE_TEXT, find_duplicates(hashes.read()))
-    return CorpusReport(
-        names, *patient.line_counts, (*fatal, *patient.row_findings, *noted), dict(judge.labels.most_common())
+        *_label_balance_findings(labels, settings),
+        *_line_finding(DUPLICATE_TEXT, find_duplicates(hashes.read())),
     )
+    return CorpusReport(names, *scan.line_counts, findings, dict(labels.most_common()))
 
 
 def check_labelled_text(
     text: bytes, label: bytes, settings: LabelCheckConfig = DEFAULT_LABEL_CHECKS
 ) -> tuple[str, str] | FindingKind:
-    """Text and label as training sees them, or the first reason why it should not."""
+    """Return text and label as training sees them, or the kind of the first defect."""
     try:
         raw = text.decode("utf-8"), label.decode("utf-8")
     except UnicodeDecodeError:
-        return findings.NOT_UTF8
+        return NOT_UTF8
     a, b = normalize_text(raw[0]), normalize_text(raw[1])
     if not a or not b:
         return BLANK_TEXT_OR_LABEL
@@ -189,30 +193,30 @@ def check_labelled_text(
 
 @dataclass
 class _LabelledRowCheck:
-    """Judges line after line, and counts the labels of the good."""
+    """Checks one line after the other, and counts the labels of the good ones."""
 
     settings: LabelCheckConfig
     labels: Counter[str] = field(default_factory=Counter)
     has_started: bool = False
 
     def __call__(self, text: bytes, label: bytes) -> tuple[int, int] | FindingKind:
-        first, self.has_started = not self.has_started, True
-        if first and (text, label) == HEADER_ROW:
+        is_first, self.has_started = not self.has_started, True
+        if is_first and (text, label) == HEADER_ROW:
             return HEADER_LINE
-        verdict = check_labelled_text(text, label, self.settings)
-        if isinstance(verdict, FindingKind):
-            return verdict
-        self.labels[verdict[1]] += 1
-        return hash(verdict[0]), hash(verdict)
+        result = check_labelled_text(text, label, self.settings)
+        if isinstance(result, FindingKind):
+            return result
+        self.labels[result[1]] += 1
+        return hash(result[0]), hash(result)
 
 
-def _known_text_hashes(corpus: LabelledFiles, seen: ChunkCallback | None) -> KnownHashes:
-    """The texts as sorted numbers."""
-    found = array("q")
-    for text, _ in corpus.read_rows(seen):
-        if text is not None and (cleaned := normalize_text(text.decode("utf-8", errors="replace"))):
-            found.append(hash(cleaned))
-    return np.unique(int64_view(found))
+def _known_text_hashes(corpus: LabelledFiles, on_chunk: ChunkCallback | None) -> KnownHashes:
+    """Return the sorted hashes of the texts."""
+    hashes = array("q")
+    for text, _ in corpus.read_rows(on_chunk):
+        if text is not None and (normalized := normalize_text(text.decode("utf-8", errors="replace"))):
+            hashes.append(hash(normalized))
+    return np.unique(int64_view(hashes))
 
 
 def _unusable_label_findings(
@@ -220,28 +224,27 @@ def _unusable_label_findings(
 ) -> list[Finding]:
     texts = sum(labels.values())
     if len(labels) == 1:
-        said = f"{name}: all {texts:,} texts have the label {next(iter(labels))}; there must be at least two"
-        return [Finding(ONE_LABEL, texts, [], said)]
+        label = next(iter(labels))
+        detail = f"{name}: all {texts:,} texts have the label {label}; there must be at least two labels"
+        return [Finding(ONE_LABEL, texts, [], detail)]
     if len(labels) >= max(settings.label_limit_from, settings.max_labels_per_text * texts):
-        said = f"{name}: {len(labels):,} labels for {texts:,} texts; {TOO_MANY_LABELS.remedy}"
-        return [Finding(TOO_MANY_LABELS, len(labels), [], said)]
+        detail = f"{name}: {len(labels):,} labels for {texts:,} texts; {TOO_MANY_LABELS.remedy}"
+        return [Finding(TOO_MANY_LABELS, len(labels), [], detail)]
     return []
 
 
 def _label_balance_findings(labels: Mapping[str, int], settings: LabelCheckConfig) -> list[Finding]:
-    """Labels that are too rare, and labels that outweigh others."""
-    found = []
+    """Return findings about rare labels and label imbalance."""
+    findings = []
     if rare := sorted(label for label, count in labels.items() if count < settings.min_texts_per_label):
-        said = f"fewer than {settings.min_texts_per_label} texts have {_join_labels(rare)}"
-        found.append(Finding(RARE_LABEL, len(rare), [], said))
-    most, least = (
-        max(labels, key=labels.__getitem__, default=""),
-        min(labels, key=labels.__getitem__, default=""),
-    )
+        detail = f"fewer than {settings.min_texts_per_label} texts have {_join_labels(rare)}"
+        findings.append(Finding(RARE_LABEL, len(rare), [], detail))
+    most = max(labels, key=labels.__getitem__, default="")
+    least = min(labels, key=labels.__getitem__, default="")
     if labels and labels[most] > settings.max_imbalance * labels[least]:
-        said = f"{labels[most]:,} texts have the label {most}, and {labels[least]:,} the label {least}"
-        found.append(Finding(LABEL_IMBALANCE, labels[most], [], said))
-    return found
+        detail = f"{labels[most]:,} texts have the label {most}, and {labels[least]:,} the label {least}"
+        findings.append(Finding(LABEL_IMBALANCE, labels[most], [], detail))
+    return findings
 
 
 def _join_labels(labels: Sequence[str]) -> str:

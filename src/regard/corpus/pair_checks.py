@@ -1,4 +1,4 @@
-"""The corpus doctor: one pass over a corpus, and everything that is wrong with them, by line number."""
+"""Checks of sentence pairs: encoding, lengths, copies, duplicates, overlap and misalignment."""
 
 from array import array
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ PAIR_ROW_KINDS = RowFindingKinds(
 
 @dataclass(frozen=True)
 class PairCheckConfig:
-    """Where a pair begins to be odd; all in characters."""
+    """Thresholds of the pair checks; lengths in characters."""
 
     max_length: int = 5000
-    """A longer line is no sentence."""
+    """A longer line is not a sentence."""
     max_ratio: float = 9.0
-    """A side more than this many times as long as the other is hardly its translation..."""
+    """A side more than this many times as long as the other is probably not its translation..."""
     ratio_min_length: int = 20
-    """...if it has this many characters: "Yes." may well be longer elsewhere."""
+    """...if it has at least this many characters: "Yes." may be longer in another language."""
     copy_min_length: int = 10
-    """Shorter copies are names and numbers, which are right."""
+    """Shorter copies are names and numbers, which are correct."""
 
     def __post_init__(self) -> None:
         for name in ("max_length", "ratio_min_length", "copy_min_length"):
@@ -51,38 +51,38 @@ def check_pair_corpus(
     on_chunk: ChunkCallback | None = None,
     hashes: HashFile | None = None,
 ) -> CorpusReport:
-    """What is wrong with a corpus; raises only if a file cannot be read.
+    """Report the defects of a corpus; raise an error only if a file cannot be read.
 
     `against` is another corpus, such as the test set, that must share no sentence with this one.
-    `hashes` is filled with those of every pair, for whoever wants to compare them further.
+    `hashes` receives the hashes of every pair.
     """
     if hashes is None:
         with HashFile() as own:
             return check_pair_corpus(corpus, settings, against, on_chunk, own)
     known = None if against is None else _known_hashes(against, on_chunk)
-    shift = MisalignmentDetector()
-    patient = CorpusScan(PAIR_ROW_KINDS, partial(_hash_pair, settings=settings), hashes, known, shift)
-    patient.scan(corpus.read_rows(on_chunk))
+    detector = MisalignmentDetector()
+    scan = CorpusScan(PAIR_ROW_KINDS, partial(_hash_pair, settings=settings), hashes, known, detector)
+    scan.scan(corpus.read_rows(on_chunk))
     names = tuple(map(str, corpus.files))
-    repeated = find_duplicates(hashes.read())
-    noted = [Finding(kinds.DUPLICATE_PAIR, len(repeated), repeated)] if repeated else []
-    found = [
-        *_misalignment_findings(shift.find_misalignments(), patient.row_count),
-        *patient.row_findings,
-        *noted,
-    ]
-    return CorpusReport(names, *patient.line_counts, (*patient.fatal_findings(names), *found))
+    duplicates = find_duplicates(hashes.read())
+    findings = (
+        *scan.fatal_findings(names),
+        *_misalignment_findings(detector.find_misalignments(), scan.row_count),
+        *scan.row_findings,
+        *([Finding(kinds.DUPLICATE_PAIR, len(duplicates), duplicates)] if duplicates else []),
+    )
+    return CorpusReport(names, *scan.line_counts, findings)
 
 
 def _hash_pair(source: bytes, target: bytes, settings: PairCheckConfig) -> tuple[int, int] | FindingKind:
-    verdict = check_pair(source, target, settings)
-    return verdict if isinstance(verdict, FindingKind) else (hash(verdict[0]), hash(verdict[1]))
+    result = check_pair(source, target, settings)
+    return result if isinstance(result, FindingKind) else (hash(result[0]), hash(result[1]))
 
 
 def check_pair(
     source: bytes, target: bytes, settings: PairCheckConfig = DEFAULT_PAIR_CHECKS
 ) -> tuple[str, str] | FindingKind:
-    """The pair as training sees it, or the first reason why it should not."""
+    """Return the pair as training sees it, or the kind of its first defect."""
     try:
         raw = source.decode("utf-8"), target.decode("utf-8")
     except UnicodeDecodeError:
@@ -110,26 +110,27 @@ def _is_copy(a: str, b: str, settings: PairCheckConfig) -> bool:
     return len(a) == len(b) >= settings.copy_min_length and a.lower() == b.lower()
 
 
-def _known_hashes(corpus: PairFiles, seen: ChunkCallback | None) -> tuple[KnownHashes, KnownHashes]:
-    """The sentences of each side, as sorted numbers."""
+def _known_hashes(corpus: PairFiles, on_chunk: ChunkCallback | None) -> tuple[KnownHashes, KnownHashes]:
+    """Return the sorted hashes of the sentences of each side."""
     sides = array("q"), array("q")
-    for row in corpus.read_rows(seen):
+    for row in corpus.read_rows(on_chunk):
         for side, line in zip(sides, row, strict=True):
             if line is not None and (sentence := normalize_text(line.decode("utf-8", errors="replace"))):
                 side.append(hash(sentence))
     return np.unique(int64_view(sides[0])), np.unique(int64_view(sides[1]))
 
 
-def _misalignment_findings(shifts: list[Misalignment], pairs: int) -> list[Finding]:
-    if not shifts:
+def _misalignment_findings(misalignments: list[Misalignment], pairs: int) -> list[Finding]:
+    if not misalignments:
         return []
-    said = "; ".join(_describe(shift, pairs) for shift in shifts)
-    count = sum(shift.last_line - shift.first_line + 1 for shift in shifts)
-    return [Finding(kinds.MISALIGNED, count, [shift.first_line for shift in shifts], said)]
+    detail = "; ".join(_describe(each, pairs) for each in misalignments)
+    count = sum(each.last_line - each.first_line + 1 for each in misalignments)
+    return [Finding(kinds.MISALIGNED, count, [each.first_line for each in misalignments], detail)]
 
 
-def _describe(shift: Misalignment, pairs: int) -> str:
-    until = "to the end" if pairs - shift.last_line < 2 * BLOCK_LINES else f"to about line {shift.last_line}"
-    lines = f"{abs(shift.offset)} line{'s' if abs(shift.offset) > 1 else ''}"
-    where = f"{lines} {'further down' if shift.offset > 0 else 'further up'}"
-    return f"from about line {shift.first_line} {until} each source line fits the target {where}"
+def _describe(misalignment: Misalignment, pairs: int) -> str:
+    first, last, offset = misalignment.first_line, misalignment.last_line, misalignment.offset
+    until = "to the end" if pairs - last < 2 * BLOCK_LINES else f"to about line {last}"
+    distance = f"{abs(offset)} line{'s' if abs(offset) > 1 else ''}"
+    direction = "further down" if offset > 0 else "further up"
+    return f"from about line {first} {until} each source line fits the target {distance} {direction}"

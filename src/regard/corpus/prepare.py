@@ -1,21 +1,31 @@
-"""Corpora of whatever kind, on the way from files to ids: counted, cut into pieces learnt from them, kept."""
+"""Corpus preparation for pairs and labelled texts: count, check, tokenize and cache."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from rich.console import Console
 
-from regard.corpus.check import CheckedCorpora, CorpusFiles
-from regard.corpus.findings import FindingKind
+from regard.corpus.check import (
+    AnyFiles,
+    CheckedCorpora,
+    CorpusChecker,
+    CorpusFiles,
+    HoldOutSpec,
+    TextPair,
+    check_corpora,
+)
+from regard.corpus.findings import MISALIGNED, FindingKind
 from regard.corpus.progress import FileProgressBar
 from regard.corpus.scan import empty_file_message, line_count_mismatch
 from regard.data.cache import DiskCache, FileFacts
+from regard.data.mmap_store import open_pair_dataset, write_token_ids
 from regard.data.pairs import Indexes, PairDataset, RaggedIds
+from regard.data.tokenization import CorpusTokenization
 from regard.errors import DataError
 from regard.text.tokenizer import (
     WORD_PATTERN,
@@ -28,76 +38,223 @@ from regard.text.vocab_extension import extend_tokenizer
 from regard.train.run_folder import DATA_REPORT_FILE
 from regard.train.task import FileLines
 
-TextPair = tuple[str, str]
-MEASURED_SENTENCES, HISTOGRAM_BINS = 100_000, 50
-"""Sentences that are measured, and bars of the picture that shows their lengths."""
+MEASURED_SENTENCES = 100_000
+"""Sentences of a large corpus whose lengths are measured, evenly spaced."""
+HISTOGRAM_BINS = 50
 TOKENIZER_SAMPLE_SIZE = 2_000_000
-"""Pairs that the pieces are learnt from; of a larger corpus as many, evenly spaced."""
+"""Pairs of a larger corpus that a tokenizer is learned from, evenly spaced."""
+
+
+ValidationRowCheck = Callable[[bytes | None, bytes | None], TextPair | FindingKind]
+"""Returns a line of a validation file as text, or the kind of its defect."""
 
 
 @dataclass(frozen=True)
 class PreparedCorpora:
-    """What a run learns from, and what it is judged on."""
+    """Training and validation data of a run."""
 
     train: PairDataset
-    """Mapped into memory, not read into it."""
+    """Memory-mapped."""
     valid: PairDataset
-    """Those that fit the model."""
+    """The validation lines that fit the model."""
     valid_texts: tuple[TextPair, ...]
-    """All of them, source and target, or text and label."""
+    """The validation texts: source and target, or text and label."""
     tokenizer: Tokenizer
     held_out: bool
-    """Whether the validation part was taken out of the training files."""
+    """Whether the validation lines were held out of the training files."""
     fingerprint: Mapping[str, str]
     """The SHA-256 of each training file."""
     valid_fingerprint: Mapping[str, str]
+    """The SHA-256 of each validation file."""
     report: Mapping[str, Any]
-    """What was found in the files and what became of it, for `data.json`."""
-    unit: str = "pairs"
-    """What a line of them holds."""
+    """Findings and statistics for `data.json`."""
+    noun: str = "pair"
+    """Name of a line in messages."""
 
     def training_lines(self, pairs: Indexes) -> list[FileLines]:
-        """Where those training pairs stand in the files."""
+        """Return the files and line numbers of these training pairs."""
         files = [report["files"] for report in self.report["train"]["corpora"]]
         lines = self.train.line_numbers_of(pairs)
         return [FileLines(tuple(files[corpus]), tuple(numbers)) for corpus, numbers in lines.items()]
 
     def describe(self) -> Iterator[str]:
-        """What a person should know of it before the training."""
-        how = "held out of the training files" if self.held_out else "from their own files"
-        train, valid = self.report["train"], self.report["valid"]
-        sizes = f"{train['pairs']:,} {self.unit} to learn from, {valid['pairs']:,} to validate on"
-        yield f"data    {sizes} ({how})"
+        """Yield the lines about the data that are printed before training."""
+        train, valid, nouns = self.report["train"], self.report["valid"], f"{self.noun}s"
+        origin = "held out of the training files" if self.held_out else "from validation files"
+        yield f"data    {train['pairs']:,} {nouns} for training, {valid['pairs']:,} for validation ({origin})"
         for part, name in ((train, "training"), (valid, "validation")):
-            if said := [f"{why} ({count:,})" for why, count in part["left_out"].items()]:
-                yield f"        left out of {name}: {', '.join(said)}"
+            if reasons := [f"{reason} ({count:,})" for reason, count in part["left_out"].items()]:
+                yield f"        left out of {name}: {', '.join(reasons)}"
         if self.train.epoch_size != len(self.train):
             weights = ", ".join(f"{weight:g}" for weight in self.train.weights)
-            shown = f"{self.train.epoch_size:,} {self.unit}"
-            yield f"        an epoch shows {shown}: the corpora have the weights {weights}"
+            size = f"{self.train.epoch_size:,} {nouns}"
+            yield f"        an epoch has {size}: the corpora have the weights {weights}"
         long = train["long"]
         if long.get("cut"):
-            yield f"        cut to {train['longest']} pieces: {long['cut']:,} {self.unit}"
+            yield f"        cut to {train['longest']} tokens: {long['cut']:,} {nouns}"
         if long.get("split"):
             yield f"        split into sentences: {long['split']:,} long pairs, into {long['parts']:,}"
         if self.report["sampled"]:
-            yield f"        the pieces are learnt from {self.report['sampled']:,} of them, evenly spaced"
+            yield f"        the tokenizer is learned from {self.report['sampled']:,} of them, evenly spaced"
         for report in train["corpora"]:
             for finding in report["findings"]:
-                if finding["kind"] == "shift":
+                if finding["kind"] == MISALIGNED.name:
                     yield (
-                        f"WARNING {' and '.join(report['files'])} no longer match: {finding['detail']}; "
+                        f"WARNING {' and '.join(report['files'])} are misaligned: {finding['detail']}; "
                         f"{finding['remedy']}"
                     )
 
 
-def open_cache(place: str | None, console: Console) -> DiskCache:
-    """Where prepared corpora are kept; none is the user's own folder for such things."""
-    return DiskCache(place, lambda said: console.print(f"  {said}"))
+@dataclass(frozen=True)
+class TokenizerSpec:
+    """The tokenizer to be learned."""
+
+    vocab_size: int
+    lowercase: bool
+    sides: int = 2
+    """Number of sides of a line that it is learned from."""
+    whole_words: bool = False
+    """Whether tokens are whole words in place of byte pairs."""
+
+
+AnyTokenization = TypeVar("AnyTokenization", bound=CorpusTokenization)
+
+
+@runtime_checkable
+class CorpusReader(Protocol[AnyFiles, AnyTokenization]):
+    """One kind of corpus, pairs or labelled texts, with the settings of a run."""
+
+    @property
+    def checker(self) -> CorpusChecker[AnyFiles]: ...
+
+    @property
+    def cache_folder(self) -> str | None: ...
+
+    @property
+    def is_strict(self) -> bool: ...
+
+    @property
+    def hold_out_spec(self) -> HoldOutSpec: ...
+
+    @property
+    def tokenizer_spec(self) -> TokenizerSpec: ...
+
+    @property
+    def weights(self) -> Sequence[float]:
+        """Repetitions of each corpus per epoch; empty is once."""
+        ...
+
+    def training_files(self) -> Sequence[AnyFiles]: ...
+
+    def validation_files(self) -> AnyFiles | None: ...
+
+    def check_validation_row(self, first: bytes | None, second: bytes | None) -> TextPair | FindingKind:
+        """Return a line of a validation file as text, or the kind of its defect."""
+        ...
+
+    def make_tokenization(self, checked: CheckedCorpora, tokenizer: Tokenizer) -> AnyTokenization: ...
+
+    def tokenize_validation(
+        self, name: str, texts: Sequence[TextPair], tokenization: AnyTokenization
+    ) -> tuple[PairDataset, tuple[TextPair, ...], int]:
+        """Return the validation ids, the validation texts, and the number of those that are too long."""
+        ...
+
+    def measure(self, train: PairDataset, tokenizer: Tokenizer) -> dict[str, Any]:
+        """Return statistics of the training data for `data.json`."""
+        ...
+
+
+def prepare_corpora(
+    reader: CorpusReader[AnyFiles, AnyTokenization],
+    console: Console,
+    tokenizer: Tokenizer | None = None,
+    extend_vocabulary: int | None = None,
+) -> PreparedCorpora:
+    """Check and tokenize the corpora of a run, or find the result in the cache.
+
+    Without a tokenizer one is learned, from the training lines alone; a given one may be extended.
+    """
+    corpora, valid = reader.training_files(), reader.validation_files()
+    cache = open_cache(reader.cache_folder, console)
+    file_facts = count_files([*corpora, *([] if valid is None else [valid])], cache, console)
+    checked = check_corpora(corpora, valid, file_facts, reader.hold_out_spec, reader.checker, cache, console)
+    if reader.is_strict:
+        checked.reject_bad_lines()
+    sampled = tokenizer_sample_size(checked) if tokenizer is None else 0
+    if tokenizer is None:
+        tokenizer = learn_corpus_tokenizer(checked, reader.tokenizer_spec, cache, console)
+    elif extend_vocabulary is not None:
+        tokenizer = extend_corpus_tokenizer(checked, tokenizer, extend_vocabulary, cache, console)
+    tokenization = reader.make_tokenization(checked, tokenizer)
+    train, facts = _tokenize_training_lines(reader, checked, tokenization, cache, console)
+    texts, unusable = checked.held_out, {}
+    if valid is not None:
+        texts, unusable = read_validation_texts(
+            valid, reader.check_validation_row, reader.checker.noun, reader.is_strict
+        )
+    name = corpora[0].name if valid is None else valid.name
+    valid_ids, valid_texts, too_long = reader.tokenize_validation(name, texts, tokenization)
+    max_length = tokenization.max_length
+    return PreparedCorpora(
+        train=train,
+        valid=valid_ids,
+        valid_texts=valid_texts,
+        tokenizer=tokenizer,
+        held_out=valid is None,
+        fingerprint=sha256_by_path(corpora, file_facts),
+        valid_fingerprint=sha256_by_path(corpora if valid is None else [valid], file_facts),
+        report={
+            "train": {
+                "pairs": len(train),
+                "left_out": add_too_long(checked.left_out, facts["long"].get("dropped", 0), max_length),
+                "long": facts["long"],
+                "longest": max_length,
+                "corpora": list(checked.reports),
+            },
+            "valid": {"pairs": len(valid_ids), "left_out": add_too_long(unusable, too_long, max_length)},
+            "sampled": sampled,
+            **facts["measured"],
+        },
+        noun=reader.checker.noun,
+    )
+
+
+def _tokenize_training_lines(
+    reader: CorpusReader[AnyFiles, AnyTokenization],
+    checked: CheckedCorpora,
+    tokenization: AnyTokenization,
+    cache: DiskCache,
+    console: Console,
+) -> tuple[PairDataset, dict[str, Any]]:
+    """Return the training data, and its statistics."""
+    weights = reader.weights or (1.0,) * len(checked.corpora)
+
+    def fill(folder: Path) -> dict[str, Any]:
+        with FileProgressBar("tokenizing", checked.all_files, console) as on_chunk:
+            corpora = [checked.read_texts(corpus, on_chunk) for corpus in range(len(checked.corpora))]
+            facts = write_token_ids(folder, corpora, tokenization)
+        cache.reject_changed_files(checked.file_facts)
+        if not any(facts["sizes"]):
+            raise DataError(
+                f"every {reader.checker.noun} is longer than model.max_length = "
+                f"{tokenization.max_length + 1} tokens; set a larger one"
+            )
+        dataset = open_pair_dataset(folder, facts, weights)
+        return {**facts, "measured": reader.measure(dataset, tokenization.tokenizer)}
+
+    key = {"format": 7, "text": checked.key, **tokenization.cache_key}
+    path, facts = cache.get_or_create("ids", key, fill)
+    return open_pair_dataset(path, facts, weights), facts
+
+
+def open_cache(folder: str | None, console: Console) -> DiskCache:
+    """Open the cache of prepared corpora: a folder, or the user's cache folder."""
+    return DiskCache(folder, lambda message: console.print(f"  {message}"))
 
 
 def write_data_report(run: Path, corpora: PreparedCorpora) -> None:
-    """`data.json` in the run's folder: every finding with its lines, and which files were read."""
+    """Write `data.json` to the run folder: the files, and every finding with its lines."""
     document = {
         "files": dict(corpora.fingerprint),
         "valid_files": dict(corpora.valid_fingerprint),
@@ -109,134 +266,129 @@ def write_data_report(run: Path, corpora: PreparedCorpora) -> None:
     )
 
 
-@dataclass(frozen=True)
-class TokenizerSpec:
-    """What is to be learnt as pieces."""
-
-    vocab_size: int
-    lowercase: bool
-    sides: int = 2
-    """How many texts of a line they are learnt from."""
-    whole_words: bool = False
-    """Whether whole words, and not what byte-pair encoding finds."""
-
-
 def count_files(corpora: Sequence[CorpusFiles], cache: DiskCache, console: Console) -> dict[Path, FileFacts]:
-    """Lines and SHA-256 of each file; files that cannot match are refused here, before any work."""
+    """Return lines and SHA-256 of each file; raise an error about files that cannot match."""
     paths = [file for corpus in corpora for file in corpus.files]
-    with FileProgressBar("counting lines", paths, console) as seen:
-        found = {path: cache.file_facts(path, seen) for path in dict.fromkeys(paths)}
+    with FileProgressBar("counting lines", paths, console) as on_chunk:
+        file_facts = {path: cache.file_facts(path, on_chunk) for path in dict.fromkeys(paths)}
     for corpus in corpora:
-        names, lines = [str(path) for path in corpus.files], [found[path].lines for path in corpus.files]
+        names = [str(path) for path in corpus.files]
+        lines = [file_facts[path].lines for path in corpus.files]
         if 0 in lines:
             raise DataError(empty_file_message(names[lines.index(0)]))
         if lines[0] != lines[-1]:
             raise DataError(line_count_mismatch(names, lines))
-    return found
+    return file_facts
+
+
+def hash_corpus_files(
+    corpora: Sequence[CorpusFiles], valid: CorpusFiles | None, cache: str | None, console: Console
+) -> dict[str, str]:
+    """Return the SHA-256 of every file of a run without preparing it."""
+    all_corpora = [*corpora, *([] if valid is None else [valid])]
+    return sha256_by_path(all_corpora, count_files(all_corpora, open_cache(cache, console), console))
+
+
+def sha256_by_path(corpora: Sequence[CorpusFiles], file_facts: Mapping[Path, FileFacts]) -> dict[str, str]:
+    return {str(path): file_facts[path].sha256 for corpus in corpora for path in corpus.files}
 
 
 def learn_corpus_tokenizer(
     checked: CheckedCorpora, spec: TokenizerSpec, cache: DiskCache, console: Console
 ) -> Tokenizer:
-    """From what the run learns from and nothing else."""
+    """Learn a tokenizer from the training lines."""
 
-    def fill(place: Path) -> dict[str, Any]:
-        with console.status("learning the pieces"):
-            learn = learn_word_tokenizer if spec.whole_words else learn_tokenizer
-            learn(_TokenizerSample(checked, spec.sides), spec.vocab_size, spec.lowercase).save(
-                place / "tokenizer.json"
-            )
+    def fill(folder: Path) -> dict[str, Any]:
+        learn = learn_word_tokenizer if spec.whole_words else learn_tokenizer
+        with console.status("learning the tokenizer"):
+            tokenizer = learn(_TokenizerSample(checked, spec.sides), spec.vocab_size, spec.lowercase)
+        tokenizer.save(folder / "tokenizer.json")
         cache.reject_changed_files(checked.file_facts)
         return {}
 
-    made_from = {"format": 1, "text": checked.key, "pieces": spec.vocab_size, "lowercase": spec.lowercase}
-    path, _ = cache.get_or_create(
-        "pieces", {**made_from, **({"words": WORD_PATTERN} if spec.whole_words else {})}, fill
-    )
+    key = {
+        "format": 2,
+        "text": checked.key,
+        "vocab_size": spec.vocab_size,
+        "lowercase": spec.lowercase,
+        **({"words": WORD_PATTERN} if spec.whole_words else {}),
+    }
+    path, _ = cache.get_or_create("tokenizers", key, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 
 def extend_corpus_tokenizer(
     checked: CheckedCorpora, tokenizer: Tokenizer, new_tokens: int, cache: DiskCache, console: Console
 ) -> Tokenizer:
-    """The tokenizer with what this corpus repeats and it has no piece for."""
+    """Extend a tokenizer by what is frequent in the training lines."""
 
-    def fill(place: Path) -> dict[str, Any]:
-        with console.status("learning more pieces"):
-            extend_tokenizer(tokenizer, _TokenizerSample(checked), new_tokens).save(place / "tokenizer.json")
+    def fill(folder: Path) -> dict[str, Any]:
+        with console.status("extending the tokenizer"):
+            extended = extend_tokenizer(tokenizer, _TokenizerSample(checked), new_tokens)
+        extended.save(folder / "tokenizer.json")
         return {}
 
-    made_from = {"format": 1, "text": checked.key, "pieces": new_tokens, "beside": tokenizer.fingerprint}
-    path, _ = cache.get_or_create("pieces", made_from, fill)
+    key = {"format": 2, "text": checked.key, "new_tokens": new_tokens, "extends": tokenizer.fingerprint}
+    path, _ = cache.get_or_create("tokenizers", key, fill)
     return load_tokenizer(path / "tokenizer.json")
 
 
 def tokenizer_sample_size(checked: CheckedCorpora) -> int:
-    """How many lines pieces are learnt from, where that is not all of them; else 0."""
+    """Return the number of lines that a tokenizer is learned from, or 0 if that is all of them."""
     return TOKENIZER_SAMPLE_SIZE if checked.kept_count > TOKENIZER_SAMPLE_SIZE else 0
 
 
 class _TokenizerSample:
-    """The sentences that pieces are learnt from, to be gone through more than once."""
+    """The sentences that a tokenizer is learned from; can be iterated over repeatedly."""
 
     def __init__(self, checked: CheckedCorpora, sides: int = 2) -> None:
         self._checked, self._sides = checked, sides
 
     def __iter__(self) -> Iterator[str]:
-        kept, wanted = self._checked.kept_count, min(TOKENIZER_SAMPLE_SIZE, self._checked.kept_count)
+        kept = self._checked.kept_count
+        size = min(TOKENIZER_SAMPLE_SIZE, kept)
         corpora = range(len(self._checked.corpora))
         texts = (pair for corpus in corpora for _, pair in self._checked.read_texts(corpus))
         for index, pair in enumerate(texts):
-            if index * wanted // kept != (index + 1) * wanted // kept:
+            if index * size // kept != (index + 1) * size // kept:
                 yield from pair[: self._sides]
 
 
 def read_validation_texts(
-    valid: CorpusFiles,
-    check_row: Callable[[bytes | None, bytes | None], TextPair | FindingKind],
-    unit: str,
-    strict: bool,
+    valid: CorpusFiles, check_row: ValidationRowCheck, noun: str, is_strict: bool
 ) -> tuple[tuple[TextPair, ...], dict[str, int]]:
-    """What to validate on as it is, less what is without text; how much that is, by reason."""
+    """Return the validation texts, and the number of unusable lines by reason.
+
+    Only lines without usable text are left out: a published test set must stay comparable.
+    """
     texts, left_out = [], Counter()
     for line, row in enumerate(valid.read_rows(), start=1):
-        verdict = check_row(*row)
-        if isinstance(verdict, tuple):
-            texts.append(verdict)
+        result = check_row(*row)
+        if isinstance(result, tuple):
+            texts.append(result)
             continue
-        left_out[verdict.name] += 1
-        if strict and verdict.severity == "bad":
-            raise DataError(f"{valid.name} line {line}: {verdict.name}; --strict refuses it")
+        left_out[result.name] += 1
+        if is_strict and result.severity == "bad":
+            raise DataError(f"{valid.name} line {line}: {result.name}; --strict refuses it")
     if not texts and not left_out:
         raise DataError(empty_file_message(valid.name))
     if not texts:
-        raise DataError(f"{valid.name} has no {unit} that could be used: {', '.join(left_out)}")
+        raise DataError(f"{valid.name} has no usable {noun}: {', '.join(left_out)}")
     return tuple(texts), dict(left_out)
 
 
 def sample_evenly(ids: RaggedIds) -> Indexes:
-    """Of many sentences as many as tell, evenly spaced."""
+    """Return the indexes of at most MEASURED_SENTENCES sentences, evenly spaced."""
     return np.linspace(0, len(ids) - 1, min(len(ids), MEASURED_SENTENCES)).round().astype(np.int64)
 
 
 def length_histogram(lengths: Indexes) -> dict[str, list[int]]:
-    """How many sentences are how long, from each of `bins` to the next."""
+    """Count the sentences by length; `bins` are the borders of the bins."""
     width = -(-(int(lengths.max()) + 1) // HISTOGRAM_BINS)
     counts = np.bincount(lengths // width)
-    return {"bins": [width * bar for bar in range(len(counts) + 1)], "counts": counts.tolist()}
+    return {"bins": [width * bin for bin in range(len(counts) + 1)], "counts": counts.tolist()}
 
 
 def add_too_long(left_out: Mapping[str, int], too_long: int, max_length: int) -> dict[str, int]:
-    return {**left_out, **({f"over {max_length - 1} pieces": too_long} if too_long else {})}
-
-
-def hash_corpus_files(
-    corpora: Sequence[CorpusFiles], valid: CorpusFiles | None, cache: str | None, console: Console
-) -> dict[str, str]:
-    """The SHA-256 of every file of a run, known before anything is made of them."""
-    every = [*corpora, *([] if valid is None else [valid])]
-    return sha256_by_path(every, count_files(every, open_cache(cache, console), console))
-
-
-def sha256_by_path(corpora: Sequence[CorpusFiles], files: Mapping[Path, FileFacts]) -> dict[str, str]:
-    return {str(path): files[path].sha256 for corpus in corpora for path in corpus.files}
+    """Add the lines that were too long to the reasons."""
+    return {**left_out, **({f"over {max_length} tokens": too_long} if too_long else {})}

@@ -1,4 +1,4 @@
-"""A bar on the terminal while files are read; gone when they are."""
+"""Progress bar on the terminal while files are read."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,10 +11,10 @@ from regard.text.compression import ChunkCallback
 
 
 class FileProgressBar:
-    """Counts the bytes of the files as they lie on disk, read once or several times."""
+    """Counts the bytes of files as they are on disk; a file that is read twice is listed twice."""
 
     def __init__(self, description: str, files: Iterable[Path], console: Console) -> None:
-        self._bar = Progress(
+        self._progress = Progress(
             TextColumn("  {task.description}"),
             BarColumn(bar_width=20),
             TaskProgressColumn(),
@@ -23,15 +23,15 @@ class FileProgressBar:
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task(
+        self._task = self._progress.add_task(
             description, total=sum(path.stat().st_size for path in files if path.is_file())
         )
 
     def __enter__(self) -> ChunkCallback:
-        self._bar.start()
-        return lambda piece: self._bar.advance(self._task, len(piece))
+        self._progress.start()
+        return lambda chunk: self._progress.advance(self._task, len(chunk))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        self._progress.stop()

@@ -1,1 +1,1 @@
-"""Token ids to batches: memory-mapped storage, bucketing, packing, shuffled streams."""
+"""Token ids to batches: memory-mapped corpora, shuffled streams, packing and caching."""

@@ -1,4 +1,4 @@
-"""Sentence pairs and labelled texts as tensors, end to end without padding; padded rows for search."""
+"""Batches as tensors: pairs and labelled texts packed end to end without padding; padded rows for search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,20 +16,20 @@ TokenRow = Sequence[int] | Integer[np.ndarray, " _"]
 
 
 class PackedTokens(NamedTuple):
-    """One language of a batch: its sentences end to end in one row."""
+    """The sentences of one side of a batch, end to end in one row."""
 
     tokens: Int[Tensor, "1 tokens"]
     positions: Int[Tensor, "1 tokens"]
-    """The position of each token in its sentence."""
+    """Position of each token in its sentence."""
     starts: Int[Tensor, " sentences_and_one"]
-    """Where each sentence begins, and where the last one ends."""
+    """Start of each sentence, and the end of the last one."""
 
     def to(self, device: torch.device) -> "PackedTokens":
         return PackedTokens(*(tensor.to(device, non_blocking=True) for tensor in self))
 
 
 class BatchShape(NamedTuple):
-    """One shape for every batch, which is what a captured GPU program needs."""
+    """A fixed shape for every batch, which CUDA graphs need."""
 
     tokens: int
     sentences: int
@@ -37,13 +37,13 @@ class BatchShape(NamedTuple):
 
     @property
     def guaranteed_pairs(self) -> int:
-        """Pairs that surely fit, whatever padding comes after them."""
+        """Number of pairs that fit with any lengths, padding included."""
         return self.sentences - (-(-self.tokens // self.max_length))
 
 
 @dataclass(frozen=True)
 class PairBatch:
-    """What one training step sees; the target stands twice, shifted by one (section 3.1)."""
+    """Input of one training step; the target is there twice, shifted by one token (section 3.1)."""
 
     source: PackedTokens
     """a b c </s>"""
@@ -54,18 +54,18 @@ class PairBatch:
     max_source_length: int
     max_target_length: int
     source_tokens: int
-    """Real ones, the end mark counted."""
+    """</s> counted, padding not."""
     target_tokens: int
-    pair_indexes: Int64[np.ndarray, " pair_indexes"]
-    """Which pairs of the corpus these are."""
+    pair_indexes: Int64[np.ndarray, " pairs"]
+    """Indexes of the pairs in the dataset."""
 
     @property
     def computed_tokens(self) -> int:
-        """Tokens that are computed, real or not."""
+        """Number of tokens on both sides, padding included."""
         return self.source.tokens.shape[1] + self.target_out.shape[1]
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """All of them, in one order."""
+        """Return all tensors, always in the same order."""
         return (*self.source, *self.target_in, self.target_out)
 
     def to(self, device: torch.device) -> "PairBatch":
@@ -77,7 +77,7 @@ class PairBatch:
         )
 
     def pin_memory(self) -> "PairBatch":
-        """In memory that a GPU can fetch from by itself."""
+        """Return the batch in page-locked memory, for asynchronous copies to a GPU."""
         return replace(
             self,
             source=PackedTokens(*(tensor.pin_memory() for tensor in self.source)),
@@ -92,7 +92,7 @@ def make_pair_batch(
     pair_indexes: Int64[np.ndarray, " pairs"],
     shape: BatchShape | None = None,
 ) -> PairBatch:
-    """Those pairs as one batch: as large as they are, or filled up with padding to a given form."""
+    """Pack these pairs into one batch, padded to a fixed shape if there is one."""
     sources, targets = _pack(source, pair_indexes, shape), _pack(target, pair_indexes, shape)
     return PairBatch(
         source=sources.to_sequences(sources.tokens),
@@ -108,23 +108,23 @@ def make_pair_batch(
 
 @dataclass(frozen=True)
 class LabelBatch:
-    """What one training step of a classifier sees; it reads the label off the mark in front of each text."""
+    """Input of one training step of a classifier, which predicts the label at the <s> before each text."""
 
     texts: PackedTokens
     """<s> a b c"""
     labels: Int[Tensor, " texts"]
     max_length: int
     token_count: int
-    """The marks counted."""
+    """<s> counted."""
     text_indexes: Int64[np.ndarray, " texts"]
-    """Which texts of the corpus these are."""
+    """Indexes of the texts in the dataset."""
 
     def to(self, device: torch.device) -> "LabelBatch":
         labels = self.labels.to(device, non_blocking=True)
         return replace(self, texts=self.texts.to(device), labels=labels)
 
     def pin_memory(self) -> "LabelBatch":
-        """In memory that a GPU can fetch from by itself."""
+        """Return the batch in page-locked memory, for asynchronous copies to a GPU."""
         texts = PackedTokens(*(tensor.pin_memory() for tensor in self.texts))
         return replace(self, texts=texts, labels=self.labels.pin_memory())
 
@@ -132,20 +132,20 @@ class LabelBatch:
 def make_label_batch(
     texts: RaggedIds, labels: RaggedIds, text_indexes: Int64[np.ndarray, " texts"]
 ) -> LabelBatch:
-    """Those texts as one batch; of `labels` each row is one number."""
-    read = _pack(texts, text_indexes, None)
-    numbers = labels.flat[labels.starts[text_indexes]].astype(np.int64)
+    """Pack these texts into one batch; each row of `labels` is one id."""
+    packed = _pack(texts, text_indexes, None)
+    label_ids = labels.flat[labels.starts[text_indexes]].astype(np.int64)
     return LabelBatch(
-        read.to_sequences(read.shift_right()),
-        torch.from_numpy(numbers),
-        read.max_length,
-        read.real_tokens,
+        packed.to_sequences(packed.shift_right()),
+        torch.from_numpy(label_ids),
+        packed.max_length,
+        packed.real_tokens,
         text_indexes,
     )
 
 
 class _PackedArrays(NamedTuple):
-    """Sentences end to end, each closed by the end mark, in numpy."""
+    """Sentences end to end in numpy, each with </s> at its end."""
 
     tokens: Int64[np.ndarray, " tokens"]
     positions: Int64[np.ndarray, " tokens"]
@@ -158,47 +158,47 @@ class _PackedArrays(NamedTuple):
         return PackedTokens(torch.from_numpy(tokens)[None], torch.from_numpy(self.positions)[None], starts)
 
     def shift_right(self) -> Int64[np.ndarray, " tokens"]:
-        """The same behind a mark that begins each sentence, in place of the one that ends it."""
+        """Return the tokens with <s> before each sentence in place of </s> after it."""
         shifted = np.roll(self.tokens, 1)
         shifted[self.positions == 0] = BOS
         shifted[self.real_tokens :] = PAD
         return shifted
 
 
-def _pack(ids: RaggedIds, pairs: Int64[np.ndarray, " pairs"], form: BatchShape | None) -> _PackedArrays:
+def _pack(ids: RaggedIds, pairs: Int64[np.ndarray, " pairs"], shape: BatchShape | None) -> _PackedArrays:
     first = ids.starts[pairs]
     lengths = ids.starts[pairs + 1] - first + 1
     real = int(lengths.sum())
-    if form is not None:
-        first, lengths = _pad_to_shape(first, lengths, real, form)
+    if shape is not None:
+        first, lengths = _pad_to_shape(first, lengths, real, shape)
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    at = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
-    tokens = ids.flat[np.minimum(np.repeat(first, lengths) + at, len(ids.flat) - 1)].astype(np.int64)
+    positions = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    tokens = ids.flat[np.minimum(np.repeat(first, lengths) + positions, len(ids.flat) - 1)].astype(np.int64)
     tokens[starts[1 : len(pairs) + 1] - 1] = EOS
     tokens[real:] = PAD
-    return _PackedArrays(tokens, at, starts, int(lengths.max()), real)
+    return _PackedArrays(tokens, positions, starts, int(lengths.max()), real)
 
 
 def _pad_to_shape(
-    first: Int64[np.ndarray, " pairs"], lengths: Int64[np.ndarray, " pairs"], real: int, form: BatchShape
+    first: Int64[np.ndarray, " pairs"], lengths: Int64[np.ndarray, " pairs"], real: int, shape: BatchShape
 ) -> tuple[Int64[np.ndarray, " sentences"], Int64[np.ndarray, " sentences"]]:
-    """With sentences of padding at the end, and empty ones after them, until the form is full."""
-    whole, rest = divmod(form.tokens - real, form.max_length)
-    padding = [form.max_length] * whole + [rest] * bool(rest)
-    empty = form.sentences - len(lengths) - len(padding)
-    if whole < 0 or empty < 0 or lengths.max() > form.max_length:
-        raise ValueError(f"{len(lengths)} sentences of {real} tokens do not fit {form}")
+    """Append sentences of padding, then empty ones, until the shape is full."""
+    full, rest = divmod(shape.tokens - real, shape.max_length)
+    padding = [shape.max_length] * full + [rest] * bool(rest)
+    empty = shape.sentences - len(lengths) - len(padding)
+    if full < 0 or empty < 0 or lengths.max() > shape.max_length:
+        raise ValueError(f"{len(lengths)} sentences of {real} tokens do not fit {shape}")
     padding = np.array(padding + [0] * empty, np.int64)
     return np.concatenate([first, np.zeros_like(padding)]), np.concatenate([lengths, padding])
 
 
 def pad_source(rows: Sequence[TokenRow]) -> Int[Tensor, "batch source"]:
-    """Sentences as the encoder reads them: closed by the end mark, padded on the right."""
+    """Return sentences as the encoder reads them: with </s>, padded on the right."""
     return pad_rows([np.concatenate([row, [EOS]]) for row in rows])
 
 
 def pad_rows(rows: Sequence[TokenRow]) -> Int[Tensor, "batch length"]:
-    """Rows of different lengths in one tensor."""
+    """Return rows of different lengths as one tensor, padded on the right."""
     padded = np.full((len(rows), max(map(len, rows))), PAD, np.int64)
     for line, row in zip(padded, rows, strict=True):
         line[: len(row)] = row

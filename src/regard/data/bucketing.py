@@ -1,4 +1,4 @@
-"""Like lengths together, a budget of padded tokens per batch: little padding where order does not matter."""
+"""Batches of similar lengths within a budget of padded tokens, for search and scoring."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,15 @@ BucketIndexes = Int64[np.ndarray, " batch"]
 
 
 def bucket_by_length(lengths: PairLengths, max_tokens: int) -> list[BucketIndexes]:
-    """Every sequence once, the longest first, so that memory is most at the start."""
+    """Return batches of every sequence once, the longest first, so that memory peaks at the start."""
     return list(_split_by_budget(np.argsort(-lengths, kind="stable"), lengths, max_tokens))
 
 
-def _split_by_budget(order: BucketIndexes, lengths: PairLengths, budget: int) -> Iterator[BucketIndexes]:
-    """Runs of `order` whose longest, end mark included, times their number stays within the budget."""
+def _split_by_budget(order: BucketIndexes, lengths: PairLengths, max_tokens: int) -> Iterator[BucketIndexes]:
+    """Yield runs of `order` whose padded size, </s> included, is within the budget."""
     first, widest = 0, 0
     for here, length in enumerate(lengths[order].tolist()):
-        if here > first and (here - first + 1) * (max(widest, length) + 1) > budget:
+        if here > first and (here - first + 1) * (max(widest, length) + 1) > max_tokens:
             yield order[first:here]
             first, widest = here, 0
         widest = max(widest, length)

@@ -1,4 +1,4 @@
-"""What is prepared once and found again: whole folders, named by the hash of what they were made from."""
+"""Disk cache of prepared data: folders named by the hash of their inputs, and facts about text files."""
 
 import hashlib
 import json
@@ -12,47 +12,49 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import platformdirs
+
 from regard.checkpoint import MANIFEST_FILE, read_manifest, write_folder_atomically
 from regard.errors import CheckpointError, DataError
 from regard.text.compression import ChunkCallback, wrap_read_errors
 from regard.text.lines import count_lines
 
-ABANDONED_SECONDS = (
-    24 * 3600.0
-)  # seconds; what was not written to for so long was left by a process that was killed
-SETTLED_SECONDS = 0.1  # seconds; a file changed later than that before it was read could change again unseen
+ABANDONED_SECONDS = 24 * 3600.0
+"""A temporary folder that was not written to for so long was left by a killed process."""
+SETTLED_SECONDS = 0.1
+"""A file that changed less than this before it was read could change again with the same time stamp."""
 
 FillFolder = Callable[[Path], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a file holds, without the text."""
+    """Hash and size of a text file."""
 
     sha256: str
     lines: int
     bytes: int
-    """Of its text, unpacked."""
+    """Size of the text, decompressed."""
 
 
 class DiskCache:
-    """A folder of folders; each is whole or absent, and a damaged one is made again."""
+    """A folder of folders; each is complete or absent, and a damaged one is made again."""
 
     def __init__(self, root: str | None, report: Callable[[str], object]) -> None:
         self._root = default_cache_folder() if root is None else Path(root)
-        self._say = report
+        self._report = report
 
     def scratch_folder(self) -> Path:
-        """Where files without a name may lie: on the same disk."""
+        """Return a folder for temporary files on the disk of the cache."""
         self._make_folder(self._root)
         return self._root
 
     def get_or_create(
         self, kind: str, key: Mapping[str, Any], fill: FillFolder
     ) -> tuple[Path, dict[str, Any]]:
-        """The folder made from those facts, filled now if it is not there, and what its manifest says.
+        """Return the folder for a key and its manifest; create it if it does not exist.
 
-        `fill` writes the files and returns what should be remembered of them.
+        `fill` writes the files and returns facts for the manifest.
         """
         self._make_folder(self._root / kind)
         path = self._root / kind / _hash_json(key)
@@ -63,39 +65,38 @@ class DiskCache:
         return path, manifest
 
     def file_facts(self, path: Path, on_chunk: ChunkCallback | None = None) -> FileFacts:
-        """The facts of a file: remembered, if its size, times and place on the disk are still the same."""
+        """Return the facts of a file: remembered if its size, times and inode are unchanged, or read now."""
         with wrap_read_errors(path):
             before = path.stat()
         if not stat.S_ISREG(before.st_mode) and not path.is_dir():
-            raise DataError(f"{path} is no plain file, and must be read more than once; save it as one first")
+            raise DataError(f"{path} is not a regular file and must be read more than once; save it as one")
         note = self._root / "files" / f"{_hash_json(str(path.resolve()))}.json"
         identity = _file_identity(before)
         if (remembered := _read_file_facts(note, identity)) is not None:
             return remembered
-        began, digest = time.time(), hashlib.sha256()
-        counted = count_lines(path, _call_both(digest.update, on_chunk))
-        facts = FileFacts(digest.hexdigest(), counted.lines, counted.bytes)
-        if began - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS and identity == _file_identity(
-            path.stat()
-        ):
+        started, digest = time.time(), hashlib.sha256()
+        count = count_lines(path, _call_both(digest.update, on_chunk))
+        facts = FileFacts(digest.hexdigest(), count.lines, count.bytes)
+        is_settled = started - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS
+        if is_settled and identity == _file_identity(path.stat()):
             self._make_folder(note.parent)
             _write_file_facts(note, {"path": str(path.resolve()), "identity": identity, **asdict(facts)})
         return facts
 
     def reject_changed_files(self, files: Mapping[Path, FileFacts]) -> None:
-        """Refuses what was made of files that have changed meanwhile: it would be kept under a wrong name."""
+        """Raise an error if a file changed while it was processed: results would have a wrong key."""
         for path, facts in files.items():
             if self.file_facts(path) != facts:
-                raise DataError(f"{path} has changed while it was read; start again")
+                raise DataError(f"{path} changed while it was read; start again")
 
     def _read_valid_manifest(self, path: Path) -> dict[str, Any] | None:
-        """The manifest of a folder that is there and sound."""
+        """Return the manifest of a folder that exists and is undamaged."""
         if not path.exists():
             return None
         try:
             manifest = _read_unmodified_manifest(path) or read_manifest(path)
         except CheckpointError as error:
-            self._say(f"{str(error).partition(';')[0]}; it is made again")
+            self._report(f"{str(error).partition(';')[0]}; it is created again")
             shutil.rmtree(path, ignore_errors=True)
             return None
         return manifest
@@ -110,41 +111,40 @@ class DiskCache:
 
 
 def default_cache_folder() -> Path:
-    """`regard` in the user's cache folder, as the XDG specification finds it."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "regard"
+    """Return the folder `regard` in the user's cache folder; on Linux XDG_CACHE_HOME is honoured."""
+    return platformdirs.user_cache_path("regard", appauthor=False)
 
 
 def _delete_abandoned(folder: Path) -> None:
-    """Deletes what a process that was killed had begun to write, once nobody can be at it any more.
+    """Delete temporary folders of killed processes once no process can be writing to them.
 
-    Process numbers do not tell: the folder may be shared by several machines.
+    Process ids do not tell, since several machines may share the cache.
     """
-    for begun in folder.glob(".*.writing-*"):
+    for temporary in folder.glob(".*.writing-*"):
         with suppress(OSError):  # another process may be deleting it as well
-            last = max(path.stat().st_mtime for path in (begun, *begun.iterdir()))
+            last = max(path.stat().st_mtime for path in (temporary, *temporary.iterdir()))
             if time.time() - last > ABANDONED_SECONDS:
-                shutil.rmtree(begun, ignore_errors=True)
+                shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_folder(path: Path, fill: FillFolder) -> dict[str, Any]:
-    def fill_and_note(place: Path) -> dict[str, Any]:
-        facts = fill(place)
-        return {**facts, "written": {each.name: each.stat().st_mtime_ns for each in place.iterdir()}}
+    def fill_with_times(folder: Path) -> dict[str, Any]:
+        facts = fill(folder)
+        return {**facts, "written": {file.name: file.stat().st_mtime_ns for file in folder.iterdir()}}
 
     try:
-        write_folder_atomically(path, fill_and_note)
+        write_folder_atomically(path, fill_with_times)
     except CheckpointError:
         if not path.exists():
             raise
-        # another process was quicker
+        # another process was faster
     return _read_unmodified_manifest(path) or read_manifest(path)
 
 
 def _read_unmodified_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest, if every file still has the size and the time it was written with.
+    """Return the manifest if every file has the size and the time that it was written with.
 
-    Reading them all would take longer the larger they are; whatever writes to a file changes its time.
+    Hashing the files would take longer the larger they are, and every write changes the time.
     """
     try:
         manifest = json.loads((path / MANIFEST_FILE).read_bytes())
@@ -178,12 +178,12 @@ def _file_identity(status: os.stat_result) -> list[int]:
 
 
 def _call_both(first: ChunkCallback, second: ChunkCallback | None) -> ChunkCallback:
-    def seen(piece: bytes) -> None:
-        first(piece)
+    def on_chunk(chunk: bytes) -> None:
+        first(chunk)
         if second is not None:
-            second(piece)
+            second(chunk)
 
-    return seen
+    return on_chunk
 
 
 def _hash_json(facts: object) -> str:

@@ -1,7 +1,7 @@
-"""Token ids in files that are mapped into memory: a corpus may be larger than memory, and opens at once."""
+"""Memory-mapped corpora of token ids: larger than memory, and opened without reading them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -9,51 +9,24 @@ from typing import IO, Any
 
 import numpy as np
 
-from regard.data.config import LongPairPolicy
 from regard.data.pairs import PairDataset, RaggedIds
-from regard.data.tokenization import (
-    NO_BPE_DROPOUT,
-    BPEDropout,
-    NumberedPair,
-    TokenizedPairs,
-    TokenRows,
-    tokenize_pairs,
-)
-from regard.text.tokenizer import Tokenizer
+from regard.data.tokenization import CorpusTokenization, NumberedPair, TokenizedPairs, TokenRows
 
-CHUNK_PAIRS = 2**14  # pairs tokenized together
+CHUNK_PAIRS = 2**14
+"""Pairs tokenized at a time."""
 NumberedPairs = Iterable[NumberedPair]
-TokenizeChunk = Callable[[Sequence[NumberedPair], int], TokenizedPairs]
-"""Some lines as ids; the number is the place of the first of them in its corpus."""
 
 
-def write_tokenized_pairs(
-    folder: Path,
-    corpora: Sequence[NumberedPairs],
-    tokenizer: Tokenizer,
-    max_length: int,
-    policy: LongPairPolicy,
-    dropout: BPEDropout = NO_BPE_DROPOUT,
+def write_token_ids(
+    folder: Path, corpora: Sequence[NumberedPairs], tokenization: CorpusTokenization
 ) -> dict[str, Any]:
-    """Tokenizes the corpora one after the other, on all cores; returns what `open_pairs` must be told."""
-
-    def tokenize(chunk: Sequence[NumberedPair], first: int) -> TokenizedPairs:
-        return tokenize_pairs(chunk, tokenizer, max_length, policy, dropout, first)
-
-    return write_token_rows(folder, corpora, tokenize, tokenizer.vocab_size, max_length, dropout.variants)
-
-
-def write_token_rows(
-    folder: Path,
-    corpora: Sequence[NumberedPairs],
-    tokenize: TokenizeChunk,
-    vocab_size: int,
-    max_length: int,
-    variants: int,
-) -> dict[str, Any]:
-    """The same, however two texts become ids, of which there are so many; each stands there in `ways`."""
-    kind, sizes_kind = ("<u2" if most < 2**16 else "<i4" for most in (vocab_size - 1, max_length))
-    sizes, long = [], Counter()
+    """Tokenize the corpora one after the other, on all cores; return what `open_pair_dataset` needs."""
+    kind, sizes_kind = (
+        "<u2" if largest < 2**16 else "<i4"
+        for largest in (tokenization.id_count - 1, tokenization.max_length)
+    )
+    variants = tokenization.dropout.variants
+    sizes, long_counts = [], Counter()
     with (
         _SideWriter(folder, "source", kind, sizes_kind) as source,
         _SideWriter(folder, "target", kind, sizes_kind) as target,
@@ -61,17 +34,23 @@ def write_token_rows(
     ):
         for texts in corpora:
             before = source.sentences
-            for some in _tokenize_chunks(texts, tokenize):
-                source.add(some.source)
-                target.add(some.target)
-                lines.write(np.array(some.line_numbers, "<i8").tobytes())
-                long += some.long_counts
+            for chunk in _tokenize_chunks(texts, tokenization):
+                source.add(chunk.source)
+                target.add(chunk.target)
+                lines.write(np.array(chunk.line_numbers, "<i8").tobytes())
+                long_counts += chunk.long_counts
             sizes.append((source.sentences - before) // variants)
-    return {"kind": kind, "sizes_kind": sizes_kind, "sizes": sizes, "ways": variants, "long": dict(long)}
+    return {
+        "kind": kind,
+        "sizes_kind": sizes_kind,
+        "sizes": sizes,
+        "variants": variants,
+        "long": dict(long_counts),
+    }
 
 
 def open_pair_dataset(folder: Path, facts: Mapping[str, Any], weights: Sequence[float]) -> PairDataset:
-    """The pairs that `write_pairs` wrote; nothing is read before it is asked for."""
+    """Map what `write_token_ids` wrote; nothing is read before it is accessed."""
     source, target = (
         RaggedIds(
             _open_mmap(folder / f"{side}.ids", facts["kind"]),
@@ -81,15 +60,15 @@ def open_pair_dataset(folder: Path, facts: Mapping[str, Any], weights: Sequence[
         for side in ("source", "target")
     )
     lines = _open_mmap(folder / "lines", "<i8")
-    return PairDataset(source, target, tuple(facts["sizes"]), tuple(weights), facts["ways"], lines)
+    return PairDataset(source, target, tuple(facts["sizes"]), tuple(weights), facts["variants"], lines)
 
 
-def _tokenize_chunks(texts: NumberedPairs, tokenize: TokenizeChunk) -> Iterator[TokenizedPairs]:
-    """Chunk by chunk; while one is tokenized, the next is read."""
+def _tokenize_chunks(texts: NumberedPairs, tokenization: CorpusTokenization) -> Iterator[TokenizedPairs]:
+    """Yield the tokenized chunks; while one is tokenized, the next is read."""
     with ThreadPoolExecutor(1) as worker:
         pending = None
         for number, chunk in enumerate(_chunks(texts)):
-            job = worker.submit(tokenize, chunk, number * CHUNK_PAIRS)
+            job = worker.submit(tokenization, chunk, number * CHUNK_PAIRS)
             if pending is not None:
                 yield pending.result()
             pending = job
@@ -104,7 +83,7 @@ def _chunks(texts: NumberedPairs) -> Iterator[list[NumberedPair]]:
 
 
 class _SideWriter:
-    """The files of one side: the ids end to end, where each sentence starts, and how long it is."""
+    """Writes the files of one side: ids end to end, the start of each sentence, and its length."""
 
     def __init__(self, folder: Path, side: str, kind: str, sizes_kind: str) -> None:
         self._ids: IO[bytes] = (folder / f"{side}.ids").open("wb")
@@ -132,5 +111,5 @@ class _SideWriter:
 
 
 def _open_mmap(path: Path, kind: str) -> np.ndarray:
-    """A plain view of the map: slices of `np.memmap` itself are slow."""
+    """Map a file; slices of the plain view are faster than those of `np.memmap` itself."""
     return np.asarray(np.memmap(path, kind, "r")) if path.stat().st_size else np.zeros(0, kind)

@@ -1,4 +1,4 @@
-"""Work that runs ahead of whoever waits for it."""
+"""Prefetching: items are produced in a background thread ahead of their use."""
 
 import queue
 import threading
@@ -9,40 +9,40 @@ Item = TypeVar("Item")
 
 
 def prefetch_items(items: Iterator[Item], buffer_size: int) -> Iterator[Item]:
-    """The same items in the same order, up to `count` of them made before they are asked for."""
-    made: queue.Queue[Item | BaseException] = queue.Queue(buffer_size)
-    unwanted = threading.Event()
+    """Yield the same items in the same order, up to `buffer_size` of them produced ahead."""
+    buffer: queue.Queue[Item | BaseException] = queue.Queue(buffer_size)
+    stopped = threading.Event()
 
-    def make() -> None:
+    def produce() -> None:
         try:
             for item in items:
-                if not _put_until_stopped(made, item, unwanted):
+                if not _put_until_stopped(buffer, item, stopped):
                     return
             end: BaseException = StopIteration()
-        except BaseException as error:  # whoever waits shall hear of it
+        except BaseException as error:  # raised again in the consumer
             end = error
-        _put_until_stopped(made, end, unwanted)
+        _put_until_stopped(buffer, end, stopped)
 
-    thread = threading.Thread(target=make, daemon=True)
+    thread = threading.Thread(target=produce, daemon=True)
     thread.start()
     try:
         while True:
-            item = made.get()
+            item = buffer.get()
             if isinstance(item, StopIteration):
                 return
             if isinstance(item, BaseException):
                 raise item
             yield item
     finally:
-        unwanted.set()
+        stopped.set()
         thread.join()
 
 
-def _put_until_stopped(made: "queue.Queue[Item]", item: Item, unwanted: threading.Event) -> bool:
-    """Waits for room, or until nobody wants more; whether it was put."""
-    while not unwanted.is_set():
+def _put_until_stopped(buffer: "queue.Queue[Item]", item: Item, stopped: threading.Event) -> bool:
+    """Wait for room in the buffer or for the consumer to stop; return whether the item was put."""
+    while not stopped.is_set():
         try:
-            made.put(item, timeout=0.1)
+            buffer.put(item, timeout=0.1)
         except queue.Full:
             continue
         return True

@@ -1,17 +1,13 @@
-"""Shuffled epochs without end, in batches by token budget; any position is reached at once."""
+"""Endless stream of shuffled batches within a token budget; any position is reached at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int64
 
+from regard.data.pairs import Indexes, Lengths
 from regard.data.permutation import permute_indices
-
-StreamIndexes = Int64[np.ndarray, " chosen"]
-StreamLengths = Int64[np.ndarray, " chosen"]
 
 POOL_SIZE = 2**16
 """Pairs that are drawn together, sorted and cut into batches; the last pool has up to half more or less.
@@ -22,31 +18,31 @@ So the first batch costs the same, however many pools come after it.
 
 @runtime_checkable
 class StreamableDataset(Protocol):
-    """What can be streamed: something that says which pairs an epoch shows, and how long they are."""
+    """A dataset that knows the order of its epochs and the lengths of its pairs."""
 
     @property
     def epoch_size(self) -> int: ...
 
-    def epoch_indexes(self, epoch: int, positions: StreamIndexes) -> StreamIndexes: ...
+    def epoch_indexes(self, epoch: int, positions: Indexes) -> Indexes: ...
 
-    def lengths_of(self, indexes: StreamIndexes) -> tuple[StreamLengths, StreamLengths]: ...
+    def lengths_of(self, indexes: Indexes) -> tuple[Lengths, Lengths]: ...
 
 
 @dataclass(frozen=True)
 class TokenBudget:
-    """How large a batch is."""
+    """Size of a batch."""
 
     max_tokens: int
-    """The most on either side: real ones, end marks counted, padding not."""
+    """Limit on either side; <s> or </s> counted, padding not."""
     max_sentences: int | None = None
-    """The most pairs; none is any number."""
+    """Limit on the number of pairs, if any."""
     sort_by_length: bool = True
-    """Like lengths together, for batches that will be padded."""
+    """Whether pairs of similar lengths share a batch, for batches that will be padded."""
 
 
 @dataclass(frozen=True)
 class StreamPosition:
-    """A place between two batches of a stream."""
+    """A position between two batches of a stream."""
 
     epoch: int = 0
     pool: int = 0
@@ -58,8 +54,8 @@ STREAM_START = StreamPosition()
 
 def stream_batches(
     dataset: StreamableDataset, budget: TokenBudget, seed: int, start: StreamPosition = STREAM_START
-) -> Iterator[tuple[StreamIndexes, StreamPosition]]:
-    """The indexes of each batch and the position after it, epoch after epoch without end, from `start` on.
+) -> Iterator[tuple[Indexes, StreamPosition]]:
+    """Yield the indexes of each batch and the position after it, epoch after epoch without end.
 
     Which pairs share a batch, and the order of batches, depend on seed and epoch alone.
     """
@@ -68,33 +64,21 @@ def stream_batches(
         batches = make_pool_batches(dataset, budget, seed, start.epoch, start.pool)
         for number in range(start.batch, len(batches) - 1):
             yield batches[number], StreamPosition(start.epoch, start.pool, number + 1)
-        last = start.pool + 1 == pools
-        after = StreamPosition(start.epoch + 1) if last else StreamPosition(start.epoch, start.pool + 1)
+        is_last = start.pool + 1 == pools
+        after = StreamPosition(start.epoch + 1) if is_last else StreamPosition(start.epoch, start.pool + 1)
         if start.batch < len(batches):
             yield batches[-1], after
         start = after
 
 
-def share(
-    batches: Iterator[tuple[StreamIndexes, StreamPosition]], rank: int, world: int
-) -> Iterator[tuple[StreamIndexes, StreamPosition]]:
-    """The part of one of `world` processes: of every `world` batches one, and the position after all of them.
-
-    Batch i goes to process i % world, so the order over all of them is that of a single one.
-    """
-    while True:
-        turn = list(islice(batches, world))
-        yield turn[rank][0], turn[-1][1]
-
-
 def make_pool_batches(
     dataset: StreamableDataset, budget: TokenBudget, seed: int, epoch: int, pool: int
-) -> list[StreamIndexes]:
-    """The batches of one pool in random order; together they hold its pairs once each."""
+) -> list[Indexes]:
+    """Return the batches of one pool in random order; each of its pairs is in one of them."""
     first = pool * POOL_SIZE
     end = dataset.epoch_size if pool + 1 == _pool_count(dataset.epoch_size) else first + POOL_SIZE
-    turns = permute_indices(np.arange(first, end), dataset.epoch_size, seed, epoch)
-    indexes = dataset.epoch_indexes(epoch, turns)
+    positions = permute_indices(np.arange(first, end), dataset.epoch_size, seed, epoch)
+    indexes = dataset.epoch_indexes(epoch, positions)
     source, target = dataset.lengths_of(indexes)
     if budget.sort_by_length:
         order = _order_by_length(source, target)
@@ -104,31 +88,31 @@ def make_pool_batches(
     return [batches[i] for i in permute_indices(np.arange(len(batches)), len(batches), seed, epoch, pool)]
 
 
-def _order_by_length(source: StreamLengths, target: StreamLengths) -> StreamIndexes:
-    """Places by the length of the target, then of the source; among equals the order stays random.
+def _order_by_length(source: Lengths, target: Lengths) -> Indexes:
+    """Return the order by length of the target, then of the source; the order of equals stays random.
 
-    What numpy sorts stably in 16 bits it does not compare: eight times as fast as `lexsort`, and the first
-    pool is what a start waits for. Sentences too long for 16 bits are all alike.
+    Stable sorting of 16-bit integers in numpy compares nothing and is eight times as fast as `lexsort`,
+    and training waits for the first pool. Sentences too long for 16 bits count as equal.
     """
     source, target = (np.minimum(side, 2**16 - 1).astype(np.uint16) for side in (source, target))
     order = np.argsort(source, kind="stable")
     return order[np.argsort(target[order], kind="stable")]
 
 
-def _batch_ends(source: StreamLengths, target: StreamLengths, plan: TokenBudget) -> list[int]:
-    """Where each batch ends, in order, when each takes all it can; a pair over the budget stands alone."""
+def _batch_ends(source: Lengths, target: Lengths, budget: TokenBudget) -> list[int]:
+    """Return the end of each batch when each takes all it can; a pair over the budget is alone in one."""
     here = np.arange(len(source))
-    ends = here + (len(source) if plan.max_sentences is None else plan.max_sentences)
+    ends = here + (len(source) if budget.max_sentences is None else budget.max_sentences)
     for lengths in (source, target):
         total = np.cumsum(lengths)
-        ends = np.minimum(ends, np.searchsorted(total, total - lengths + plan.max_tokens, side="right"))
+        ends = np.minimum(ends, np.searchsorted(total, total - lengths + budget.max_tokens, side="right"))
     reach = np.maximum(ends, here + 1).tolist()
-    found, place = [], 0
-    while place < len(reach):
-        place = reach[place]
-        found.append(place)
-    return found
+    batch_ends, end = [], 0
+    while end < len(reach):
+        end = reach[end]
+        batch_ends.append(end)
+    return batch_ends
 
 
-def _pool_count(turns: int) -> int:
-    return max(1, (turns + POOL_SIZE // 2) // POOL_SIZE)
+def _pool_count(epoch_size: int) -> int:
+    return max(1, (epoch_size + POOL_SIZE // 2) // POOL_SIZE)
