@@ -66,12 +66,12 @@ def test_a_cell_selected_by_keyboard_is_described(page, translator):
     page.locator(".matrix").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    said = page.locator(".status").first
+    status = page.locator(".status").first
     weight = trace.attention["cross"][0, 1, 1, 1]
     page.wait_for_function(
         "text => document.querySelector('.status').textContent.startsWith(text)", arg=f"{weight:.3f}"
     )
-    assert "attends to" in said.inner_text()
+    assert "attends to" in status.inner_text()
     page.keyboard.press("Enter")
     page.wait_for_function("() => location.hash.includes('rows=1')")
     page.keyboard.press("Escape")
@@ -142,8 +142,8 @@ def test_the_entropy_shown_is_that_of_the_head(page, translator):
     trace = translator.trace(SENTENCE)
     open_page(page, "#/attention?kind=decoder&layer=2&head=3")
     facts = trace.heads["decoder"][1][2]
-    said = page.locator(".status").first.inner_text()
-    assert f"entropy {facts.entropy:.2f}" in said
+    status = page.locator(".status").first.inner_text()
+    assert f"entropy {facts.entropy:.2f}" in status
     assert f"entropy {facts.entropy:.2f}" in page.locator(".facts").first.inner_text()
 
 
@@ -158,8 +158,8 @@ def test_changing_pages_leaks_no_listeners(page):
             page.evaluate("name => { regard.app.state.page.value = name }", name)
             page.wait_for_timeout(60)
         client.send("HeapProfiler.collectGarbage")
-        found = {each["name"]: each["value"] for each in client.send("Performance.getMetrics")["metrics"]}
-        return found["JSEventListeners"]
+        metrics = {each["name"]: each["value"] for each in client.send("Performance.getMetrics")["metrics"]}
+        return metrics["JSEventListeners"]
 
     counts = [tour() for _ in range(6)]
     assert counts[-1] <= counts[1] * 1.2

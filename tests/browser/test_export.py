@@ -35,11 +35,11 @@ def alone(browser):
 
 def test_a_file_shows_the_trace_and_requests_nothing(alone, file, translator):
     open_page(alone, address=file.as_uri())
-    mine = translator.trace(SENTENCE)
-    for kind, weights in mine.attention.items():
+    expected = translator.trace(SENTENCE)
+    for kind, weights in expected.attention.items():
         assert shown_attention(alone, kind, 2, 1) == pytest.approx(weights[1, 0], abs=5e-4)
-    asked = alone.log.external_requests()
-    assert [url.partition("#")[0] for url in asked] == [file.as_uri()]
+    requests = alone.log.external_requests()
+    assert [url.partition("#")[0] for url in requests] == [file.as_uri()]
 
 
 def test_every_page_of_a_file_opens(alone, file):
@@ -113,14 +113,14 @@ def test_a_notebook_shows_a_trace(run, tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
     (output,) = notebook.cells[0].outputs
-    shown = output["data"]["text/html"]
-    assert shown.startswith("<iframe ")
-    assert 'sandbox="allow-scripts allow-downloads"' in shown
-    assert len(shown) < 5_000_000
+    frame = output["data"]["text/html"]
+    assert frame.startswith("<iframe ")
+    assert 'sandbox="allow-scripts allow-downloads"' in frame
+    assert len(frame) < 5_000_000
 
 
 def test_the_file_size_is_mostly_the_trace(file):
-    whole = file.read_text("utf-8")
-    said = re.search(r'id="regard-trace">(.*?)</script>', whole, re.DOTALL)[1]
-    assert regard.Trace.from_json(json.loads(said)).source.text == SENTENCE
-    assert len(whole) - len(said) < 250_000
+    document = file.read_text("utf-8")
+    trace_json = re.search(r'id="regard-trace">(.*?)</script>', document, re.DOTALL)[1]
+    assert regard.Trace.from_json(json.loads(trace_json)).source.text == SENTENCE
+    assert len(document) - len(trace_json) < 250_000

@@ -57,12 +57,12 @@ def test_blocks_in_a_file_equal_those_of_the_server(page):
     for norm, tied in (("post", "all"), ("pre", "none"), ("literal", "all")):
         config = replace(CONFIG, norm=norm, tied=tied)
         model = facts(config)
-        found = page.evaluate("async model => (await import('regard/blocks.js')).modelBlocks(model)", model)
-        assert sum(block["parameters"] for block in found) == model["parameters"]
+        result = page.evaluate("async model => (await import('regard/blocks.js')).modelBlocks(model)", model)
+        assert sum(block["parameters"] for block in result) == model["parameters"]
         counted = {
             block["id"]: block["parameters"] for block in describe_model_blocks(config) if block["layer"]
         }
-        assert {block["id"]: block["parameters"] for block in found if block["layer"]} == counted
+        assert {block["id"]: block["parameters"] for block in result if block["layer"]} == counted
 
 
 def test_the_last_encoder_layer_reaches_every_decoder_layer(page):
@@ -163,7 +163,7 @@ def test_attention_rollout_equals_the_reference(page):
     open_page(page, "#/model")
     trace = Trace.from_json(shown_trace(page))
     expected = attention_rollout(trace.attention["encoder"])
-    found = page.evaluate(
+    result = page.evaluate(
         """async () => {
           const { rollout } = await import("regard/parts/rollout.js");
           const { attentionWeights } = await import("regard/trace.js");
@@ -172,7 +172,7 @@ def test_attention_rollout_equals_the_reference(page):
           return rollout(layers).map((each) => Array.from(each.values));
         }"""
     )
-    assert np.array(found).reshape(expected.shape) == pytest.approx(expected, abs=1e-5)
+    assert np.array(result).reshape(expected.shape) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_file_explains_how_to_start_the_server(browser, translator, tmp_path):

@@ -59,10 +59,10 @@ def test_a_column_shows_its_wavelength_and_two_rows_their_dot_product(page):
 
 def test_a_shift_is_one_linear_map_for_all_positions(page):
     open_page(page, "#/positions?layout=t2t")
-    said = page.locator("[data-turned]").inner_text()
-    found = re.search(r"difference is ([\d.e+-]+)\.", said)
-    assert found
-    assert float(found[1]) < 1e-12
+    text = page.locator("[data-turned]").inner_text()
+    difference = re.search(r"difference is ([\d.e+-]+)\.", text)
+    assert difference
+    assert float(difference[1]) < 1e-12
     wrong = page.evaluate(
         "async () => { const { rotationMatrix } = await import('regard/positional_encoding.js');"
         " const [[a, b]] = rotationMatrix(5, 7);"

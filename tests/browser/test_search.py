@@ -52,8 +52,8 @@ def test_layer_predictions_are_listed_with_the_final_one(page, translator):
     trace = translator.trace(SENTENCE)
     rows = page.locator("[aria-label='layer by layer'] tbody tr").all()
     for row, guesses in zip(rows, trace.lens, strict=True):
-        shown = [number(text) for text in row.locator("td").all_inner_texts()[1:]]
-        assert shown == pytest.approx([guesses[1].prob, guesses[1].prob_final], abs=2e-3)
+        numbers = [number(text) for text in row.locator("td").all_inner_texts()[1:]]
+        assert numbers == pytest.approx([guesses[1].prob, guesses[1].prob_final], abs=2e-3)
     taken = trace.target.tokens[1].id
     agreed = [guesses[1].id == taken for guesses in trace.lens]
     first = next(i + 1 for i in range(len(agreed)) if all(agreed[i:]))
@@ -113,8 +113,8 @@ def test_the_best_beam_node_is_the_translation_and_scores_add_up(page):
     for node in nodes:
         before = 0 if node["parent"] is None else nodes[node["parent"]]["sum"]
         assert node["sum"] == pytest.approx(before + node["logprob"], abs=1e-4)
-    told = page.locator(".hypothesis").inner_text()
-    assert told.startswith(trace["target"]["text"] + " — finished, rank")
+    text = page.locator(".hypothesis").inner_text()
+    assert text.startswith(trace["target"]["text"] + " — finished, rank")
     ids = page.evaluate(
         """async () => {
           const { tokenIds, bestHypothesis } = await import("regard/hypothesis.js");
@@ -182,7 +182,7 @@ def test_a_hypothesis_can_be_traced_and_continued(page):
 
 def test_greedy_search_is_drawn_from_its_divergence(page):
     open_page(page, "#/search")
-    found = page.evaluate(
+    result = page.evaluate(
         """async () => {
           const { layoutBeam } = await import("regard/draw/beam_tree.js");
           const node = (id, parent, t, rank, text) =>
@@ -195,7 +195,7 @@ def test_greedy_search_is_drawn_from_its_divergence(page):
           return { aside: drawn.greedy.map(({ text }) => text), above };
         }"""
     )
-    assert found == {"aside": ["a", "e"], "above": True}
+    assert result == {"aside": ["a", "e"], "above": True}
 
 
 def test_a_single_row_has_an_adjustable_colour_scale(page):

@@ -67,27 +67,27 @@ def test_markup_in_a_sentence_is_shown_as_text(page):
 
 def test_weights_shown_are_those_of_the_tensors(page, translator):
     open_page(page)
-    mine = translator.trace(SENTENCE)
+    expected_trace = translator.trace(SENTENCE)
     random = Random(0)
     for kind in KINDS:
-        expected = mine.attention[kind]
+        expected = expected_trace.attention[kind]
         for _ in range(20):
             layer, head, row, column = (random.randrange(size) for size in expected.shape)
-            shown = shown_attention(page, kind, layer + 1, head + 1)
-            assert shown[row, column] == pytest.approx(expected[layer, head, row, column], abs=5e-4)
-            assert shown.sum(axis=1) == pytest.approx(1, abs=1e-3)
-    masked = np.triu_indices(mine.attention["decoder"].shape[-1], 1)
+            weights = shown_attention(page, kind, layer + 1, head + 1)
+            assert weights[row, column] == pytest.approx(expected[layer, head, row, column], abs=5e-4)
+            assert weights.sum(axis=1) == pytest.approx(1, abs=1e-3)
+    masked = np.triu_indices(expected_trace.attention["decoder"].shape[-1], 1)
     assert (shown_attention(page, "decoder", 1, 1)[masked] == 0).all()
 
 
 def test_a_trace_survives_the_round_trip_through_javascript(page, translator):
     open_page(page)
-    shown = Trace.from_json(shown_trace(page))
-    mine = translator.trace(SENTENCE)
-    assert shown.target.tokens == mine.target.tokens
-    assert shown.request == mine.request
+    trace = Trace.from_json(shown_trace(page))
+    expected_trace = translator.trace(SENTENCE)
+    assert trace.target.tokens == expected_trace.target.tokens
+    assert trace.request == expected_trace.request
     for kind in KINDS:
-        assert shown.attention[kind] == pytest.approx(mine.attention[kind], abs=1e-4)
+        assert trace.attention[kind] == pytest.approx(expected_trace.attention[kind], abs=1e-4)
 
 
 def test_row_i_predicts_token_i(page):

@@ -16,8 +16,8 @@ def number(text):
 
 def table(page, caption):
     """Return the numbers of an open table, by the start of its caption."""
-    found = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{re.escape(caption)}")))
-    rows = found.first.locator("tbody tr").all()
+    tables = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{re.escape(caption)}")))
+    rows = tables.first.locator("tbody tr").all()
     return np.array([[number(cell) for cell in row.locator("td").all_inner_texts()] for row in rows])
 
 
@@ -62,11 +62,11 @@ def test_future_keys_have_score_minus_infinity_in_decoder_self_attention(page):
 def test_a_narrow_board_shows_the_hint_only_where_q_is_drawn(page):
     page.set_viewport_size({"width": 360, "height": 900})
     opened(page, "cross", 1, 1, 0)
-    said = page.locator("section[aria-label='the seven steps'] p.status").last
+    hint = page.locator("section[aria-label='the seven steps'] p.status").last
     choose(page, walk=3)
-    said.get_by_text("Point at a dimension of q").wait_for()
+    hint.get_by_text("Point at a dimension of q").wait_for()
     choose(page, walk=6)
-    said.get_by_text("Point at a dimension of q").wait_for(state="detached")
+    hint.get_by_text("Point at a dimension of q").wait_for(state="detached")
 
 
 def test_products_of_all_dimensions_sum_to_the_score(page):
@@ -74,7 +74,7 @@ def test_products_of_all_dimensions_sum_to_the_score(page):
     choose(page, walk=3)
     page.locator("[data-board]").focus()
     page.keyboard.press("ArrowDown")
-    said = page.locator("p.status").first
+    hint = page.locator("p.status").first
     total = 0.0
     for dimension in range(16):
         page.keyboard.press("ArrowRight")
@@ -82,7 +82,7 @@ def test_products_of_all_dimensions_sum_to_the_score(page):
             "n => document.querySelector('p.status').textContent.startsWith(`dimension ${n} of`)",
             arg=(dimension + 1) % 16 + 1,
         )
-        q, k, product, whole = map(number, re.findall(r"−?\d+\.\d+", said.inner_text()))
+        q, k, product, whole = map(number, re.findall(r"−?\d+\.\d+", hint.inner_text()))
         assert q * k == pytest.approx(product, abs=0.01)
         total += product
     assert total == pytest.approx(whole, abs=0.02)

@@ -18,8 +18,8 @@ def table(page, title):
     rows = chart.locator("tbody tr")
     places = rows.locator("th").all_inner_texts()
     cells = [row.locator("td").all_inner_texts() for row in rows.all()]
-    found = zip(places, cells, strict=True)
-    return {float(x.replace(",", "")): dict(zip(names, row, strict=True)) for x, row in found}
+    result = zip(places, cells, strict=True)
+    return {float(x.replace(",", "")): dict(zip(names, row, strict=True)) for x, row in result}
 
 
 def test_curves_show_the_recorded_numbers(page, run):
@@ -40,11 +40,11 @@ def test_curves_show_the_recorded_numbers(page, run):
         assert watched.get_by_text(sample["source"], exact=True).is_visible()
         assert watched.get_by_role("cell", name=sample["hypothesis"], exact=True).first.is_visible()
     lengths = json.loads((run / "data.json").read_text())["lengths"]["source"]
-    shown = table(page, "Sentences by length")
-    assert [float(shown[x]["source"]) for x in lengths["bins"][: len(lengths["counts"])]] == lengths["counts"]
+    rows = table(page, "Sentences by length")
+    assert [float(rows[x]["source"]) for x in lengths["bins"][: len(lengths["counts"])]] == lengths["counts"]
     groups = next(row for row in reversed(valid) if row["best"])["bleu_by_length"]
-    shown = table(page, "BLEU by source length")
-    assert [float(shown[x]["BLEU"]) for x in groups["bins"]] == [*groups["bleu"], 0]
+    rows = table(page, "BLEU by source length")
+    assert [float(rows[x]["BLEU"]) for x in groups["bins"]] == [*groups["bleu"], 0]
 
 
 def test_new_rows_appear_and_rewritten_rows_are_replaced(page, run):
@@ -86,25 +86,25 @@ def test_the_chart_shows_the_values_at_the_cursor(page, run):
     tokens = sum(row.get("target_tokens", 0) for row in rows)
     last = max(row["step"] for row in rows if row.get("kind") == "train")
     page.get_by_text(f"step {last}").first.wait_for()
-    said = page.get_by_text(f"target tokens seen {tokens:,}: ")
+    reading = page.get_by_text(f"target tokens seen {tokens:,}: ")
     for _ in range(10):  # while rows still arrive the chart is drawn anew, and the needle is gone
         page.locator(".chart").first.press("End")
         page.wait_for_timeout(200)
-        if said.count():
+        if reading.count():
             break
-    said.wait_for()
+    reading.wait_for()
 
 
 def test_ticks_and_changed_words_equal_those_of_regard_plot(page):
     open_page(page, "#/training")
     for low, high in [(0.0, 2e3), (0.1, 7.3), (0.0, 0.003), (0.0, 27e3), (-1.0, 3e9), (0.97, 0.99)]:
-        found = page.evaluate(
+        result = page.evaluate(
             "async (scale) => (await import('regard/live/axis_scale.js')).ticks(scale, 5)",
             {"low": low, "high": high, "start": 0, "end": 1},
         )
         expected = LinearScale(low, high, 0.0, 1.0).ticks(5)
-        assert [text for _, text in found] == [text for _, text in expected]
-        assert [value for value, _ in found] == pytest.approx([value for value, _ in expected])
+        assert [text for _, text in result] == [text for _, text in expected]
+        assert [value for value, _ in result] == pytest.approx([value for value, _ in expected])
     for before, now in [
         (None, "a b"),
         ("a b c", "a x c d"),
@@ -112,21 +112,21 @@ def test_ticks_and_changed_words_equal_those_of_regard_plot(page):
         ("a b", "a b"),
         ("the cat sat", "a cat sat down"),
     ]:
-        found = page.evaluate(
+        result = page.evaluate(
             "async ([before, now]) => (await import('regard/live/word_diff.js')).diffWords(before, now)",
             [before, now],
         )
-        assert [(each["word"], each["isNew"]) for each in found] == list(diff_words(before, now))
+        assert [(each["word"], each["isNew"]) for each in result] == list(diff_words(before, now))
 
 
 def test_a_long_training_keeps_extremes_and_gaps(page):
     open_page(page, "#/training")
-    found = page.evaluate("""async () => {
+    result = page.evaluate("""async () => {
       const { downsample, smooth } = await import("regard/live/training_history.js");
       const odd = { 3333: 99, 1234: -99, 4000: NaN };
       const all = Array.from({ length: 5000 }, (_, i) => [i, odd[i] ?? i % 7]);
       return { few: downsample(all).map(([x]) => x), mean: smooth(all)[2500][1] };
     }""")
-    assert len(found["few"]) <= 600
-    assert {1234, 3333, 4000} <= set(found["few"])
-    assert found["mean"] == pytest.approx(3, abs=0.1)
+    assert len(result["few"]) <= 600
+    assert {1234, 3333, 4000} <= set(result["few"])
+    assert result["mean"] == pytest.approx(3, abs=0.1)

@@ -79,8 +79,8 @@ def test_every_parameter_belongs_to_a_block(tmp_path, config):
 
 
 def test_a_trace_equals_that_of_the_translator(client, translator):
-    said = client("/api/trace", REQUEST, Accept_Encoding="gzip").json
-    trace, expected = Trace.from_json(said), translator.trace(TEXT)
+    data = client("/api/trace", REQUEST, Accept_Encoding="gzip").json
+    trace, expected = Trace.from_json(data), translator.trace(TEXT)
     assert trace.id == expected.id
     assert trace.target == expected.target
     for kind in ("encoder", "decoder", "cross"):
@@ -100,10 +100,10 @@ def test_the_request_in_a_trace_can_be_sent_again(client):
 
 def test_an_intervention_has_the_effect_it_has_in_python(client, translator):
     head = {"type": "head", "kind": "cross", "layer": 2, "head": 3, "mode": "zero"}
-    said = client("/api/trace", {**REQUEST, "interventions": [head]}).json
+    data = client("/api/trace", {**REQUEST, "interventions": [head]}).json
     expected = translator.trace(TEXT, interventions=[AblateHead("cross", 2, 3)])
-    assert said["target"]["logprob"] == pytest.approx(expected.target.logprob, abs=1e-5)
-    assert said["target"]["logprob"] != pytest.approx(translator.trace(TEXT).target.logprob, abs=1e-5)
+    assert data["target"]["logprob"] == pytest.approx(expected.target.logprob, abs=1e-5)
+    assert data["target"]["logprob"] != pytest.approx(translator.trace(TEXT).target.logprob, abs=1e-5)
 
 
 def test_lines_are_translated_separately(client, translator):
@@ -154,8 +154,8 @@ def test_the_trace_limit_holds_for_every_route(run_folder, path, body):
     with run_server(explorer_routes(build_service(run_folder, limit=8))) as run_client:
         refused = run_client(f"/api/{path}", body)
     assert (refused.code, refused.json["error"]["limit"]) == ("too_long", 8)
-    said = refused.json["error"]["message"]
-    assert said.endswith(
+    data = refused.json["error"]["message"]
+    assert data.endswith(
         "at most 8 can be traced; shorten it, or raise --max-trace-tokens of `regard explore`"
     )
 
@@ -401,8 +401,8 @@ def test_an_export_contains_trace_and_view(client, translator):
     assert response.headers["Content-Disposition"].startswith("attachment")
     page = response.body.decode()
     assert '<script type="text/plain" id="regard-view">#/steps?layer=2</script>' in page
-    said = page.split('id="regard-trace">')[1].split("</script>")[0]
-    assert Trace.from_json(json.loads(said)).target == translator.trace(TEXT).target
+    data = page.split('id="regard-trace">')[1].split("</script>")[0]
+    assert Trace.from_json(json.loads(data)).target == translator.trace(TEXT).target
 
 
 def test_an_export_does_not_search_again(run_folder, monkeypatch):
@@ -412,11 +412,13 @@ def test_an_export_does_not_search_again(run_folder, monkeypatch):
         monkeypatch.setattr("regard.translation.tracing.search_with_record", None)
         response = run_client("/api/export", {"request": {**traced["request"], "step": 100}})
     assert response.status == 200
-    said = json.loads(response.body.decode().split('id="regard-trace">')[1].split("</script>")[0])
-    assert {**said, "qkv": None} == {**traced, "qkv": None}
-    for kind, every in expected.items():
+    data = json.loads(response.body.decode().split('id="regard-trace">')[1].split("</script>")[0])
+    assert {**data, "qkv": None} == {**traced, "qkv": None}
+    for kind, projections in expected.items():
         for name in "qkv":
-            assert unpack_array(said["qkv"][kind][name]) == pytest.approx(unpack_array(every[name]), abs=1e-3)
+            assert unpack_array(data["qkv"][kind][name]) == pytest.approx(
+                unpack_array(projections[name]), abs=1e-3
+            )
 
 
 def test_the_example_is_a_sample_or_from_the_model_card(run_folder, tmp_path):

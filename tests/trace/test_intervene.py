@@ -63,15 +63,15 @@ def test_a_model_in_training_is_copied_and_stays_in_training(model):
 
 
 def test_a_disabled_head_removes_its_contribution_alone(model):
-    whole = capture_forward(apply_interventions(model, []), SOURCE, KEEP, TARGET_IN)
+    original = capture_forward(apply_interventions(model, []), SOURCE, KEEP, TARGET_IN)
     without = capture_forward(
         apply_interventions(model, [AblateHead("cross", 1, 3)]), SOURCE, KEEP, TARGET_IN
     )
-    attention = whole.attention("cross")[0]
+    attention = original.attention("cross")[0]
     part = model.decoder.layers[0].cross_attention.output.weight[:, 8:12]
-    expected = whole.decoder[1].output - attention.weights[2] @ attention.value[2] @ part.T
+    expected = original.decoder[1].output - attention.weights[2] @ attention.value[2] @ part.T
     assert torch.allclose(without.decoder[1].output, expected, atol=1e-5)
-    assert torch.equal(without.decoder[0].output, whole.decoder[0].output)
+    assert torch.equal(without.decoder[0].output, original.decoder[0].output)
     assert without.attention("cross")[0].value_norm[2].abs().max() == 0
 
 
