@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+import regard.checkpoint
 from regard.checkpoint import (
     MANIFEST_FILE,
     file_sha256,
@@ -16,35 +17,35 @@ from regard.errors import CheckpointError, FormatError, SaveError
 
 @pytest.fixture
 def folder(tmp_path):
-    place = tmp_path / "runs" / "model"
-    write_folder_atomically(place, two_files)
-    return place
+    path = tmp_path / "runs" / "model"
+    write_folder_atomically(path, write_two_files)
+    return path
 
 
-def two_files(place):
-    (place / "a").write_bytes(b"alpha")
-    (place / "b").write_bytes(b"beta")
+def write_two_files(folder):
+    (folder / "a").write_bytes(b"alpha")
+    (folder / "b").write_bytes(b"beta")
     return {"task": "test"}
 
 
-def test_a_whole_folder_reads_back(folder):
+def test_the_manifest_of_a_folder_is_read_back(folder):
     manifest = read_manifest(folder)
     assert manifest["task"] == "test"
     assert manifest["files"]["a"] == {"bytes": 5, "sha256": file_sha256(folder / "a")}
 
 
-def test_a_folder_appears_only_when_it_is_whole(tmp_path):
-    def look(place):
+def test_a_folder_appears_only_when_it_is_complete(tmp_path):
+    def write_files(folder):
         assert not (tmp_path / "model").exists()
-        return two_files(place)
+        return write_two_files(folder)
 
-    write_folder_atomically(tmp_path / "model", look)
+    write_folder_atomically(tmp_path / "model", write_files)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_failure_half_way_leaves_nothing(tmp_path):
-    def fail(place):
-        two_files(place)
+def test_an_error_while_writing_leaves_nothing(tmp_path):
+    def fail(folder):
+        write_two_files(folder)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -52,9 +53,9 @@ def test_a_failure_half_way_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said_in_one_line_and_leaves_nothing(tmp_path):
-    def fail(place):
-        two_files(place)
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path):
+    def fail(folder):
+        write_two_files(folder)
         raise OSError(28, "No space left on device")
 
     with pytest.raises(CheckpointError, match="model cannot be written: No space left on device"):
@@ -64,12 +65,12 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_nothing(tmp_path):
 
 def test_a_folder_is_never_overwritten(folder):
     with pytest.raises(CheckpointError, match="exists already"):
-        write_folder_atomically(folder, two_files)
+        write_folder_atomically(folder, write_two_files)
     assert read_manifest(folder)
 
 
 @pytest.mark.parametrize("byte", [0, 3])
-def test_one_flipped_bit_is_seen(folder, byte):
+def test_a_flipped_bit_is_detected(folder, byte):
     content = bytearray((folder / "b").read_bytes())
     content[byte] ^= 1
     (folder / "b").write_bytes(content)
@@ -77,7 +78,7 @@ def test_one_flipped_bit_is_seen(folder, byte):
         read_manifest(folder)
 
 
-def test_a_cut_or_missing_file_is_named(folder):
+def test_a_truncated_or_missing_file_is_named(folder):
     (folder / "a").write_bytes(b"alph")
     with pytest.raises(CheckpointError, match="is damaged: a"):
         read_manifest(folder)
@@ -100,7 +101,7 @@ def test_a_cut_or_missing_file_is_named(folder):
         "3",
     ],
 )
-def test_a_manifest_that_is_none_is_refused(folder, content):
+def test_an_invalid_manifest_is_refused(folder, content):
     (folder / MANIFEST_FILE).write_text(content)
     with pytest.raises(CheckpointError, match=MANIFEST_FILE):
         read_manifest(folder)
@@ -115,64 +116,64 @@ def test_a_manifest_cannot_point_outside_its_folder(folder):
 
 
 @pytest.mark.parametrize(("before", "after"), [('"test"', '"tent"'), ("  ", " "), ('"seal"', '"soal"')])
-def test_a_manifest_is_sealed_itself(folder, before, after):
+def test_a_changed_manifest_is_detected(folder, before, after):
     text = (folder / MANIFEST_FILE).read_text()
     (folder / MANIFEST_FILE).write_text(text.replace(before, after, 1))
     with pytest.raises(CheckpointError, match="manifest.json is not what was written"):
         read_manifest(folder)
 
 
-def test_what_windows_makes_of_the_end_of_a_line_breaks_no_seal(tmp_path, monkeypatch):
-    """There, text is written with two bytes at the end of a line, unless told otherwise."""
+def test_line_ends_of_windows_do_not_break_the_seal(tmp_path, monkeypatch):
+    """Windows writes text with two bytes at the end of a line by default."""
     write_text = Path.write_text
 
     def windows(path, data, encoding=None, errors=None, newline=None):
         return write_text(path, data, encoding, errors, "\r\n" if newline is None else newline)
 
     monkeypatch.setattr(Path, "write_text", windows)
-    write_folder_atomically(tmp_path / "model", two_files)
+    write_folder_atomically(tmp_path / "model", write_two_files)
     assert read_manifest(tmp_path / "model")["task"] == "test"
 
 
-def test_a_folder_of_the_first_format_has_no_seal_and_is_read(folder):
+def test_a_folder_of_format_1_without_a_seal_is_read(folder):
     manifest = {**json.loads((folder / MANIFEST_FILE).read_text()), "format": 1}
     del manifest["seal"]
     (folder / MANIFEST_FILE).write_text(json.dumps(manifest))
     assert read_manifest(folder)["task"] == "test"
 
 
-def test_a_later_format_asks_for_an_upgrade(tmp_path, monkeypatch):
+def test_a_later_format_is_refused_with_advice_to_upgrade(tmp_path, monkeypatch):
     with monkeypatch.context() as later:
         later.setattr("regard.checkpoint.FORMAT_VERSION", 3)
-        write_folder_atomically(tmp_path / "model", two_files)
+        write_folder_atomically(tmp_path / "model", write_two_files)
     with pytest.raises(FormatError, match="has format 3, this regard reads up to 2; upgrade regard"):
         read_manifest(tmp_path / "model")
 
 
-def test_a_model_is_found_in_its_own_folder_and_in_a_runs(folder):
+def test_a_model_is_found_by_its_folder_and_by_its_run(folder):
     assert find_model_folder(folder) == folder
     assert find_model_folder(folder.parent) == folder
 
 
-def test_a_run_cut_short_answers_with_its_last_checkpoint(tmp_path):
+def test_an_unfinished_run_gives_its_last_checkpoint(tmp_path):
     for step in (2, 10):
-        write_folder_atomically(tmp_path / f"step-{step}", two_files)
+        write_folder_atomically(tmp_path / f"step-{step}", write_two_files)
     assert find_model_folder(tmp_path).name == "step-10"
 
 
-def test_what_is_no_model_is_said_to_be_none(tmp_path):
+def test_a_folder_that_is_no_model_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="does not exist"):
         find_model_folder(tmp_path / "nowhere")
     with pytest.raises(CheckpointError, match="is not a model folder"):
         find_model_folder(tmp_path)
 
 
-def test_publishing_copies_a_checkpoint_whole(folder):
+def test_publishing_copies_a_checkpoint(folder):
     publish_model(folder, folder.parent / "best")
     assert read_manifest(folder.parent / "best") == read_manifest(folder)
 
 
-def test_what_is_published_beside_the_files_is_sealed_with_them(folder):
+def test_extra_files_are_in_the_manifest(folder):
     best = folder.parent / "best"
     publish_model(folder, best, build_extra_files=lambda _: {"README.md": "what it is: été\n"})
     assert (best / "README.md").read_bytes() == "what it is: été\n".encode()
@@ -188,7 +189,17 @@ def test_a_damaged_checkpoint_is_not_published(folder):
     assert not (folder.parent / "best").exists()
 
 
-def test_what_was_published_before_stays_until_the_new_one_is_whole(folder, monkeypatch):
+def test_publishing_hashes_each_file_once(folder, monkeypatch):
+    hashed = []
+    sha256 = regard.checkpoint.file_sha256
+    monkeypatch.setattr(
+        regard.checkpoint, "file_sha256", lambda path: hashed.append(path.name) or sha256(path)
+    )
+    publish_model(folder, folder.parent / "best", exclude=["b"])
+    assert hashed == ["a"]
+
+
+def test_an_older_model_stays_until_the_new_one_is_complete(folder, monkeypatch):
     best = folder.parent / "best"
     publish_model(folder, best, metadata={"step": 1})
 

@@ -6,11 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.config import (
+    SettingTraits,
     apply_settings,
     build_section,
     merge_settings,
     parse_assignments,
     read_settings,
+    read_task,
+    run_traits,
+    section_traits,
+    setting,
     to_toml,
 )
 from regard.errors import ConfigError
@@ -19,7 +24,7 @@ from regard.errors import ConfigError
 @dataclass(frozen=True)
 class Oven:
     heat: int = 180
-    minutes: float | None = None
+    minutes: float | None = setting(None, can_change=True)
     mode: Literal["fan", "grill"] = "fan"
     light: bool = True
     name: str = "oven"
@@ -27,7 +32,7 @@ class Oven:
 
 @dataclass(frozen=True)
 class Shop:
-    town: str | None = None
+    town: str | None = setting(None, is_path=True, flag="--town")
     wares: tuple[str, ...] = ()
     prices: tuple[float, ...] = ()
 
@@ -38,31 +43,31 @@ class Kitchen:
     shop: Shop = field(default_factory=Shop)
 
 
-def changed(*assignments: str) -> Kitchen:
+def apply_assignments(*assignments: str) -> Kitchen:
     return apply_settings(Kitchen(), parse_assignments(assignments))
 
 
 def test_assignments_take_the_type_of_their_setting():
-    oven = changed(
+    oven = apply_assignments(
         "oven.heat=200", "oven.minutes=3", "oven.mode=grill", "oven.light=false", "oven.name=12"
     ).oven
     assert oven == Oven(200, 3.0, "grill", False, "12")
     assert type(oven.minutes) is float
 
 
-def test_none_switches_off_what_can_be_off():
-    assert changed("oven.minutes=4", "oven.minutes=none").oven.minutes is None
+def test_none_is_written_as_none():
+    assert apply_assignments("oven.minutes=4", "oven.minutes=none").oven.minutes is None
 
 
-def test_a_text_is_off_when_empty_for_none_may_be_a_name():
+def test_text_is_none_when_empty_since_none_may_be_a_name():
     assert apply_settings(Kitchen(shop=Shop("Lyon")), {"shop": {"town": ""}}).shop.town is None
-    assert changed("shop.town=none").shop.town == "none"
+    assert apply_assignments("shop.town=none").shop.town == "none"
 
 
 def test_lists_are_read_from_arrays_and_from_one_value():
-    shop = changed('shop.wares=["a", "b, c"]', "shop.prices=[1, 2.5]").shop
+    shop = apply_assignments('shop.wares=["a", "b, c"]', "shop.prices=[1, 2.5]").shop
     assert shop == Shop(None, ("a", "b, c"), (1.0, 2.5))
-    assert changed("shop.wares=train.en", "shop.prices=2").shop == Shop(None, ("train.en",), (2.0,))
+    assert apply_assignments("shop.wares=train.en", "shop.prices=2").shop == Shop(None, ("train.en",), (2.0,))
     assert apply_settings(Kitchen(), {"shop": {"wares": ["a"]}}).shop.wares == ("a",)
     assert apply_settings(Kitchen(shop=Shop(wares=("a",))), {"shop": {"wares": ""}}).shop.wares == ()
 
@@ -89,12 +94,12 @@ def test_lists_are_read_from_arrays_and_from_one_value():
         ("heat=3", "--set heat=3 is not section.key=value"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_what_could(assignment, message):
+def test_an_invalid_assignment_is_refused_with_the_valid_ones(assignment, message):
     with pytest.raises(ConfigError, match=message):
-        changed(assignment)
+        apply_assignments(assignment)
 
 
-def test_a_run_comes_back_from_its_own_toml(tmp_path):
+def test_a_run_survives_a_round_trip_through_toml(tmp_path):
     run = Kitchen(
         Oven(220, None, "grill", False, 'a "quoted" \\ name\n\tété 🎉'),
         Shop("Besançon", ('a "b"', "c,"), (1.0, 0.5)),
@@ -109,21 +114,21 @@ def test_a_run_comes_back_from_its_own_toml(tmp_path):
     minutes=st.floats(allow_nan=False, allow_infinity=False),
     name=st.text(),
 )
-def test_any_value_comes_back_from_toml(tmp_path_factory, heat, minutes, name):
+def test_any_value_survives_a_round_trip_through_toml(tmp_path_factory, heat, minutes, name):
     run = Kitchen(Oven(heat=heat, minutes=minutes, name=name))
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(to_toml(run), encoding="utf-8", newline="\n")
     assert apply_settings(Kitchen(), read_settings(path)) == run
 
 
-def test_later_settings_win_key_by_key():
+def test_later_layers_win_key_by_key():
     merged = merge_settings(
         {"oven": {"heat": 1, "light": False}}, {"oven": {"heat": 2}, "shop": {"town": "Lyon"}}
     )
     assert merged == {"oven": {"heat": 2, "light": False}, "shop": {"town": "Lyon"}}
 
 
-def test_build_checks_one_section():
+def test_a_section_is_built_with_its_keys_checked():
     assert build_section(Oven, "oven", {"heat": 3}) == Oven(heat=3)
     with pytest.raises(ConfigError, match="did you mean oven.heat"):
         build_section(Oven, "oven", {"heta": 3})
@@ -137,7 +142,7 @@ def test_build_checks_one_section():
         (b"\xff", "is not valid TOML"),
     ],
 )
-def test_a_file_that_is_no_run_file_is_refused(tmp_path, content, message):
+def test_an_invalid_run_file_is_refused(tmp_path, content, message):
     path = tmp_path / "run.toml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ConfigError, match=message):
@@ -149,3 +154,22 @@ def test_a_missing_run_file_is_named(tmp_path):
         read_settings(tmp_path / "nowhere.toml")
     with pytest.raises(ConfigError, match="is a folder"):
         read_settings(tmp_path)
+
+
+def test_settings_have_their_traits():
+    assert section_traits(Oven)["minutes"] == SettingTraits(can_change=True)
+    traits = run_traits(Kitchen())
+    assert list(traits)[:2] == ["oven.heat", "oven.minutes"]
+    assert traits["oven.heat"] == SettingTraits()
+    assert traits["shop.town"] == SettingTraits(is_path=True, flag="--town")
+
+
+def test_a_run_file_without_a_task_is_for_translation(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text("[oven]\nheat = 1\n")
+    assert read_task(path) == "translation"
+    path.write_text('task = "forecasting"\n[oven]\nheat = 1\n')
+    assert (read_task(path), read_settings(path)) == ("forecasting", {"oven": {"heat": 1}})
+    path.write_text("task = 3\n")
+    with pytest.raises(ConfigError, match="task = 3 cannot work; it must be text"):
+        read_task(path)

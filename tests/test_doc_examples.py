@@ -1,4 +1,4 @@
-"""The Python in the documents runs as it is printed, and their commands are ones that regard takes."""
+"""The Python code on the documentation pages runs, and their commands can be parsed."""
 
 import re
 import shlex
@@ -29,12 +29,11 @@ FILES = {
 
 
 @pytest.fixture
-def here(tmp_path, micro, monkeypatch):
-    """What the pages speak of: two models with the same pieces, and some files."""
+def documented_files(tmp_path, micro, monkeypatch):
+    """The models and files that the pages use: three models with one tokenizer, and documents."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "regard.inference.engine.EXTRA_LENGTH", 3
-    )  # an untrained model does not know when to stop
+    # an untrained model does not end its sentences
+    monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
     tokenizer = learn_tokenizer(TEXTS * 3, 300)
     for seed, name in enumerate(("en-fr", "other")):
         torch.manual_seed(seed)
@@ -47,7 +46,7 @@ def here(tmp_path, micro, monkeypatch):
         (tmp_path / name).write_text(text, encoding="utf-8")
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("documented_files")
 @pytest.mark.parametrize("page", ["translation.md", "search.md", "engines.md", "documents.md", "explorer.md"])
 def test_the_python_on_a_page_runs(page, capsys):
     pytest.importorskip("ctranslate2")
@@ -59,8 +58,8 @@ def test_the_python_on_a_page_runs(page, capsys):
     assert capsys.readouterr().err == ""
 
 
-def commands():
-    """Each `regard ...` in a block of shell, without what the shell itself takes of it."""
+def documented_commands():
+    """Yield the arguments of each `regard ...` in a shell block, without redirections."""
     for page in (DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))):
         for block in re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             for line in block.replace("\\\n", " ").splitlines():
@@ -70,10 +69,10 @@ def commands():
                     yield pytest.param(words[1:end], id=f"{page.stem}: {line}")
 
 
-@pytest.mark.parametrize("words", list(commands()))
-def test_a_command_on_a_page_is_one_that_is_taken(words):
+@pytest.mark.parametrize("words", list(documented_commands()))
+def test_a_command_on_a_page_can_be_parsed(words):
     assert _build_parser().parse_args(words).run
 
 
-def test_there_are_commands():
-    assert len(list(commands())) > 25
+def test_the_pages_have_commands():
+    assert len(list(documented_commands())) > 25

@@ -1,4 +1,4 @@
-"""The run files under examples/ are ones that `regard train` takes."""
+"""The run files under examples/ are valid input of `regard train`."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ EXAMPLES = sorted(Path(__file__).parent.parent.glob("examples/*/*.toml"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_run_file_says_all_that_a_run_needs(path):
+def test_a_run_file_has_data_and_a_complete_schedule(path):
     match read_task(path):
         case "forecasting":
             run = apply_settings(ForecastingRun(), read_settings(path))
@@ -27,7 +27,7 @@ def test_a_run_file_says_all_that_a_run_needs(path):
             assert run.data.valid_source is not None
     assert run.optimizer.cooldown is not None
     assert run.optimizer.warmup + run.optimizer.cooldown < run.train.steps
-    assert run.train.steps % run.train.save_every == 0  # the last step is judged with the others
+    assert run.train.steps % run.train.save_every == 0  # the last step is validated
 
 
 def test_there_are_examples():

@@ -1,4 +1,4 @@
-"""Learn to reverse digits, end to end through the command line, and translate what was never seen."""
+"""End-to-end: learn to reverse digits through the command line, and translate unseen numbers."""
 
 from random import Random
 
@@ -26,6 +26,6 @@ def test_a_model_learns_to_reverse_digits(tmp_path, monkeypatch, capsys):
         + [f"--set={setting}" for setting in settings.split()]
     )
     main(["translate", "run", "--input", "test.a", "--output", "test.b"])
-    found = (tmp_path / "test.b").read_text().splitlines()
-    right = sum(a == " ".join(reversed(n)) for a, n in zip(found, test, strict=True))
-    assert right >= 45, capsys.readouterr().out
+    translations = (tmp_path / "test.b").read_text().splitlines()
+    correct = sum(a == " ".join(reversed(n)) for a, n in zip(translations, test, strict=True))
+    assert correct >= 45, capsys.readouterr().out

@@ -5,8 +5,8 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's setting")
-def test_freed_memory_is_kept_and_used_again():
-    """Writing a large new block costs a page fault for every 4 kB, unless it was ours before."""
+def test_freed_memory_is_reused():
+    """Writing to newly mapped memory costs a page fault for every 4 kB."""
     code = (
         "import resource, torch; from regard.runtime import keep_freed_memory\n"
         "{}\n"
@@ -15,10 +15,8 @@ def test_freed_memory_is_kept_and_used_again():
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
     )
 
-    def faults(first):
-        run = subprocess.run(
-            [sys.executable, "-c", code.format(first)], capture_output=True, check=True, text=True
-        )
-        return int(run.stdout)
+    def count_page_faults(first_line):
+        command = [sys.executable, "-c", code.format(first_line)]
+        return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
-    assert faults("keep_freed_memory()") < 0.5 * faults("")
+    assert count_page_faults("keep_freed_memory()") < 0.5 * count_page_faults("")

@@ -1,0 +1,81 @@
+"""Names in the package are the terms of the field, and each of them has one meaning."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "regard"
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
+REPLACED = {
+    "TranslateOptions": "Asked",
+    "Constraints": "Wish Wishes Bans Bounds",
+    "Translation.status": "fate note",
+    "long_text": "Portion portions joined",
+    "LineTranslator, BatchResult": "Commission Answered",
+    "IncrementalDecoder, DecoderState, KVCache": "Lean lean Written Look Around Here",
+    "GraphGreedy, GraphBeam": "Played played Greedily ByBeam",
+    "stable_topk": "highest likeliest",
+    "LoadedModel, FallbackEngine, EngineInfo": "Ready Spare How",
+    "force_decode": "given read_given",
+    "autoconfig": "plan chosen",
+    "TrainingSetup": "Course course",
+    "StepStats, LogInterval": "Gathered gathered Stretch stretch",
+    "model_folder, write_model_files": "sealed fill_folder",
+    "model_card, CardText, TrainingCost": "papers Words Spent",
+    "findings, misalignment, dedup": "examination shift hashes",
+    "head_importance, word_order": "matters permuted",
+    "backtest, predict": "roll rolling foretell",
+    "RequestQueue, TraceService": "Turns turns Desk desk Work Glance glance",
+    "theme": "look",
+    "reject_lone_surrogates": "halves",
+}
+"""The terms of the field, and the private words that they replaced."""
+TASK_MODULES = {"autoconfig", "corpus", "model_folder", "run", "task", "tracing"}
+"""Modules with the same role in each of the task packages."""
+SHARED_MODULES = TASK_MODULES | {"config"}
+"""`config` holds the settings dataclasses of its package."""
+MAX_MODULES = 20
+
+
+def public_definitions(path: Path) -> list[str]:
+    """Return the public classes and functions at the top level of a module."""
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    return [node.name for node in nodes if isinstance(node, definitions) and not node.name.startswith("_")]
+
+
+def is_command(path: Path) -> bool:
+    """Return whether the module is that of a command, which is named after its verb."""
+    return path.parent == SOURCE / "cli"
+
+
+@pytest.mark.parametrize("term", REPLACED)
+def test_no_module_class_or_function_has_a_replaced_name(term):
+    words = set(REPLACED[term].split())
+    names = [(path, name) for path in SOURCE.rglob("*.py") for name in (path.stem, *public_definitions(path))]
+    assert [f"{path.relative_to(SOURCE)}: {name}" for path, name in names if name in words] == []
+
+
+def test_every_class_and_function_name_is_defined_once():
+    homes = defaultdict(list)
+    for path in SOURCE.rglob("*.py"):
+        for name in public_definitions(path):
+            homes[name].append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_every_module_name_has_one_meaning():
+    homes = defaultdict(list)
+    for path in MODULES:
+        if not is_command(path) and path.stem not in SHARED_MODULES:
+            homes[path.stem].append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_no_folder_has_too_many_modules():
+    folders = defaultdict(list)
+    for path in MODULES:
+        folders[path.parent].append(path.name)
+    assert {str(folder): len(names) for folder, names in folders.items() if len(names) > MAX_MODULES} == {}
