@@ -30,10 +30,10 @@ def test_autoconfig_counts_the_corpus_and_keeps_the_requested_steps(tmp_path):
 
 
 def test_a_resumed_run_keeps_the_settings_that_autoconfig_chose():
-    kept = select_classification_auto_settings(
+    settings = select_classification_auto_settings(
         {"model": {"heads": 4}, "train": {"steps": 7, "seed": 3}, "data": {"strict": True}}
     )
-    assert (kept["model"], kept["train"], kept["data"]) == ({"heads": 4}, {"steps": 7}, {})
+    assert (settings["model"], settings["train"], settings["data"]) == ({"heads": 4}, {"steps": 7}, {})
 
 
 def test_auto_settings_are_settings_of_the_run():

@@ -51,7 +51,7 @@ class Phrasebook:
 
 
 def phrasebook(train: int, valid: int = 1000, test: int = 1000, seed: int = 0) -> Phrasebook:
-    """Return the first pairs of each part in the order of `seed`; a smaller one is a prefix of a larger one."""
+    """Return the first pairs of each part in the order of `seed`; a smaller one is a prefix of a larger."""
     counts: dict[PhrasebookPart, int] = {"train": train, "valid": valid, "test": test}
     _check_counts(counts)
     parts: dict[PhrasebookPart, list[PhrasePair]] = {"train": [], "valid": [], "test": [DEMO_PAIR][:test]}

@@ -322,7 +322,7 @@ def _is_unambiguous(verb: Verb, tense: str, other: ObjectPronoun) -> bool:
     """Return whether each language determines the pronoun and participle of the other.
 
     Before a vowel le and la are both l', and only a participle tells them apart: there, outside the past,
-    'her' is not said. A participle after 'me' or 'vous' would show a gender that English does not.
+    'her' is not used. A participle after 'me' or 'vous' would show a gender that English does not.
     """
     if tense == PAST:
         return other not in (ME, YOU)

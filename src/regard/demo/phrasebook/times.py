@@ -71,8 +71,8 @@ def hour_phrases() -> list[tuple[str, str]]:
 
 def with_tenses(tenses: Iterable[str], adverbials: Iterable[TimeAdverbial]) -> tuple[TimeAdverbial, ...]:
     """Return the times of these tenses."""
-    wanted = tuple(tenses)
-    return tuple(adverbial for adverbial in adverbials if adverbial.tense in wanted)
+    tenses = tuple(tenses)
+    return tuple(adverbial for adverbial in adverbials if adverbial.tense in tenses)
 
 
 def adverbials_in_tense(tense: str, pairs: Iterable[tuple[str, str]]) -> tuple[TimeAdverbial, ...]:
