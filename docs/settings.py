@@ -1,4 +1,4 @@
-"""Writes docs/settings.md: every setting, with the words that stand under it in the code.
+"""Writes docs/settings.md: every setting with its default and its docstring in the code.
 
 python docs/settings.py
 """
@@ -11,47 +11,48 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from regard.classification.run import ClassificationRun
-from regard.config import to_toml
+from regard.config import section_traits, to_toml
 from regard.data.config import DataConfig
-from regard.forecasting.run import ForecastRun
+from regard.forecasting.run import ForecastingRun
 from regard.translation.run import TranslationRun
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Settings
 
-Every setting of `regard train`, by section, with the default of the preset `small`. Set one with
-`--set section.key=value` or under `[section]` in a run file. `none` switches off what can be off;
-a text is off when it is empty. First those of a translation run, then those that other tasks have instead.
+All settings of `regard train` by section, with the defaults of the preset `small`. Set one with
+`--set section.key=value`, under `[section]` in a run file (`--config`), or with its own flag if it has one.
+`none` switches off a setting that allows it; a text setting is switched off by an empty text. The settings of
+translation come first, then those in which the other tasks differ.
 """
-OTHERS = {"Classification": ClassificationRun(), "Forecasting": ForecastRun()}
-"""Runs of the other tasks, by the name of their part of the page."""
-BESIDE = {
-    DataConfig: 'More in [corpora.md](corpora.md). A list is written `["a", "b"]`; one may stand alone.',
+OTHERS = {"Classification": ClassificationRun(), "Forecasting": ForecastingRun()}
+"""Default runs of the other tasks, by the heading of their part of the page."""
+NOTES = {
+    DataConfig: 'See also [corpora.md](corpora.md). A list is written `["a", "b"]`, or as a single value.',
 }
-"""What a section's docstring does not say."""
+"""Additions to the docstring of a section."""
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     run = TranslationRun()
     sections = [_section(field.name, run) for field in fields(run)]
     for task, other in OTHERS.items():
         first = f'# {task}\n\nA run file begins with `task = "{other.task}"`.\n'
-        own = list(_own(other, run))
-        sections += [first, *(_section(name, other) for name in own), *_changed(other, run, own)]
+        own = list(_own_sections(other, run))
+        sections += [first, *(_section(name, other) for name in own), *_other_defaults(other, run, own)]
     return "\n".join([HEAD, *sections])
 
 
-def _own(run: object, known: object) -> Iterator[str]:
-    """The sections of a run that are not those of another, which is on the page already."""
+def _own_sections(run: object, other: object) -> Iterator[str]:
+    """Yield the sections of a run that the other run does not have."""
     for field in fields(run):  # pyright: ignore[reportArgumentType]
-        if type(getattr(run, field.name)) is not type(getattr(known, field.name, None)):
+        if type(getattr(run, field.name)) is not type(getattr(other, field.name, None)):
             yield field.name
 
 
-def _changed(run: object, known: object, own: list[str]) -> Iterator[str]:
-    """The defaults that differ in sections that both have."""
+def _other_defaults(run: object, known: object, own: list[str]) -> Iterator[str]:
+    """Yield a table of the defaults that differ in the sections of both runs."""
     rows = []
     for field in fields(run):  # pyright: ignore[reportArgumentType]
         if field.name not in own:
@@ -63,47 +64,58 @@ def _changed(run: object, known: object, own: list[str]) -> Iterator[str]:
             ]
     if rows:
         yield "\n".join(
-            ["Other defaults than above:", "", "| setting | default |", "| --- | --- |", *rows, ""]
+            [
+                "Defaults that differ from those above:",
+                "",
+                "| setting | default |",
+                "| --- | --- |",
+                *rows,
+                "",
+            ]
         )
 
 
 def _section(name: str, run: object) -> str:
     kind = type(getattr(run, name))
-    rows = [f"| `{name}.{key}` | `{value}` | {_words(kind, key)} |" for key, value in _defaults(name, run)]
-    said = filter(None, [kind.__doc__, BESIDE.get(kind)])
+    rows = [
+        f"| `{name}.{key}` | `{value}` | {_description(kind, key)} |" for key, value in _defaults(name, run)
+    ]
+    notes = filter(None, [kind.__doc__, NOTES.get(kind)])
     return "\n".join(
-        [f"## [{name}]", "", *said, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
+        [f"## [{name}]", "", *notes, "", "| setting | default | |", "| --- | --- | --- |", *rows, ""]
     )
 
 
 def _defaults(section: str, run: object) -> Iterator[tuple[str, str]]:
-    """Each setting of a section, as a run file writes it."""
+    """Yield each setting of a section with its default, as in a run file."""
     _, _, text = to_toml(run).partition(f"[{section}]\n")
     for line in text.partition("\n\n")[0].splitlines():
         key, _, value = line.partition(" = ")
         yield key, value
 
 
-def _words(section: type, key: str) -> str:
-    """The docstring of a field, and what it may be."""
-    said, wanted = [_docstrings(section).get(key, "")], get_type_hints(section)[key]
-    if get_origin(wanted) is Literal:
-        said.append(f"One of {', '.join(f'`{word}`' for word in get_args(wanted))}.")
-    return " ".join(filter(None, said))
+def _description(section: type, key: str) -> str:
+    """Return the docstring of a field, its possible values, and its flag."""
+    parts, kind = [_docstrings(section).get(key, "")], get_type_hints(section)[key]
+    if get_origin(kind) is Literal:
+        parts.append(f"One of {', '.join(f'`{value}`' for value in get_args(kind))}.")
+    if flag := section_traits(section)[key].flag:
+        parts.append(f"Flag: `{flag}`.")
+    return " ".join(filter(None, parts))
 
 
 def _docstrings(section: type) -> dict[str, str]:
-    """What stands under each field; Python itself keeps the words of classes and functions only."""
+    """Return the docstrings of the fields, which Python does not keep at run time."""
     if section is object:
         return {}
     [definition] = ast.parse(inspect.getsource(section)).body
     assert isinstance(definition, ast.ClassDef)
-    found = _docstrings(section.__mro__[1])
+    docstrings = _docstrings(section.__mro__[1])
     for field, below in zip(definition.body, definition.body[1:], strict=False):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                found[name] = " ".join(text.split())
-    return found
+                docstrings[name] = " ".join(text.split())
+    return docstrings
 
 
 if __name__ == "__main__":

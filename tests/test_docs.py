@@ -50,7 +50,7 @@ def test_every_link_leads_somewhere(page):
 
 def test_the_page_of_settings_is_what_the_code_says():
     page = runpy.run_path(str(ROOT / "docs/settings.py"))["page"]()
-    assert '| `train.judge` | `"loss"` | What makes a checkpoint the best, on the validation part;' in page
+    assert '| `train.judge` | `"loss"` | The validation metric that selects the best checkpoint;' in page
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == page, "run python docs/settings.py"
 
 
