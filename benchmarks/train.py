@@ -1,14 +1,13 @@
-"""How fast is training, next to the same model in torch.nn.Transformer and HF Marian?
+"""Training speed of regard, torch.nn.Transformer and Marian of Hugging Face with the same model.
 
     python benchmarks/train.py --shape small --device cpu --precision fp32 --threads 1
     python benchmarks/train.py --shape base --device cuda --precision bf16
 
-All take turns, each in a process of its own as its users run it, on a CPU after every batch: a busy
-machine slows all alike, and the ratio is what counts. One step: forward, smoothed cross-entropy,
-backward, Adam; dropout 0.1. Sentences have log-normal lengths and like lengths share a batch, as every
-serious trainer has it; the peers get them padded, regard packs them. Speed is real target tokens per
-second, padding not counted; with one thread, per second of CPU time, which others on the machine change
-least. Prints one JSON line.
+Each system runs in a separate process, and they take turns (on a CPU after every batch), so that a busy
+machine slows all of them equally: the ratio is the result. One step: forward pass, cross-entropy with label
+smoothing, backward pass, Adam; dropout 0.1. Sentences have log-normal lengths and are batched by length; the
+others get padded batches, regard packs them. Speed is target tokens per second without padding; with one
+thread, per second of CPU time, which other processes affect least. Prints one JSON line.
 """
 
 import argparse
@@ -44,7 +43,7 @@ from regard.translation.task import pair_loss
 
 
 class Shape(NamedTuple):
-    """A model, and the sentences that go with it."""
+    """A model size with a distribution of sentence lengths and a batch size."""
 
     model: ModelConfig
     mean: float
@@ -58,18 +57,18 @@ SHAPES = {
     "base": Shape(replace(presets.BASE, vocab_size=32_000), 27, 0.55, 4096),
     "base-gpu": Shape(replace(presets.BASE, vocab_size=32_768), 27, 0.6, 25_600),
 }
-LONGEST = 128
+MAX_SENTENCE_TOKENS = 128
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 Pairs = tuple[RaggedIds, RaggedIds]
 Stepper = Callable[[Pairs], None]
 
 
-def parts(model: Transformer) -> list[nn.Module]:
+def compiled_layers(model: Transformer) -> list[nn.Module]:
     return [model.source_embedding, model.target_embedding, *model.encoder.layers, *model.decoder.layers]
 
 
 class TorchTransformer(nn.Module):
-    """torch.nn.Transformer with embeddings and output around it, as its tutorial does."""
+    """torch.nn.Transformer with embeddings and output layer, as in its tutorial."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -107,7 +106,7 @@ class TorchTransformer(nn.Module):
 
 
 class Marian(nn.Module):
-    """HF's MarianMTModel of the same shape, with torch's fused attention or its explicit one."""
+    """MarianMTModel of Hugging Face with the same sizes, with fused or explicit attention."""
 
     def __init__(self, config: ModelConfig, attention: str = "sdpa") -> None:
         super().__init__()
@@ -143,11 +142,11 @@ class Marian(nn.Module):
 
 
 def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtype) -> Stepper:
-    """One training step of a peer, the way its tutorials write it."""
+    """Return a training step of another system, as its tutorials write it."""
     model.to(device).train()
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     cast = nullcontext() if precision == torch.float32 else torch.autocast(device.type, precision)
-    made: dict[int, tuple[Tensor, ...]] = {}
+    padded: dict[int, tuple[Tensor, ...]] = {}
 
     def rows(ids: RaggedIds, before: Sequence[int], after: Sequence[int]) -> Tensor:
         return pad_rows(
@@ -156,9 +155,9 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
 
     def step(pairs: Pairs) -> None:
         source, target = pairs
-        if id(pairs) not in made:
-            made[id(pairs)] = (rows(source, [], [EOS]), rows(target, [BOS], []), rows(target, [], [EOS]))
-        sources, target_in, target_out = made[id(pairs)]
+        if id(pairs) not in padded:
+            padded[id(pairs)] = (rows(source, [], [EOS]), rows(target, [BOS], []), rows(target, [], [EOS]))
+        sources, target_in, target_out = padded[id(pairs)]
         adam.zero_grad(set_to_none=True)
         with cast:
             logits = model(sources, target_in)
@@ -172,8 +171,8 @@ def padded_stepper(model: nn.Module, device: torch.device, precision: torch.dtyp
 
 
 @dataclass(frozen=True)
-class Task:
-    """As much of a task as a step asks for."""
+class BenchmarkTask:
+    """The part of a task that a training step needs."""
 
     model: Transformer
     device: torch.device
@@ -188,22 +187,22 @@ class Task:
 
 
 def regard_stepper(shape: Shape, device: torch.device, precision: torch.dtype) -> Stepper:
-    """One training step of regard, as `regard train` takes it."""
-    task = Task(Transformer(shape.model).to(device).train(), device, precision)
+    """Return a training step of regard, as in `regard train`."""
+    task = BenchmarkTask(Transformer(shape.model).to(device).train(), device, precision)
     learner = Learner(task.model, build_optimizer(task.model, OptimizerConfig()))
-    slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // LONGEST
-    form = BatchShape(shape.tokens, slots, LONGEST) if device.type == "cuda" else None
-    made: dict[int, PairBatch] = {}
+    slots = int(1.3 * shape.tokens / shape.mean) + shape.tokens // MAX_SENTENCE_TOKENS
+    form = BatchShape(shape.tokens, slots, MAX_SENTENCE_TOKENS) if device.type == "cuda" else None
+    packed: dict[int, PairBatch] = {}
     steps: list[TrainStep[PairBatch]] = []
 
     def step(pairs: Pairs) -> None:
         source, target = pairs
-        if id(pairs) not in made:
-            made[id(pairs)] = make_pair_batch(source, target, np.arange(len(source)), form).to(device)
-        batch = made[id(pairs)]
+        if id(pairs) not in packed:
+            packed[id(pairs)] = make_pair_batch(source, target, np.arange(len(source)), form).to(device)
+        batch = packed[id(pairs)]
         if not steps and form is not None:
             example = make_pair_batch(source, target, np.arange(len(source)), form).to(device)
-            steps.append(CudaGraphStep(task, learner, 1, None, example, 1, parts(task.model)))
+            steps.append(CudaGraphStep(task, learner, 1, None, example, 1, compiled_layers(task.model)))
         elif not steps:
             steps.append(EagerStep(task, learner, 1, None))
         steps[0](1, [batch], 1e-4)
@@ -212,7 +211,7 @@ def regard_stepper(shape: Shape, device: torch.device, precision: torch.dtype) -
 
 
 def sentences(shape: Shape, steps: int, sort: bool) -> list[Pairs]:
-    """Batches of about `tokens` real target tokens, lengths as translations have them."""
+    """Return batches of about `shape.tokens` target tokens with the lengths of real translations."""
     random = np.random.default_rng(1)
     middle = math.log(shape.mean) - shape.spread**2 / 2
     drawn = random.standard_normal((2, 40_000))
@@ -243,19 +242,19 @@ def main() -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=6, help="batches of a turn")
+    parser.add_argument("--steps", type=int, default=6, help="batches per turn")
     parser.add_argument("--turns", type=int, default=2)
-    parser.add_argument("--only", nargs="*", choices=MAKERS, default=list(MAKERS))
-    parser.add_argument("--alone", choices=MAKERS, help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="*", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.alone:
+    if options.worker:
         serve(options)
         return
     workers = {name: Worker(name) for name in options.only}
-    pieces = range(1 if options.device == "cuda" else options.steps)
+    parts = range(1 if options.device == "cuda" else options.steps)
     turns = [
-        {name: worker.seconds(piece) for name, worker in workers.items()}
-        for piece in pieces
+        {name: worker.seconds(part) for name, worker in workers.items()}
+        for part in parts
         for _ in range(options.turns)
     ]
     peaks = {name: worker.end() for name, worker in workers.items()}
@@ -278,7 +277,7 @@ def main() -> None:
     )
 
 
-MAKERS: dict[str, Callable[[Shape, torch.device, torch.dtype], Stepper]] = {
+SYSTEMS: dict[str, Callable[[Shape, torch.device, torch.dtype], Stepper]] = {
     "regard": regard_stepper,
     "torch": lambda shape, *rest: padded_stepper(TorchTransformer(shape.model), *rest),
     "marian": lambda shape, *rest: padded_stepper(Marian(shape.model), *rest),
@@ -287,46 +286,46 @@ MAKERS: dict[str, Callable[[Shape, torch.device, torch.dtype], Stepper]] = {
 
 
 class Worker:
-    """One of them in a process of its own, warmed up, that waits for its turns."""
+    """A system in its own process, warmed up, which waits for its turns."""
 
     def __init__(self, name: str) -> None:
-        command = [sys.executable, *sys.argv, "--alone", name]
+        command = [sys.executable, *sys.argv, "--worker", name]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.tokens = self.answer()
+        self.tokens = self.read_answer()
 
-    def answer(self) -> float:
+    def read_answer(self) -> float:
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
-    def seconds(self, piece: int) -> float:
-        """That piece of the work takes it."""
+    def seconds(self, part: int) -> float:
+        """Return the duration of a part of the batches."""
         assert self._process.stdin is not None
-        print(piece, file=self._process.stdin, flush=True)
-        return self.answer()
+        print(part, file=self._process.stdin, flush=True)
+        return self.read_answer()
 
     def end(self) -> float:
-        """The most memory it has held, in GiB."""
+        """End the process and return its peak memory in GiB."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return self.answer()
+        return self.read_answer()
 
 
 def serve(options: argparse.Namespace) -> None:
-    """The worker's side: says how many tokens there are, then how long each piece took, then the memory."""
+    """Run a worker: print the number of tokens, then the duration of each part, then the peak memory."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     device, precision = torch.device(options.device), PRECISIONS[options.precision]
     shape, gpu = SHAPES[options.shape], options.device == "cuda"
-    if options.alone == "regard":
+    if options.worker == "regard":
         keep_freed_memory()
-    step = MAKERS[options.alone](shape, device, precision)
-    batches = sentences(shape, options.steps, sort=not (gpu and options.alone == "regard"))
-    pieces = [batches] if gpu else [[batch] for batch in batches]
-    for piece in pieces:  # for warming up: what is kept for reuse is then there, as it is in a long training
-        clock(step, piece, device, options.threads)
+    step = SYSTEMS[options.worker](shape, device, precision)
+    batches = sentences(shape, options.steps, sort=not (gpu and options.worker == "regard"))
+    parts = [batches] if gpu else [[batch] for batch in batches]
+    for part in parts:  # warm-up: caches and reused memory are then as in a long training
+        measure_seconds(step, part, device, options.threads)
     print(sum(int(target.lengths.sum()) + len(target) for _, target in batches), flush=True)
-    for asked in sys.stdin:
-        print(clock(step, pieces[int(asked)], device, options.threads), flush=True)
+    for line in sys.stdin:
+        print(measure_seconds(step, parts[int(line)], device, options.threads), flush=True)
     peak = (
         torch.cuda.max_memory_allocated()
         if gpu
@@ -335,8 +334,8 @@ def serve(options: argparse.Namespace) -> None:
     print(round(peak / 2**30, 2))
 
 
-def clock(step: Stepper, batches: Sequence[Pairs], device: torch.device, threads: int) -> float:
-    """Seconds of CPU time with one thread, else of the wall clock."""
+def measure_seconds(step: Stepper, batches: Sequence[Pairs], device: torch.device, threads: int) -> float:
+    """Return the duration of the batches: CPU time with one thread, else wall-clock time."""
     now = time.process_time if device.type == "cpu" and threads == 1 else time.perf_counter
     start = now()
     for batch in batches:
