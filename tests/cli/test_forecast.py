@@ -57,7 +57,7 @@ def test_a_forecast_is_written_as_its_name_says(here, name, start):
     assert text.startswith(start)
     if name.endswith(("svg", "html")):
         assert text.count("<svg") >= 2  # a panel for each series
-        assert "80% and 95% of what may come" in text
+        assert "80% and 95% prediction intervals" in text
         assert "2024-01-13" in text
         assert "nan" not in text
 
