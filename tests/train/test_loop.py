@@ -11,6 +11,7 @@ from rich.console import Console
 
 from regard.checkpoint import list_checkpoints
 from regard.errors import ConfigError, RegardError
+from regard.text.corpus_files import FileLines
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.step_stats import StepStats
 from regard.train.logs.training_log import TrainingLog
@@ -18,7 +19,7 @@ from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import Ema
 from regard.train.state import TrainingState, read_resume_point
 from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts, FileLines, ValidationResult
+from regard.train.task import BatchCounts, ValidationResult
 from regard.train.weights import load_tensors, save_weights
 
 

@@ -56,13 +56,13 @@ def test_the_card_has_scores_data_cost_and_settings():
 
 
 def test_held_out_validation_data_does_not_repeat_the_training_files():
-    trained = {**MANIFEST["trained_on"], "left_out": {"over 99 pieces": 3}}
-    held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 pieces": 2}}
+    trained = {**MANIFEST["trained_on"], "left_out": {"over 99 tokens": 3}}
+    held_out = {"pairs": 100, "files": trained["files"], "left_out": {"over 99 tokens": 2}}
     manifest = {**MANIFEST, "trained_on": trained, "validated_on": held_out}
     text = render_model_card(manifest, [], [], COST, TEXT, has_curves=False)
     assert text.count("`ab12`") == 1
     assert "| validation | 100 | held out of the files above | |" in text
-    assert "- over 99 pieces: 3 pairs of training\n- over 99 pieces: 2 pairs of validation\n" in text
+    assert "- over 99 tokens: 3 pairs of training\n- over 99 tokens: 2 pairs of validation\n" in text
 
 
 def test_a_fine_tuned_model_names_its_parent():

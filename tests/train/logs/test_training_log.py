@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from regard.errors import ConfigError
+from regard.text.corpus_files import FileLines
 from regard.train.logs.console import fit_status_line, format_header, sparkline
 from regard.train.logs.training_log import LogInterval, TrainingLog
-from regard.train.task import FileLines, ValidationResult, ValidationSample
+from regard.train.task import ValidationResult, ValidationSample
 
 CURSOR = re.compile(r"\x1b\[(?:\?25|\d*[ABCDJK])|\r")
 
