@@ -13,6 +13,7 @@ from rich.console import Console
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.metrics_file import METRICS_FILE, read_metrics
@@ -20,7 +21,7 @@ from regard.train.logs.training_log import TrainingLog
 from regard.train.loop import TrainConfig, TrainingLoop
 from regard.train.optimizer import OptimizerConfig, build_optimizer, learning_rate
 from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult
+from regard.train.task import BatchCounts, DataPosition, ValidationResult
 from regard.train.weights import save_weights
 
 CLIP = 1.0

@@ -8,9 +8,9 @@ from regard.errors import ConfigError
     ("settings", "message"),
     [
         ({"source": ("a",)}, "data.source has 1 file and data.target 0 files; each source goes with"),
-        ({"source": ("",), "target": ("b",)}, "data.source = '' cannot work; it must be a file's path"),
-        ({"pairs": ("a\0",)}, "data.pairs = .* cannot work; it must be a file's path"),
-        ({"pairs": ("a", "b"), "weights": (1.0,)}, "data.weights has 1 for 2 corpora; give one each"),
+        ({"source": ("",), "target": ("b",)}, "data.source = '' cannot work; it must be the path of a file"),
+        ({"pairs": ("a\0",)}, "data.pairs = .* cannot work; it must be the path of a file"),
+        ({"pairs": ("a", "b"), "weights": (1.0,)}, "data.weights has 1 for 2 corpora; give one for each"),
         (
             {"pairs": ("a",), "weights": (0.0,)},
             "data.weights = 0.0 cannot work; each must be a number above 0",
@@ -20,6 +20,6 @@ from regard.errors import ConfigError
         ({"batch_tokens": 0}, "data.batch_tokens = 0 cannot work"),
     ],
 )
-def test_settings_that_cannot_work_are_refused(settings, message):
+def test_invalid_settings_are_rejected(settings, message):
     with pytest.raises(ConfigError, match=message):
         DataConfig(**settings)

@@ -30,15 +30,15 @@ PREPARE = """
 import json, sys, time
 from rich.console import Console
 from regard.data.config import DataConfig
-from regard.data.stream import BatchPlan, stream
-from regard.translation.corpus import prepare
+from regard.data.stream import TokenBudget, stream_batches
+from regard.translation.corpus import prepare_pair_corpora
 from regard.errors import RegardError
 data = DataConfig((sys.argv[1],), (sys.argv[2],), cache=sys.argv[3], strict=sys.argv[4:] == ["strict"])
 began = time.process_time()
 try:
-    corpora = prepare(data, 2000, 512, 1, Console(quiet=True))
-    next(stream(corpora.train, BatchPlan(4096), 1))
-    print(json.dumps({**corpora.report, "plan": [*corpora.plan()]}), time.process_time() - began)
+    corpora = prepare_pair_corpora(data, 2000, 512, 1, Console(quiet=True))
+    next(stream_batches(corpora.train, TokenBudget(4096), 1))
+    print(json.dumps({**corpora.report, "description": [*corpora.describe()]}), time.process_time() - began)
 except RegardError as error:
     print(error, time.process_time() - began)
 anonymous = next(line for line in open("/proc/self/status") if line.startswith("RssAnon"))
@@ -139,16 +139,16 @@ def test_d2_differing_counts_are_found_in_five_seconds_per_gigabyte(book, tmp_pa
     assert most < 200
 
 
-def test_d2_a_shift_in_the_middle_is_warned_of_and_located(copy, tmp_path):
+def test_d2_a_misalignment_in_the_middle_is_warned_of_and_located(copy, tmp_path):
     source, target, write = copy
     paths = write(source, target[:60_000] + target[60_001:] + target[:1])
     report = json.loads(apart(*paths, tmp_path / "cache")[0])
-    [warning] = [line for line in report["plan"] if line.startswith("WARNING")]
+    [warning] = [line for line in report["description"] if line.startswith("WARNING")]
     assert "are misaligned: from about line 60" in warning
     [finding] = [f for f in report["train"]["corpora"][0]["findings"] if f["kind"] == "misalignment"]
     assert abs(finding["lines"][0] - 60_001) < 1000
     said = apart(*paths, tmp_path / "cache", "strict")[0]
-    assert f"line {finding['lines'][0]}: shift; in all shift" in said
+    assert f"line {finding['lines'][0]}: misalignment; in all misalignment" in said
 
 
 def test_d3_bad_lines_are_counted_and_named_and_never_fatal(copy, tmp_path):
@@ -209,15 +209,15 @@ def _number(path: Path, to: Path, lines: int, times: int) -> None:
 def test_d5_any_place_of_a_thousand_million_pairs_is_reached_at_once():
     code = """
 import time
-from regard.data.stream import (BatchPlan, Position, stream)
+from regard.data.stream import StreamPosition, TokenBudget, stream_batches
 class Fake:
-    turns = 10**9
-    def at(self, epoch, turns): return turns
+    epoch_size = 10**9
+    def epoch_indexes(self, epoch, positions): return positions
     def lengths_of(self, indexes): return indexes % 30, indexes % 28
 best = 1.0
 for epoch in range(5):
     began = time.process_time()
-    next(stream(Fake(), BatchPlan(4096), 1, Position(epoch, 15_000, 100)))
+    next(stream_batches(Fake(), TokenBudget(4096), 1, StreamPosition(epoch, 15_000, 100)))
     best = min(best, time.process_time() - began)
 print(best)
 """

@@ -10,6 +10,7 @@ from rich.console import Console
 from torch.nn import functional
 
 from regard.checkpoint import WEIGHTS_FILE, file_sha256, publish_model
+from regard.text.corpus_files import FileLines
 from regard.train.interrupt import InterruptHandler
 from regard.train.logs.metrics_file import METRICS_FILE
 from regard.train.logs.training_log import TrainingLog
@@ -24,7 +25,7 @@ from regard.train.state import (
     restore_training,
 )
 from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts, FileLines, ValidationResult
+from regard.train.task import BatchCounts, ValidationResult
 from regard.train.weights import save_weights
 
 BATCHES_PER_EPOCH = 7

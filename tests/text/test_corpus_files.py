@@ -7,8 +7,11 @@ from regard.errors import DataError
 from regard.text.corpus_files import (
     HEADER_ROW,
     MALFORMED_ROW,
+    MAX_SHOWN_LINES,
+    FileLines,
     LabelledFiles,
     PairFiles,
+    merge_file_lines,
     normalize_text,
     read_texts,
 )
@@ -139,3 +142,18 @@ def test_texts_and_labels_may_be_in_two_files(tmp_path):
 def test_a_labelled_file_with_another_suffix_is_rejected(tmp_path):
     with pytest.raises(DataError, match="does not say how a line holds a text and its label; its name must"):
         LabelledFiles(tmp_path / "x.csv").read_rows()
+
+
+def test_a_message_lists_the_first_twenty_lines():
+    assert str(FileLines(("a.tsv",), (1034,))) == "a.tsv line 1034"
+    assert str(FileLines(("a.en", "a.fr"), (12, 77))) == "a.en and a.fr lines 12, 77"
+    assert str(FileLines(("a",), tuple(range(1, MAX_SHOWN_LINES + 1)))).endswith(", 19, 20")
+    assert str(FileLines(("a",), tuple(range(1, MAX_SHOWN_LINES + 2)))).endswith(", 19, 20 and 1 more")
+
+
+def test_merging_lists_each_file_and_line_once():
+    a, b = ("a.en", "a.fr"), ("b.tsv",)
+    assert merge_file_lines([FileLines(a, (3, 9)), FileLines(b, (1,)), FileLines(a, (2, 9))]) == [
+        FileLines(a, (2, 3, 9)),
+        FileLines(b, (1,)),
+    ]

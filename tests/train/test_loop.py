@@ -98,16 +98,16 @@ def test_training_converges_to_the_minimum(tmp_path):
 
 
 def test_each_step_uses_the_learning_rate_of_the_schedule(tmp_path):
-    task, asked = OneParameter(), []
+    task, steps = OneParameter(), []
 
     def schedule(step):
-        asked.append(step)
+        steps.append(step)
         return 0.0 if step > 1 else 0.05
 
     torch.nn.init.zeros_(task.model.weight)
     run(task, tmp_path, schedule, steps=5)
     assert task.model.weight.item() == pytest.approx(0.05 * 6)  # gradient -6, first step only
-    assert set(asked) == {1, 2, 3, 4, 5}
+    assert set(steps) == {1, 2, 3, 4, 5}
 
 
 def test_the_last_step_is_saved_and_the_best_checkpoint_kept(tmp_path):

@@ -12,8 +12,8 @@ from regard.corpus import prepare as prepare_module
 from regard.corpus.prepare import write_data_report
 from regard.data.config import DataConfig
 from regard.errors import ConfigError, DataError
+from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import BASE_VOCAB_SIZE
-from regard.train.task import FileLines
 from regard.translation.corpus import prepare_pair_corpora
 
 QUIET = Console(quiet=True)

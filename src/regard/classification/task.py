@@ -30,6 +30,7 @@ from regard.metrics.classification import (
 )
 from regard.model.classifier import TransformerClassifier
 from regard.model.masks import PackedSequences
+from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD, load_tokenizer
 from regard.train.device import choose_device
 from regard.train.harness import train_and_publish
@@ -40,7 +41,7 @@ from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.setup import TrainingSetup, resolve_device
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult, ValidationSample
+from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
 
 PREFETCH_BATCHES = 8
 """Batches prepared ahead on a GPU, so that it never waits for one."""

@@ -27,6 +27,7 @@ from regard.data.mmap_store import open_pair_dataset, write_token_ids
 from regard.data.pairs import Indexes, PairDataset, RaggedIds
 from regard.data.tokenization import CorpusTokenization
 from regard.errors import DataError
+from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import (
     WORD_PATTERN,
     Tokenizer,
@@ -36,7 +37,6 @@ from regard.text.tokenizer import (
 )
 from regard.text.vocab_extension import extend_tokenizer
 from regard.train.run_folder import DATA_REPORT_FILE
-from regard.train.task import FileLines
 
 MEASURED_SENTENCES = 100_000
 """Sentences of a large corpus whose lengths are measured, evenly spaced."""

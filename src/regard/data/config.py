@@ -1,4 +1,4 @@
-"""DataConfig: which files, and how they become batches."""
+"""Settings of translation data: training and validation files, tokenization and batching."""
 
 import math
 from dataclasses import dataclass
@@ -13,39 +13,40 @@ LongTextPolicy = Literal["cut", "drop"]
 
 @dataclass(frozen=True)
 class DataConfig:
-    """The corpora to learn from, what to validate on, and how they become batches."""
+    """Training and validation files of sentence pairs, tokenization and batching."""
 
     source: tuple[str, ...] = setting((), is_path=True, flag="--source")
-    """Text files, one sentence a line..."""
+    """Source files with one sentence per line; `target` has the translations, line by line."""
     target: tuple[str, ...] = setting((), is_path=True, flag="--target")
-    """...and as many with their translations, line by line."""
+    """Target files, one for each of `source`, with one sentence per line."""
     pairs: tuple[str, ...] = setting((), is_path=True, flag="--pairs")
     """Files with both sides on each line: `.tsv` or `.jsonl`."""
     weights: tuple[float, ...] = ()
-    """How often an epoch shows each corpus: first those of `source`, then those of `pairs`; empty is once."""
+    """Repetitions of each corpus per epoch: first those of `source`, then those of `pairs`; empty is once."""
     valid_source: str | None = setting(None, is_path=True, flag="--valid-source")
-    """Empty, and no `valid_pairs`: `held_out` pairs are taken out of the training files."""
+    """Validation source; without it and `valid_pairs`, `held_out` pairs are taken from the training files."""
     valid_target: str | None = setting(None, is_path=True, flag="--valid-target")
+    """Validation target, line by line with `valid_source`."""
     valid_pairs: str | None = setting(None, is_path=True, flag="--valid-pairs")
-    """One file in place of the two above."""
+    """Validation file with both sides on each line, instead of `valid_source` and `valid_target`."""
     held_out: int = 1000
-    """Pairs held out when there is no validation file; never more than a tenth of all."""
+    """Pairs held out when there is no validation file; at most a tenth of all."""
     bleu_pairs: int = 500
-    """Validation pairs that are translated for BLEU; the loss is taken over all that fit the model."""
+    """Validation pairs that are translated for BLEU; the loss uses all that fit the model."""
     strict: bool = setting(False, flag="--strict")
-    """Refuse a corpus with bad pairs instead of leaving them out."""
+    """Refuse a corpus with bad pairs instead of excluding them."""
     long: LongPairPolicy = "drop"
-    """Pairs over `model.max_length` pieces: left out, cut off, or split into sentences if the sides agree."""
+    """Pairs over `model.max_length` tokens: dropped, cut off, or split into sentences if both sides agree."""
     batch_tokens: int = 4096
-    """Tokens of a batch on its longer side, end marks counted, padding not."""
+    """Maximum number of tokens of a batch on either side; </s> counted, padding not."""
     cache: str | None = setting(None, is_path=True)
-    """Folder for what is prepared once; empty is `regard` in the user's cache folder."""
+    """Folder for prepared corpora; empty is `regard` in the user's cache folder."""
     lowercase: bool = False
-    """Whether the model reads and writes lower-case text only; it lower-cases what it is given by itself."""
+    """Lower-case all text: the model lower-cases its input, and its output is lower case."""
     bpe_dropout: float = 0.0
-    """How often a merge is passed over when training text is cut into pieces (BPE dropout); 0 is never."""
+    """BPE dropout: the probability of skipping a merge when training text is tokenized; 0 is off."""
     bpe_variants: int = 8
-    """Tokenizations that are drawn with it; epochs take them in turn."""
+    """Tokenizations drawn of each text with BPE dropout; epochs take them in turn."""
 
     def __post_init__(self) -> None:
         for name in ("held_out", "bleu_pairs", "batch_tokens", "bpe_variants"):
@@ -76,17 +77,17 @@ class DataConfig:
         if self.weights and len(self.weights) != corpora:
             raise ConfigError(
                 f"data.weights has {len(self.weights)} for {corpora} corpora; "
-                "give one each: first for the sources, then for the pairs"
+                "give one for each corpus: first those of data.source, then those of data.pairs"
             )
 
 
 def require_paths(name: str, section: object) -> None:
-    """Refuse a setting of the section that is to be a path and cannot be one."""
+    """Raise an error about a path setting of the section whose value cannot be a path."""
     for key in (key for key, traits in section_traits(section).items() if traits.is_path):
         value = getattr(section, key)
         for path in value if isinstance(value, tuple) else (value,):
             require_setting(
-                path is None or _is_path(path), f"{name}.{key}", repr(path), "it must be a file's path"
+                path is None or _is_path(path), f"{name}.{key}", repr(path), "it must be the path of a file"
             )
 
 
@@ -95,5 +96,5 @@ def _count_files(paths: tuple[str, ...]) -> str:
 
 
 def _is_path(text: str) -> bool:
-    """Whether it can stand in a settings file and name a file: no NUL, no byte that is not UTF-8."""
+    """Return whether the text can name a file and be written to a settings file: UTF-8 without NUL."""
     return text != "" and "\0" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)

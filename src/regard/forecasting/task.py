@@ -25,6 +25,7 @@ from regard.forecasting.model_folder import write_forecaster_files
 from regard.forecasting.run import ForecastingRun, ForecastLossConfig, PointLoss
 from regard.forecasting.series.windows import SeriesBatch
 from regard.model.forecaster import TransformerForecaster
+from regard.text.corpus_files import FileLines
 from regard.train.device import choose_device
 from regard.train.harness import train_and_publish
 from regard.train.logs.console import format_header
@@ -33,7 +34,7 @@ from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.setup import TrainingSetup, resolve_device
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult
+from regard.train.task import BatchCounts, DataPosition, ValidationResult
 
 PREFETCH_BATCHES = 8
 """Batches prepared ahead on a GPU, so that it never waits for one."""

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -20,6 +20,8 @@ HEADER_ROW: RawRow = (b"text", b"label")
 """Stands for a first line that names the columns: a line like the others, but not training data."""
 TEXT_COLUMN_NAMES = ("text", "sentence")
 """Names of the text column in a header; the other column is `label`."""
+MAX_SHOWN_LINES = 20
+"""Line numbers that a message lists."""
 
 
 def read_texts(path: Path) -> list[str]:
@@ -93,6 +95,29 @@ class LabelledFiles:
             return zip_longest(read_lines(self.texts, on_chunk), read_lines(self.labels, on_chunk))
         parse = make_row_parser(self.texts, _parse_labelled_json, "a text and its label")
         return _text_first(parse(line) for line in read_lines(self.texts, on_chunk))
+
+
+@dataclass(frozen=True)
+class FileLines:
+    """Line numbers of parallel files, or of one file."""
+
+    files: tuple[str, ...]
+    numbers: tuple[int, ...]
+    """Counted from 1, sorted and unique."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.numbers[:MAX_SHOWN_LINES]))
+        hidden = len(self.numbers) - MAX_SHOWN_LINES
+        more = f" and {hidden:,} more" if hidden > 0 else ""
+        return f"{' and '.join(self.files)} line{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
+
+
+def merge_file_lines(parts: Iterable[FileLines]) -> list[FileLines]:
+    """Merge the line numbers of the same files."""
+    merged: dict[tuple[str, ...], set[int]] = {}
+    for part in parts:
+        merged.setdefault(part.files, set()).update(part.numbers)
+    return [FileLines(files, tuple(sorted(numbers))) for files, numbers in merged.items()]
 
 
 def make_row_parser(

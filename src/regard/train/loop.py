@@ -18,6 +18,7 @@ from regard.checkpoint import (
 )
 from regard.config import setting
 from regard.errors import CheckpointError, RegardError, SaveError, require_setting
+from regard.text.corpus_files import FileLines, merge_file_lines
 from regard.train.interrupt import InterruptHandler, WorkAbandoned
 from regard.train.logs.step_stats import StepStats
 from regard.train.logs.training_log import TrainingLog
@@ -32,7 +33,7 @@ from regard.train.state import (
     write_checkpoint,
 )
 from regard.train.step import Learner, TrainStep
-from regard.train.task import BatchT, DataPosition, FileLines, Trainable, ValidationResult, merge_file_lines
+from regard.train.task import BatchT, DataPosition, Trainable, ValidationResult
 from regard.train.weights import copy_tensors
 
 StopReason = Literal["steps", "minutes", "patience", "interrupt"]

@@ -1,36 +1,13 @@
 """Task protocol of the training loop: batches, loss, validation, and the data lines of a batch."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor, nn
 
-MAX_SHOWN_LINES = 20
-
-
-@dataclass(frozen=True)
-class FileLines:
-    """Line numbers of parallel files, or of one file."""
-
-    files: tuple[str, ...]
-    numbers: tuple[int, ...]
-    """Counted from 1, sorted and unique."""
-
-    def __str__(self) -> str:
-        shown = ", ".join(map(str, self.numbers[:MAX_SHOWN_LINES]))
-        hidden = len(self.numbers) - MAX_SHOWN_LINES
-        more = f" and {hidden:,} more" if hidden > 0 else ""
-        return f"{' and '.join(self.files)} line{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
-
-
-def merge_file_lines(parts: Iterable[FileLines]) -> list[FileLines]:
-    """Merge the line numbers of the same files."""
-    merged: dict[tuple[str, ...], set[int]] = {}
-    for part in parts:
-        merged.setdefault(part.files, set()).update(part.numbers)
-    return [FileLines(files, tuple(sorted(numbers))) for files, numbers in merged.items()]
+from regard.text.corpus_files import FileLines
 
 
 @dataclass(frozen=True)

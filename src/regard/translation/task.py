@@ -23,6 +23,7 @@ from regard.metrics.translation import bleu_by_length, corpus_bleu, corpus_chrf
 from regard.model.masks import PackedSequences
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
+from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD, load_tokenizer
 from regard.train.cuda_graph_step import CudaGraphStep
 from regard.train.device import choose_device
@@ -34,7 +35,7 @@ from regard.train.model_card import CardText, CurvesRenderer
 from regard.train.setup import TrainingSetup
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts, DataPosition, FileLines, ValidationResult, ValidationSample
+from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
 from regard.translation.corpus import hash_pair_files, prepare_pair_corpora
 from regard.translation.finetune import StartModel, read_start_model
 from regard.translation.model_folder import TOKENIZER_FILE, write_translation_model_files

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from rich.console import Console
 
+from regard.text.corpus_files import FileLines
 from regard.train.logs.console import (
     SPARKLINE_WIDTH,
     TrainingConsole,
@@ -21,7 +22,7 @@ from regard.train.logs.metrics_file import MetricsRow, MetricsWriter
 from regard.train.logs.step_stats import LogInterval
 from regard.train.logs.tensorboard import TensorBoardWriter
 from regard.train.run_folder import TENSORBOARD_FOLDER
-from regard.train.task import FileLines, ValidationResult
+from regard.train.task import ValidationResult
 
 RECENT_INTERVALS = 20
 """Log intervals that speed and ETA are averaged over."""
