@@ -1,4 +1,4 @@
-"""The model under torch.compile and torch.export; apart, for the shape check cannot be traced."""
+"""The model under torch.compile and torch.export; run separately: the shape check cannot be traced."""
 
 import shutil
 from dataclasses import replace
@@ -12,7 +12,7 @@ from regard.model.transformer import Transformer
 
 pytestmark = [
     pytest.mark.compiled,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # the tracer's own
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # raised by the tracer
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
 
@@ -28,27 +28,27 @@ CONFIG = ModelConfig(
 )
 
 
-def model(**changes) -> Transformer:
+def make_model(**changes) -> Transformer:
     torch.manual_seed(0)
     return Transformer(replace(CONFIG, **changes)).eval()
 
 
-def inputs(rows: int, source: int, target: int):
+def random_inputs(rows: int, source: int, target: int):
     keep = torch.arange(source)[None] < torch.randint(1, source + 1, (rows, 1))
     return torch.randint(3, 23, (rows, source)), keep, torch.randint(3, 23, (rows, target))
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "literal"])
-def test_the_forward_pass_is_one_graph_and_gives_the_same(norm):
-    plain = model(norm=norm)
+def test_the_forward_pass_compiles_to_one_graph_with_equal_logits(norm):
+    plain = make_model(norm=norm)
     compiled = torch.compile(plain, fullgraph=True, dynamic=True, backend="aot_eager")
     for shape in ((2, 5, 6), (3, 7, 4)):
-        arguments = inputs(*shape)
+        arguments = random_inputs(*shape)
         torch.testing.assert_close(compiled(*arguments), plain(*arguments), atol=1e-5, rtol=1e-5)
 
 
-def test_gradients_are_the_same_when_compiled():
-    plain, arguments = model().train(), inputs(2, 5, 6)
+def test_compiled_gradients_are_equal():
+    plain, arguments = make_model().train(), random_inputs(2, 5, 6)
     plain(*arguments).square().mean().backward()
     expected = [parameter.grad.clone() for parameter in plain.parameters()]
     plain.zero_grad()
@@ -58,33 +58,33 @@ def test_gradients_are_the_same_when_compiled():
 
 
 @torch.no_grad()
-def test_one_step_of_search_is_one_graph():
-    plain = model()
-    source, keep, target = inputs(2, 5, 3)
+def test_a_decoding_step_compiles_to_one_graph():
+    plain = make_model()
+    source, keep, target = random_inputs(2, 5, 3)
     step = torch.compile(plain.step, fullgraph=True, dynamic=True, backend="aot_eager")
-    here = there = plain.start_decoding(source, keep)
+    state = compiled_state = plain.start_decoding(source, keep)
     for i in range(3):
-        expected, here = plain.step(here, target[:, i])
-        found, there = step(there, target[:, i])
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        expected, state = plain.step(state, target[:, i])
+        logits, compiled_state = step(compiled_state, target[:, i])
+        torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="inductor needs a C++ compiler")
-def test_inductor_gives_the_same():
-    plain, arguments = model(), inputs(2, 5, 6)
+def test_inductor_gives_equal_logits():
+    plain, arguments = make_model(), random_inputs(2, 5, 6)
     with torch.no_grad():
-        found = torch.compile(plain, fullgraph=True)(*arguments)
-        torch.testing.assert_close(found, plain(*arguments), atol=1e-5, rtol=1e-5)
+        logits = torch.compile(plain, fullgraph=True)(*arguments)
+        torch.testing.assert_close(logits, plain(*arguments), atol=1e-5, rtol=1e-5)
 
 
-def test_an_exported_model_takes_any_length():
-    plain = model()
+def test_an_exported_model_accepts_any_length():
+    plain = make_model()
     rows, source, target = Dim("rows", max=64), Dim("source", max=40), Dim("target", max=40)
     exported = torch.export.export(
         plain,
-        inputs(2, 5, 6),
+        random_inputs(2, 5, 6),
         dynamic_shapes=({0: rows, 1: source}, {0: rows, 1: source}, {0: rows, 1: target}),
     ).module()
     for shape in ((2, 5, 6), (3, 11, 4), (7, 2, 9)):
-        arguments = inputs(*shape)
+        arguments = random_inputs(*shape)
         torch.testing.assert_close(exported(*arguments), plain(*arguments), atol=1e-5, rtol=1e-5)

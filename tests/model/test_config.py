@@ -8,20 +8,20 @@ from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.model.transformer import Transformer
 
 
-def parameters(config: ModelConfig) -> int:
+def parameter_count(config: ModelConfig) -> int:
     with torch.device("meta"):
         return sum(parameter.numel() for parameter in Transformer(config).parameters())
 
 
-def test_base_has_as_many_parameters_as_the_paper_counts():
-    assert parameters(BASE) == 63_082_496  # Table 3: 65 million
+def test_base_has_the_parameter_count_of_table_3():
+    assert parameter_count(BASE) == 63_082_496  # Table 3: 65 million
 
 
-def test_big_has_as_many_parameters_as_the_paper_counts():
-    assert parameters(BIG) == 214_245_376  # Table 3: 213 million
+def test_big_has_the_parameter_count_of_table_3():
+    assert parameter_count(BIG) == 214_245_376  # Table 3: 213 million
 
 
-def test_presets_hold_the_numbers_of_table_3():
+def test_presets_have_the_numbers_of_table_3():
     def row(config):
         return (
             config.encoder_layers,
@@ -44,7 +44,7 @@ def test_the_defaults_are_the_base_model():
     assert ModelConfig().head_width == ModelConfig().d_model // ModelConfig().heads == 64
 
 
-def test_a_config_cannot_be_changed():
+def test_a_config_is_immutable():
     with pytest.raises(FrozenInstanceError):
         BASE.heads = 3  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -66,12 +66,12 @@ def test_a_config_cannot_be_changed():
         ({"attention_scale": -1.0}, "model.attention_scale"),
     ],
 )
-def test_a_config_that_cannot_work_says_what_would(changes, message):
+def test_invalid_settings_are_refused_with_advice(changes, message):
     with pytest.raises(ConfigError, match=message):
         ModelConfig(**changes)
 
 
-def test_heads_need_not_divide_the_width_when_d_k_is_given():
+def test_heads_need_not_divide_d_model_if_d_k_is_set():
     config = ModelConfig(vocab_size=9, d_model=10, heads=3, d_k=4, d_ff=8, encoder_layers=1, decoder_layers=1)
     logits = Transformer(config)(
         torch.zeros(1, 2, dtype=torch.long),

@@ -1,4 +1,4 @@
-"""The model on a GPU: the same answers as on the CPU, by whichever fused kernel."""
+"""The model on a GPU equals the model on a CPU, with every fused kernel."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -33,31 +33,31 @@ def inputs(rows: int = 4, source: int = 9, target: int = 7):
     return torch.randint(3, 97, (rows, source)), keep, torch.randint(3, 97, (rows, target))
 
 
-def on_gpu(arguments):
+def to_gpu(arguments):
     return [argument.cuda() for argument in arguments]
 
 
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_the_gpu_agrees_with_the_cpu(precision, norm):
+def test_the_gpu_equals_the_cpu(precision, norm):
     torch.manual_seed(0)
     model, arguments = Transformer(replace(CONFIG, norm=norm)).eval(), inputs()
     with torch.no_grad():
         exact = model(*arguments)
-        found = model.to("cuda", precision)(*on_gpu(arguments)).float().cpu()
-    torch.testing.assert_close(found, exact, atol=TOLERANCE[precision], rtol=TOLERANCE[precision])
+        logits = model.to("cuda", precision)(*to_gpu(arguments)).float().cpu()
+    torch.testing.assert_close(logits, exact, atol=TOLERANCE[precision], rtol=TOLERANCE[precision])
 
 
 @pytest.mark.parametrize("precision", TOLERANCE)
-def test_step_by_step_equals_all_at_once_on_the_gpu(precision):
+def test_incremental_decoding_equals_one_forward_pass_on_the_gpu(precision):
     torch.manual_seed(0)
     model = Transformer(CONFIG).eval().to("cuda", precision)
-    source, keep, target = on_gpu(inputs())
+    source, keep, target = to_gpu(inputs())
     with torch.no_grad():
         at_once = model(source, keep, target)
-        decoding = model.start_decoding(source, keep)
+        state = model.start_decoding(source, keep)
         for i in range(target.shape[1]):
-            logits, decoding = model.step(decoding, target[:, i])
+            logits, state = model.step(state, target[:, i])
             torch.testing.assert_close(
                 logits.float(), at_once[:, i].float(), atol=TOLERANCE[precision], rtol=TOLERANCE[precision]
             )
@@ -66,7 +66,7 @@ def test_step_by_step_equals_all_at_once_on_the_gpu(precision):
 @pytest.mark.parametrize("precision", TOLERANCE)
 @pytest.mark.parametrize("kernel", [None, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
 @pytest.mark.parametrize("length", [1, 5, 64, 300])
-def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients_on_the_gpu(precision, kernel, length):
+def test_a_query_without_keys_gets_zeros_and_finite_gradients_on_the_gpu(precision, kernel, length):
     torch.manual_seed(0)
     query, key, value = (
         torch.randn(2, 4, length, 64, device="cuda", dtype=precision, requires_grad=True) for _ in range(3)
@@ -82,17 +82,15 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients_on_the_gpu(pr
     assert all(x.grad.isfinite().all() for x in (query, key, value))
 
 
-def test_weights_times_values_equals_the_fused_kernel_on_the_gpu():
+def test_weights_times_values_equal_the_fused_kernel_on_the_gpu():
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, 4, 33, 64, device="cuda") for _ in range(3))
-    for visible in (CAUSAL_MASK, AttentionMask(torch.rand(2, 33, 33, device="cuda") > 0.5)):
-        weights = attention_weights(query, key, visible)
-        torch.testing.assert_close(
-            weights @ value, attention(query, key, value, visible), atol=1e-4, rtol=1e-4
-        )
+    for mask in (CAUSAL_MASK, AttentionMask(torch.rand(2, 33, 33, device="cuda") > 0.5)):
+        weights = attention_weights(query, key, mask)
+        torch.testing.assert_close(weights @ value, attention(query, key, value, mask), atol=1e-4, rtol=1e-4)
 
 
-def test_greedy_search_finds_the_same_on_the_gpu():
+def test_beam_search_gives_the_same_result_on_the_gpu():
     torch.manual_seed(0)
     model = Transformer(CONFIG).eval()
     sources = [torch.randint(3, 97, (length,)).tolist() for length in (1, 4, 7, 8)]
@@ -101,13 +99,13 @@ def test_greedy_search_finds_the_same_on_the_gpu():
 
 
 @pytest.mark.compiled
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the compiler's own
-def test_the_model_compiles_and_learns_on_the_gpu_in_bf16():
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # raised by the compiler
+def test_the_compiled_model_learns_on_the_gpu_in_bf16():
     torch.manual_seed(0)
     model = Transformer(CONFIG).cuda()
     compiled = torch.compile(model, fullgraph=True)
     adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-    source, keep, target = on_gpu(inputs(rows=64))
+    source, keep, target = to_gpu(inputs(rows=64))
     losses = []
     for _ in range(30):
         with torch.autocast("cuda", torch.bfloat16):

@@ -8,23 +8,23 @@ from regard.model.masks import CAUSAL_MASK, NO_MASK, AttentionMask, make_packed_
 CPU = torch.device("cpu")
 
 
-def test_a_causal_query_sees_itself_and_what_came_before():
+def test_a_causal_query_attends_to_itself_and_earlier_keys():
     expected = [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert CAUSAL_MASK.to_matrix(3, 3, CPU)[0].int().tolist() == expected
 
 
-def test_everything_hides_nothing():
+def test_no_mask_keeps_every_key():
     assert NO_MASK.to_matrix(2, 5, CPU).all()
 
 
-def test_padding_is_seen_by_nobody_on_either_side():
+def test_padding_on_either_side_is_masked():
     keep = torch.tensor([[True, True, False], [False, True, True]])
-    for row, visible in zip(keep, make_padding_mask(keep).to_matrix(3, 3, CPU).expand(2, 3, 3), strict=True):
-        for query in visible:
+    for row, mask in zip(keep, make_padding_mask(keep).to_matrix(3, 3, CPU).expand(2, 3, 3), strict=True):
+        for query in mask:
             assert query.tolist() == row.tolist()
 
 
-def test_padded_and_causal_hides_both():
+def test_a_causal_padding_mask_masks_both():
     keep = torch.tensor([[False, True, True]])
     assert make_padding_mask(keep, causal=True).to_matrix(3, 3, CPU)[0].int().tolist() == [
         [0, 0, 0],
@@ -33,48 +33,48 @@ def test_padded_and_causal_hides_both():
     ]
 
 
-def test_packed_sentences_see_only_themselves():
-    both = make_packed_sequences([2, 1])
-    assert make_packed_mask(both, both).to_matrix(3, 3, CPU)[0].int().tolist() == [
+def test_packed_sequences_attend_to_themselves_only():
+    sequences = make_packed_sequences([2, 1])
+    assert make_packed_mask(sequences, sequences).to_matrix(3, 3, CPU)[0].int().tolist() == [
         [1, 1, 0],
         [1, 1, 0],
         [0, 0, 1],
     ]
 
 
-def test_packed_targets_see_their_own_source():
-    seen = make_packed_mask(make_packed_sequences([1, 2]), make_packed_sequences([2, 1])).to_matrix(3, 3, CPU)
-    assert seen[0].int().tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 1]]
+def test_packed_targets_attend_to_their_own_source():
+    keep = make_packed_mask(make_packed_sequences([1, 2]), make_packed_sequences([2, 1])).to_matrix(3, 3, CPU)
+    assert keep[0].int().tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 1]]
 
 
-def test_packed_and_causal_is_causal_within_each_sentence():
-    both = make_packed_sequences([2, 2])
+def test_a_causal_packed_mask_is_causal_within_each_sequence():
+    sequences = make_packed_sequences([2, 2])
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
-    assert make_packed_mask(both, both, causal=True).to_matrix(4, 4, CPU)[0].int().tolist() == expected
+    assert (
+        make_packed_mask(sequences, sequences, causal=True).to_matrix(4, 4, CPU)[0].int().tolist() == expected
+    )
 
 
-def test_packed_attention_is_attention_with_the_matrix_it_stands_for():
+def test_packed_attention_equals_attention_with_the_explicit_matrix():
     torch.manual_seed(0)
     queries, keys = make_packed_sequences([3, 1, 4]), make_packed_sequences([2, 5, 1])
     query, key, value = (torch.randn(1, 2, 8, 4) for _ in range(3))
-    for visible in (make_packed_mask(queries, keys), make_packed_mask(queries, queries, causal=True)):
-        explicit = AttentionMask(visible.to_matrix(8, 8, CPU))
-        torch.testing.assert_close(
-            attention(query, key, value, visible), attention(query, key, value, explicit)
-        )
+    for mask in (make_packed_mask(queries, keys), make_packed_mask(queries, queries, causal=True)):
+        explicit = AttentionMask(mask.to_matrix(8, 8, CPU))
+        torch.testing.assert_close(attention(query, key, value, mask), attention(query, key, value, explicit))
 
 
-def test_rows_of_packed_sentences_have_padding_only_where_lengths_differ():
+def test_padded_rows_of_packed_sequences_have_padding_only_if_lengths_differ():
     assert make_packed_sequences([3, 3]).keep() is None
     assert make_packed_sequences([3, 1]).keep().int().tolist() == [[1, 1, 1], [1, 0, 0]]
     assert make_packed_sequences([3, 1]).padded_indices().tolist() == [0, 1, 2, 3]
     assert make_packed_sequences([1, 3]).padded_indices().tolist() == [0, 3, 4, 5]
 
 
-def test_causal_is_refused_where_the_kernel_would_misread_it():
+def test_masks_that_the_fused_kernel_would_misread_are_refused():
     with pytest.raises(ValueError, match="2 queries and 5 keys"):
         CAUSAL_MASK.to_matrix(2, 5, CPU)
-    with pytest.raises(ValueError, match="need no keep"):
+    with pytest.raises(ValueError, match="take no keep"):
         make_packed_mask(make_packed_sequences([3]), make_packed_sequences([3]))._replace(
             keep=torch.ones(1, 3, 3, dtype=torch.bool)
         ).check(3, 3)

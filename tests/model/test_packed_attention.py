@@ -1,4 +1,4 @@
-"""The GPU's kernels against attention with an explicit mask."""
+"""The packed attention kernels against attention with an explicit mask, on a GPU."""
 
 import pytest
 import torch
@@ -16,19 +16,19 @@ OTHERS = [5, 20, 90, 33, 7, 0, 60, 32, 65]
 @pytest.mark.parametrize("width", [16, 32, 64])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_the_kernels_give_attention_and_its_gradients(width, causal, dtype):
+def test_the_kernels_equal_attention_and_its_gradients(width, causal, dtype):
     from regard.model.packed_attention import packed_attention
 
     torch.manual_seed(0)
     queries = make_packed_sequences(LENGTHS)
     keys = queries if causal else make_packed_sequences(OTHERS)
     wide = torch.randn(sum(LENGTHS), 5 * width, device="cuda", dtype=dtype)
-    query = wide[:, : 2 * width].unflatten(1, (2, width)).requires_grad_()  # rows that lie apart
+    query = wide[:, : 2 * width].unflatten(1, (2, width)).requires_grad_()  # rows with a stride
     key, value = (
         torch.randn(keys.positions.shape[1], 2, width, device="cuda", dtype=dtype, requires_grad=True)
         for _ in "kv"
     )
-    found = packed_attention(query, key, value, queries.starts.cuda(), keys.starts.cuda(), causal, 0.2)
+    out = packed_attention(query, key, value, queries.starts.cuda(), keys.starts.cuda(), causal, 0.2)
     keep = make_packed_mask(queries, keys, causal).to_matrix(
         query.shape[0], key.shape[0], torch.device("cpu")
     )
@@ -37,24 +37,24 @@ def test_the_kernels_give_attention_and_its_gradients(width, causal, dtype):
         0, 1
     )
     closeness = {"atol": 0.04, "rtol": 0.02} if dtype == torch.bfloat16 else {"atol": 0.01, "rtol": 0.01}
-    torch.testing.assert_close(found.float().cpu(), expected, **closeness)
+    torch.testing.assert_close(out.float().cpu(), expected, **closeness)
     grad = torch.randn_like(expected)
-    ours = torch.autograd.grad(found, (query, key, value), grad.to(found))
-    for one, other in zip(ours, torch.autograd.grad(expected, exact, grad), strict=True):
+    gradients = torch.autograd.grad(out, (query, key, value), grad.to(out))
+    for one, other in zip(gradients, torch.autograd.grad(expected, exact, grad), strict=True):
         torch.testing.assert_close(one.float().cpu(), other, **closeness)
 
 
-def test_the_same_input_gives_the_same_bits_every_time():
+def test_the_kernels_are_deterministic():
     from regard.model.packed_attention import packed_attention
 
-    both = make_packed_sequences(LENGTHS).starts.cuda()
+    starts = make_packed_sequences(LENGTHS).starts.cuda()
     query, key, value, grad = (
         torch.randn(sum(LENGTHS), 4, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
         for _ in range(4)
     )
     runs = []
     for _ in range(5):
-        found = packed_attention(query, key, value, both, both, True, 0.125)
-        runs.append((found, *torch.autograd.grad(found, (query, key, value), grad)))
+        out = packed_attention(query, key, value, starts, starts, True, 0.125)
+        runs.append((out, *torch.autograd.grad(out, (query, key, value), grad)))
     for again in runs[1:]:
         assert all(torch.equal(one, other) for one, other in zip(runs[0], again, strict=True))

@@ -1,4 +1,4 @@
-"""The same weights in somebody else's Transformer give the same answers."""
+"""The model equals torch.nn.Transformer and MarianMTModel with copied weights."""
 
 import pytest
 import torch
@@ -22,27 +22,27 @@ SHAPES = {
 
 
 def random_keep(rows: int, length: int) -> torch.Tensor:
-    """Right-padded rows of at least one token."""
+    """Return the mask of right-padded rows of at least one token."""
     lengths = torch.randint(1, length + 1, (rows, 1))
     return torch.arange(length)[None] < lengths
 
 
-def unsettle(model: nn.Module) -> None:
-    """Norms and biases start as ones and zeros, behind which mistakes would hide."""
+def randomize_norms_and_biases(model: nn.Module) -> None:
+    """Replace the initial ones and zeros, which would hide mistakes."""
     for parameter in model.parameters():
         if parameter.ndim == 1:
             nn.init.normal_(parameter, mean=0.5, std=0.5)
 
 
-def copy(ours: nn.Module, theirs: nn.Module) -> None:
-    theirs.load_state_dict(ours.state_dict())
+def copy_weights(ours: nn.Module, peer: nn.Module) -> None:
+    peer.load_state_dict(ours.state_dict())
 
 
-def copy_attention_to_torch(ours, theirs: nn.MultiheadAttention) -> None:
+def copy_attention_to_torch(ours, peer: nn.MultiheadAttention) -> None:
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]))
-    copy(ours.output, theirs.out_proj)
+        peer.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
+        peer.in_proj_bias.copy_(torch.cat([ours.query.bias, ours.key.bias, ours.value.bias]))
+    copy_weights(ours.output, peer.out_proj)
 
 
 def as_torch(model: Transformer) -> nn.Transformer:
@@ -68,26 +68,26 @@ def as_torch(model: Transformer) -> nn.Transformer:
         config.decoder_layers,
         norm=nn.LayerNorm(config.d_model) if pre else None,
     )
-    whole = nn.Transformer(  # built before the weights are copied, for it draws its own
+    whole = nn.Transformer(  # built before the weights are copied, as it initializes them
         config.d_model, config.heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
     )
-    for ours, theirs in zip(model.encoder.layers, encoder.layers, strict=True):
-        copy_attention_to_torch(ours.self_attention, theirs.self_attn)
-        copy(ours.feed_forward.inner, theirs.linear1)
-        copy(ours.feed_forward.outer, theirs.linear2)
-        copy(ours.around_attention.norm, theirs.norm1)
-        copy(ours.around_feed_forward.norm, theirs.norm2)
-    for ours, theirs in zip(model.decoder.layers, decoder.layers, strict=True):
-        copy_attention_to_torch(ours.self_attention, theirs.self_attn)
-        copy_attention_to_torch(ours.cross_attention, theirs.multihead_attn)
-        copy(ours.feed_forward.inner, theirs.linear1)
-        copy(ours.feed_forward.outer, theirs.linear2)
-        copy(ours.around_self_attention.norm, theirs.norm1)
-        copy(ours.around_cross_attention.norm, theirs.norm2)
-        copy(ours.around_feed_forward.norm, theirs.norm3)
+    for ours, peer in zip(model.encoder.layers, encoder.layers, strict=True):
+        copy_attention_to_torch(ours.self_attention, peer.self_attn)
+        copy_weights(ours.feed_forward.inner, peer.linear1)
+        copy_weights(ours.feed_forward.outer, peer.linear2)
+        copy_weights(ours.around_attention.norm, peer.norm1)
+        copy_weights(ours.around_feed_forward.norm, peer.norm2)
+    for ours, peer in zip(model.decoder.layers, decoder.layers, strict=True):
+        copy_attention_to_torch(ours.self_attention, peer.self_attn)
+        copy_attention_to_torch(ours.cross_attention, peer.multihead_attn)
+        copy_weights(ours.feed_forward.inner, peer.linear1)
+        copy_weights(ours.feed_forward.outer, peer.linear2)
+        copy_weights(ours.around_self_attention.norm, peer.norm1)
+        copy_weights(ours.around_cross_attention.norm, peer.norm2)
+        copy_weights(ours.around_feed_forward.norm, peer.norm3)
     if pre:
-        copy(model.encoder.norm, encoder.norm)
-        copy(model.decoder.norm, decoder.norm)
+        copy_weights(model.encoder.norm, encoder.norm)
+        copy_weights(model.decoder.norm, decoder.norm)
     return whole.eval()
 
 
@@ -108,15 +108,15 @@ def test_the_model_equals_torch_nn_transformer(norm, rows, source, target, layer
         max_length=12,
     )
     model = Transformer(config).eval()
-    unsettle(model)
-    theirs = as_torch(model)
+    randomize_norms_and_biases(model)
+    peer = as_torch(model)
     ids, target_in = torch.randint(0, 31, (rows, source)), torch.randint(0, 31, (rows, target))
     keep, target_keep = random_keep(rows, source), random_keep(rows, target)
     with torch.no_grad():
-        visible = make_padding_mask(keep)
-        encoded = model.encode(ids, position_ids(ids), visible)
-        found = model.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, visible)
-        expected = theirs(
+        mask = make_padding_mask(keep)
+        encoded = model.encode(ids, position_ids(ids), mask)
+        out = model.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, mask)
+        expected = peer(
             model.source_embedding(ids, position_ids(ids)),
             model.target_embedding(target_in, position_ids(target_in)),
             tgt_mask=torch.ones(target, target, dtype=torch.bool).triu(1),
@@ -124,24 +124,24 @@ def test_the_model_equals_torch_nn_transformer(norm, rows, source, target, layer
             tgt_key_padding_mask=~target_keep,
             memory_key_padding_mask=~keep,
         )
-    torch.testing.assert_close(found[target_keep], expected[target_keep], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(out[target_keep], expected[target_keep], atol=1e-5, rtol=1e-5)
 
 
-def copy_attention_to_marian(ours, theirs) -> None:
+def copy_attention_to_marian(ours, peer) -> None:
     for one, other in (
-        (ours.query, theirs.q_proj),
-        (ours.key, theirs.k_proj),
-        (ours.value, theirs.v_proj),
-        (ours.output, theirs.out_proj),
+        (ours.query, peer.q_proj),
+        (ours.key, peer.k_proj),
+        (ours.value, peer.v_proj),
+        (ours.output, peer.out_proj),
     ):
-        copy(one, other)
+        copy_weights(one, other)
 
 
 def as_marian(model: Transformer):
     from transformers import MarianConfig, MarianMTModel
 
     config = model.config
-    theirs = MarianMTModel(
+    peer = MarianMTModel(
         MarianConfig(
             vocab_size=config.vocab_size,
             d_model=config.d_model,
@@ -161,25 +161,25 @@ def as_marian(model: Transformer):
         )
     ).eval()
     with torch.no_grad():
-        theirs.model.shared.weight.copy_(model.output.weight)
-    for ours, their in zip(model.encoder.layers, theirs.model.encoder.layers, strict=True):
-        copy_attention_to_marian(ours.self_attention, their.self_attn)
-        copy(ours.around_attention.norm, their.self_attn_layer_norm)
-        copy(ours.feed_forward.inner, their.fc1)
-        copy(ours.feed_forward.outer, their.fc2)
-        copy(ours.around_feed_forward.norm, their.final_layer_norm)
-    for ours, their in zip(model.decoder.layers, theirs.model.decoder.layers, strict=True):
-        copy_attention_to_marian(ours.self_attention, their.self_attn)
-        copy(ours.around_self_attention.norm, their.self_attn_layer_norm)
-        copy_attention_to_marian(ours.cross_attention, their.encoder_attn)
-        copy(ours.around_cross_attention.norm, their.encoder_attn_layer_norm)
-        copy(ours.feed_forward.inner, their.fc1)
-        copy(ours.feed_forward.outer, their.fc2)
-        copy(ours.around_feed_forward.norm, their.final_layer_norm)
-    return theirs
+        peer.model.shared.weight.copy_(model.output.weight)
+    for ours, peer_layer in zip(model.encoder.layers, peer.model.encoder.layers, strict=True):
+        copy_attention_to_marian(ours.self_attention, peer_layer.self_attn)
+        copy_weights(ours.around_attention.norm, peer_layer.self_attn_layer_norm)
+        copy_weights(ours.feed_forward.inner, peer_layer.fc1)
+        copy_weights(ours.feed_forward.outer, peer_layer.fc2)
+        copy_weights(ours.around_feed_forward.norm, peer_layer.final_layer_norm)
+    for ours, peer_layer in zip(model.decoder.layers, peer.model.decoder.layers, strict=True):
+        copy_attention_to_marian(ours.self_attention, peer_layer.self_attn)
+        copy_weights(ours.around_self_attention.norm, peer_layer.self_attn_layer_norm)
+        copy_attention_to_marian(ours.cross_attention, peer_layer.encoder_attn)
+        copy_weights(ours.around_cross_attention.norm, peer_layer.encoder_attn_layer_norm)
+        copy_weights(ours.feed_forward.inner, peer_layer.fc1)
+        copy_weights(ours.feed_forward.outer, peer_layer.fc2)
+        copy_weights(ours.around_feed_forward.norm, peer_layer.final_layer_norm)
+    return peer
 
 
-@pytest.mark.filterwarnings("ignore")  # what the other library has to say of itself is its own affair
+@pytest.mark.filterwarnings("ignore")  # warnings of the other library
 @given(**SHAPES)
 @settings(max_examples=25)
 def test_the_model_equals_marian(rows, source, target, layers, heads, activation, seed):
@@ -196,11 +196,11 @@ def test_the_model_equals_marian(rows, source, target, layers, heads, activation
         max_length=12,
     )
     model = Transformer(config).eval()
-    unsettle(model)
-    theirs = as_marian(model)
+    randomize_norms_and_biases(model)
+    peer = as_marian(model)
     ids, target_in = torch.randint(3, 31, (rows, source)), torch.randint(3, 31, (rows, target))
     keep = random_keep(rows, source)
     with torch.no_grad():
-        found = model(ids, keep, target_in)
-        expected = theirs(input_ids=ids, attention_mask=keep.long(), decoder_input_ids=target_in).logits
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        out = model(ids, keep, target_in)
+        expected = peer(input_ids=ids, attention_mask=keep.long(), decoder_input_ids=target_in).logits
+    torch.testing.assert_close(out, expected, atol=1e-5, rtol=1e-5)

@@ -15,18 +15,18 @@ def rounded(table):
     return [[round(float(x), 4) for x in row] for row in table]
 
 
-def test_the_table_of_the_notes_at_four_channels():
+def test_tensor2tensors_table_at_four_channels():
     expected = [[0, 0, 1, 1], [0.8415, 0.0001, 0.5403, 1], [0.9093, 0.0002, -0.4161, 1]]
     assert rounded(get_timing_signal_1d(3, 4)[0]) == expected
 
 
-def test_the_table_of_the_paper_at_four_channels():
+def test_the_papers_table_at_four_channels():
     expected = [[0, 1, 0, 1], [0.8415, 0.5403, 0.01, 0.9999], [0.9093, -0.4161, 0.02, 0.9998]]
     assert rounded(paper_position_table(3, 4)) == expected
 
 
 @pytest.mark.parametrize("channels", [4, 6, 512])
-def test_the_papers_formula_holds_entry_by_entry(channels):
+def test_the_papers_table_equals_its_formula(channels):
     table = paper_position_table(20, channels)
     for position in (0, 1, 7, 19):
         for i in range(channels // 2):
@@ -35,31 +35,31 @@ def test_the_papers_formula_holds_entry_by_entry(channels):
             assert table[position, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-6)
 
 
-def test_halves_is_the_papers_table_in_another_order():
+def test_the_halves_table_reorders_the_papers_columns():
     both = paper_position_table(20, 64)
     torch.testing.assert_close(
         halves_position_table(20, 64), torch.cat([both[:, 0::2], both[:, 1::2]], dim=1)
     )
 
 
-def test_tensor2tensors_table_is_no_reordering_of_the_papers():
+def test_tensor2tensors_table_is_not_a_reordering_of_the_papers():
     difference = (get_timing_signal_1d(20, 512)[0] - halves_position_table(20, 512)).abs().max()
     assert difference == pytest.approx(0.027, abs=0.001)
 
 
-def test_the_last_timescale_is_the_largest_in_one_table_and_just_short_of_it_in_the_other():
+def test_the_last_timescale_is_10000_for_tensor2tensor_and_less_for_the_paper():
     assert 1 / math.asin(get_timing_signal_1d(2, 512)[0, 1, 255]) == pytest.approx(10_000, rel=1e-5)
     assert 1 / math.asin(paper_position_table(2, 512)[1, -2]) == pytest.approx(9646.6, abs=0.1)
 
 
-def test_the_timing_signal_runs_from_the_smallest_to_the_largest_timescale():
+def test_timescales_are_geometric_from_the_smallest_to_the_largest():
     signal = get_timing_signal_1d(2, 8, min_timescale=5.0, max_timescale=1e4)[0].double()
     timescales = 1 / torch.asin(signal[1, :4])
     expected = [5 * 2000 ** (i / 3) for i in range(4)]
     torch.testing.assert_close(timescales, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=0)
 
 
-def test_compat_reproduces_upstreams_timescales():
+def test_compat_reproduces_tensor2tensors_timescales():
     signal = get_timing_signal_1d(2, 8, min_timescale=5.0, max_timescale=1e4, compat=True)[0].double()
     angles = torch.atan2(signal[1, :4], signal[1, 4:]) % (2 * math.pi)
     expected = torch.tensor([1 / 0.2, 1 / 2.52, 1 / 31.7, 1 / 400], dtype=torch.float64)
@@ -86,7 +86,7 @@ def test_odd_and_narrow_signals_are_finite_and_end_in_zeros(channels):
 
 @pytest.mark.parametrize("table", [paper_position_table, halves_position_table])
 @pytest.mark.parametrize("channels", [1, 2, 3, 7])
-def test_every_table_takes_odd_widths(table, channels):
+def test_every_table_supports_odd_widths(table, channels):
     assert table(4, channels).shape == (4, channels)
 
 
@@ -102,11 +102,11 @@ def test_a_shift_of_position_is_a_linear_map():
         torch.testing.assert_close(moved[:-shift], table[shift:], atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("name", ["paper", "tensor2tensor", "halves", "learned", "none"])
-def test_positions_are_found_by_index(name):
-    positions = PositionalEncoding(name, max_length=12, d_model=8)
-    at = torch.tensor([[3, 0, 11]])
-    assert torch.equal(positions(at)[0], positions.table[at[0]])
+@pytest.mark.parametrize("scheme", ["paper", "tensor2tensor", "halves", "learned", "none"])
+def test_the_encoding_is_looked_up_by_position(scheme):
+    positions = PositionalEncoding(scheme, max_length=12, d_model=8)
+    ids = torch.tensor([[3, 0, 11]])
+    assert torch.equal(positions(ids)[0], positions.table[ids[0]])
 
 
 def test_only_learned_positions_are_weights():

@@ -1,4 +1,4 @@
-"""A class token in front of a text, the paper's encoder over both, and a label read from the class token."""
+"""Transformer classifier: the paper's encoder over a class token and a text, with a linear output layer."""
 
 import math
 from dataclasses import dataclass
@@ -18,41 +18,41 @@ from regard.model.stacks import Encoder
 
 @dataclass(frozen=True)
 class ClassifierConfig(LayerConfig):
-    """The sizes and choices of one classifier; the labels of the data say how many classes it has."""
+    """Settings of a classifier; the number of classes comes from the data."""
 
     vocab_size: int = 8_000
-    """Pieces; the tokenizer learns up to this many."""
+    """Maximum vocabulary size; the tokenizer may learn fewer tokens."""
     encoder_layers: int = 2
     max_length: int = 512
-    """Longest text in pieces, class token included."""
+    """Longest text in tokens, class token included."""
     first_embedding: float = 0.1
-    """How large the pieces' vectors are before the first step, where 1 is what the Transformer has.
+    """Scale of the initial token embeddings, where 1 is the Transformer's.
 
-    Small ones let each word's vector grow as far as the labels call for; large ones are mostly luck, which
-    rare words keep. Not in the paper.
+    With small ones each embedding grows as far as the labels require; large ones are mostly random noise,
+    which stays in the embeddings of rare words. Not in the paper.
     """
     piece_dropout: float = 0.0
-    """How often training hides a piece of the text, so that no single word decides; not in the paper."""
+    """Probability of masking a token in training, so that no single word decides; not in the paper."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_at_least(self, 1, "vocab_size", "encoder_layers")
         require_at_least(self, 2, "max_length")
-        first = self.first_embedding
-        require_setting(0 < first < math.inf, "model.first_embedding", first, "it must be a number above 0")
-        hides, right = self.piece_dropout, "it must be at least 0 and less than 1"
-        require_setting(0 <= hides < 1, "model.piece_dropout", hides, right)
+        scale, probability = self.first_embedding, self.piece_dropout
+        require_setting(0 < scale < math.inf, "model.first_embedding", scale, "it must be a number above 0")
+        advice = "it must be at least 0 and less than 1"
+        require_setting(0 <= probability < 1, "model.piece_dropout", probability, advice)
 
 
 class TransformerClassifier(nn.Module):
-    """Texts to scores of labels; every text begins with the class token, a learned vector like any piece's.
+    """Texts to logits of labels; every text begins with the class token.
 
-    A piece of the vocabulary stands for it, and not a parameter of its own, so that a batch is plain ids
-    and the class token has its place, position 0, in every table of pieces, weights and attention.
+    The class token is a token of the vocabulary and not a parameter of its own, so that a batch is plain ids
+    and the class token has position 0 in every table of tokens, weights and attention.
     """
 
     def __init__(self, config: ClassifierConfig, classes: int, mask_token: int) -> None:
-        """`hidden` is the piece that stands where training hides one: it is never in a text."""
+        """Build a classifier; `mask_token` replaces masked tokens and occurs in no text."""
         super().__init__()
         self.config = config
         self.mask_token = mask_token
@@ -72,34 +72,34 @@ class TransformerClassifier(nn.Module):
 
     @property
     def max_tokens(self) -> int:
-        """Pieces that a text has at most: one place is the class token's."""
+        """The maximum number of tokens of a text, without the class token."""
         return self.config.max_length - 1
 
     def forward(
         self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
     ) -> Float[Tensor, "texts classes"]:
-        """The scores of the labels of texts that lie end to end; a softmax makes probabilities of them."""
+        """Return the logits of the labels of packed texts."""
         return self.output(self.dropout(self.class_token_states(tokens, texts)))
 
     def class_token_states(
         self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
     ) -> Float[Tensor, "texts d_model"]:
-        """What the last layer makes of each class token, which has looked at its whole text by then."""
+        """Return the last layer's output at each class token, which attends to its whole text."""
         encoded = self.encode(self._drop_tokens(tokens, texts), texts)
         return encoded[0].index_select(0, texts.starts[:-1])
 
     def encode(
         self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
     ) -> Float[Tensor, "1 tokens d_model"]:
-        """Every piece after the last layer."""
+        """Return the last layer's output at every token."""
         return self.encoder(self.embedding(tokens, texts.positions), make_packed_mask(texts, texts))
 
     def _drop_tokens(
         self, tokens: Int[Tensor, "1 tokens"], texts: PackedSequences
     ) -> Int[Tensor, "1 tokens"]:
-        """The pieces that training sees; the class token is never hidden."""
-        share = self.config.piece_dropout
-        if not self.training or share == 0:
+        """Mask random tokens in training; the class token is never masked."""
+        probability = self.config.piece_dropout
+        if not self.training or probability == 0:
             return tokens
-        chosen = (torch.rand(tokens.shape, device=tokens.device) < share) & (texts.positions > 0)
-        return tokens.masked_fill(chosen, self.mask_token)
+        masked = (torch.rand(tokens.shape, device=tokens.device) < probability) & (texts.positions > 0)
+        return tokens.masked_fill(masked, self.mask_token)

@@ -1,4 +1,4 @@
-"""Every number that shapes a model: its layers, the Transformer, and presets, two of them Table 3's."""
+"""Model settings: layers, the Transformer, and presets, two of them from Table 3."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ TiedEmbeddings = Literal["all", "target", "none"]
 
 @dataclass(frozen=True)
 class LayerConfig:
-    """What every layer is made from, whatever the model is for: translating, classifying, forecasting."""
+    """Settings of the layers, shared by translation, classification and forecasting models."""
 
     d_model: int = 512
     heads: int = 8
@@ -34,7 +34,7 @@ class LayerConfig:
     position: PositionScheme = "paper"
     """Which position table is added to the embeddings: see position.py."""
     attention_scale: float | None = None
-    """What scores are multiplied by; none is 1 / sqrt(d_k)."""
+    """Factor of the attention scores; none is 1 / sqrt(d_k)."""
 
     def __post_init__(self) -> None:
         require_at_least(self, 1, "d_model", "heads", "d_ff")
@@ -61,16 +61,16 @@ class LayerConfig:
 
     @property
     def has_dropout(self) -> bool:
-        """Whether there is any dropout."""
+        """Whether any dropout is above 0."""
         return max(self.dropout, self.attention_dropout, self.activation_dropout) > 0
 
 
 @dataclass(frozen=True)
 class ModelConfig(LayerConfig):
-    """The sizes and choices of one Transformer; `ModelConfig()` is the paper's base model."""
+    """Settings of a Transformer; `ModelConfig()` is the paper's base model."""
 
     vocab_size: int = 37_000
-    """Shared pieces; the tokenizer learns up to this many."""
+    """Maximum size of the shared vocabulary; the tokenizer may learn fewer tokens."""
     encoder_layers: int = 6
     decoder_layers: int = 6
     tied: TiedEmbeddings = "all"
@@ -90,7 +90,7 @@ class ModelConfig(LayerConfig):
 
 
 def require_at_least(config: LayerConfig, least: int, *names: str) -> None:
-    """Refuses a size that no model can have."""
+    """Raise a `ConfigError` if one of these settings is below `least`."""
     for name in names:
         value = getattr(config, name)
         require_setting(value >= least, f"model.{name}", value, f"it must be at least {least}")

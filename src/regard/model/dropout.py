@@ -1,4 +1,4 @@
-"""Dropout (section 5.4), with cheap dice on a CPU."""
+"""Dropout (section 5.4), with 16 random bits per number on a CPU."""
 
 import torch
 from jaxtyping import Float
@@ -9,10 +9,10 @@ RANDOM_LEVELS = 2**16
 
 
 class Dropout(nn.Dropout):
-    """nn.Dropout, except that a CPU draws 16 bits a number and not a float.
+    """nn.Dropout, except that a CPU draws 16 random bits per number and not a float.
 
-    torch's own draw took a twentieth of a training step. The share that is dropped is within
-    1 / 65536 of p, and the scale follows it. For the way back one byte a number is kept.
+    torch's own random numbers took a twentieth of a training step. The dropped share is within
+    1 / 65536 of p, and the scale follows it. The backward pass keeps one byte per number.
     """
 
     def forward(self, input: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -25,7 +25,7 @@ class Dropout(nn.Dropout):
 
 
 def _draw_keep_mask(shape: torch.Size, dropped: int) -> Tensor:
-    """True for what stays: each throw of 64 bits decides on four."""
-    throws = torch.empty((shape.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    faces = throws.view(torch.int16)[: shape.numel()].view(shape)
-    return faces >= dropped - RANDOM_LEVELS // 2
+    """Return True for numbers that stay; 64 random bits decide on four of them."""
+    bits = torch.empty((shape.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    levels = bits.view(torch.int16)[: shape.numel()].view(shape)
+    return levels >= dropped - RANDOM_LEVELS // 2

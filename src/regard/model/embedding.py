@@ -1,4 +1,4 @@
-"""Tokens to vectors, and vectors back to scores over tokens: section 3.4."""
+"""Token embeddings with positions: section 3.4."""
 
 import math
 
@@ -11,7 +11,7 @@ from regard.model.position import PositionalEncoding
 
 
 class Embedding(nn.Module):
-    """The token's vector times sqrt(d_model), plus its position's vector, then dropout."""
+    """Token embedding times sqrt(d_model), plus positional encoding, then dropout."""
 
     def __init__(
         self, vocab_size: int, d_model: int, position: PositionScheme, max_length: int, dropout: float

@@ -1,4 +1,4 @@
-"""Feed-forward (3.3), residual and norm, encoder and decoder layer (3.1)."""
+"""Feed-forward (3.3), residual connection, encoder and decoder layer (3.1), weight initialization."""
 
 from collections.abc import Callable
 from typing import NamedTuple, assert_never
@@ -13,7 +13,7 @@ from regard.model.masks import AttentionMask
 
 
 class FeedForward(nn.Module):
-    """Equation 2: max(0, x W_1 + b_1) W_2 + b_2, at each position by itself."""
+    """Equation 2: max(0, x W_1 + b_1) W_2 + b_2, at each position separately."""
 
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class FeedForward(nn.Module):
 class ResidualConnection(nn.Module):
     """Section 3.1: LayerNorm(x + Sublayer(x)), with dropout on the sublayer (5.4).
 
-    Two other readings of the same words are offered by name; docs/decisions/0003 says when to use them.
+    Two other norm placements are available; docs/decisions/0003 says when to use them.
     """
 
     def __init__(self, config: LayerConfig) -> None:
@@ -49,7 +49,7 @@ class ResidualConnection(nn.Module):
             case "literal":
                 return x + self.norm(self.dropout(sublayer(x)))
             case _:
-                assert_never(self.place)
+                assert_never(self.norm_placement)
 
 
 class EncoderLayer(nn.Module):
@@ -65,18 +65,18 @@ class EncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch source d_model"], mask: AttentionMask
     ) -> Float[Tensor, "batch source d_model"]:
-        def look_around(y: Tensor) -> Tensor:
+        def attend(y: Tensor) -> Tensor:
             y = cast_for_autocast(y)
             return self.self_attention(y, self.self_attention.project_keys_values(y), mask)
 
-        x = self.around_attention(x, look_around)
+        x = self.around_attention(x, attend)
         return self.around_feed_forward(x, self.feed_forward)
 
 
 class KVCache(NamedTuple):
-    """What one decoder layer remembers: the source, once per sentence, and the target so far, by row.
+    """Keys and values of one decoder layer: of the source, per sentence, and of the target so far, per row.
 
-    A sentence has one row, or as many as it has hypotheses, side by side.
+    A sentence has one row, or one per hypothesis, which are adjacent.
     """
 
     source: KeyValues
@@ -84,11 +84,11 @@ class KVCache(NamedTuple):
     """None before the first token."""
 
     def reorder_target(self, rows: Int[Tensor, " row"]) -> "KVCache":
-        """Those rows of the target, in that order."""
+        """Return the cache with these rows of the target, in this order."""
         return KVCache(self.source, None if self.target is None else self.target.select(rows))
 
     def select_source(self, sentences: Int[Tensor, " sentence"]) -> "KVCache":
-        """Those sentences of the source, in that order."""
+        """Return the cache with these sentences of the source, in this order."""
         return KVCache(self.source.select(sentences), self.target)
 
 
@@ -111,28 +111,28 @@ class DecoderLayer(nn.Module):
         target_mask: AttentionMask,
         source_mask: AttentionMask,
     ) -> tuple[Float[Tensor, "batch target d_model"], KVCache]:
-        """The new representation of x, and the past with x in it."""
+        """Return the layer's output for the new tokens x, and the cache that includes them."""
         target = cache.target
 
-        def look_back(y: Tensor) -> Tensor:
+        def attend_to_target(y: Tensor) -> Tensor:
             nonlocal target
             y = cast_for_autocast(y)
             new = self.self_attention.project_keys_values(y)
             target = new if target is None else target.append(new)
             return self.self_attention(y, target, target_mask)
 
-        def look_at_source(y: Tensor) -> Tensor:
-            """The rows of a sentence ask as one sequence would: none needs its own copy of the source."""
-            asked = y.reshape(cache.source.key.shape[0], -1, y.shape[-1])
-            return self.cross_attention(asked, cache.source, source_mask).reshape(y.shape)
+        def attend_to_source(y: Tensor) -> Tensor:
+            """Treat the rows of a sentence as one sequence, so that they share its source."""
+            by_sentence = y.reshape(cache.source.key.shape[0], -1, y.shape[-1])
+            return self.cross_attention(by_sentence, cache.source, source_mask).reshape(y.shape)
 
-        x = self.around_self_attention(x, look_back)
-        x = self.around_cross_attention(x, look_at_source)
+        x = self.around_self_attention(x, attend_to_target)
+        x = self.around_cross_attention(x, attend_to_source)
         return self.around_feed_forward(x, self.feed_forward), KVCache(cache.source, target)
 
 
 def make_attention(config: LayerConfig) -> MultiHeadAttention:
-    """The attention that `config` describes; all three kinds are this one."""
+    """Return multi-head attention as configured; all three uses of it are alike."""
     return MultiHeadAttention(
         config.d_model,
         config.heads,
@@ -143,14 +143,14 @@ def make_attention(config: LayerConfig) -> MultiHeadAttention:
 
 
 def make_final_norm(config: LayerConfig) -> nn.Module:
-    """With pre-norm, what leaves the stack has passed no norm yet; the paper's has."""
+    """Return the norm after a stack: only pre-norm needs one, as its layers do not end in a norm."""
     if config.norm == "pre":
         return nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
     return nn.Identity()
 
 
 def init_weights(model: nn.Module, d_model: int) -> None:
-    """Xavier for matrices, zero for biases, and embeddings that sqrt(d_model) scales to unit variance."""
+    """Initialize matrices with Xavier, biases with 0, embeddings with standard deviation d_model^-0.5."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)

@@ -1,8 +1,8 @@
-"""Attention within sentences that lie end to end, as GPU kernels for sentences of ordinary length.
+"""Attention within packed sequences: Triton kernels, forward and backward, for sentences of usual length.
 
-Kernels made for long documents work in tiles of 128 rows, most of which a sentence of 27 tokens leaves
-empty. Here each program takes one sentence and one head: short sentences fit in one small tile, longer ones
-are walked through tile by tile. No two programs write to the same place, so results are the same every time.
+Kernels for long documents use tiles of 128 rows, most of which a sentence of 27 tokens leaves empty. Here a
+program computes one sentence and one head: a short sentence fits in one small tile, a longer one takes
+several. No two programs write to the same address, so results are deterministic.
 """
 
 # pyright: reportMissingImports=false, reportIndexIssue=false
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 SHORT_TILE, LONG_TILE = 32, 64
-"""Rows of a tile: a sentence of at most SHORT tokens takes one such, others one or more of LONG."""
+"""Rows of a tile: one of SHORT_TILE rows if the sentence fits, else one or more of LONG_TILE."""
 UNLIMITED_LENGTH = 2**31 - 1
 
 
@@ -28,7 +28,7 @@ def packed_attention(
     causal: bool,
     scale: float,
 ) -> Float[Tensor, "query heads d_k"]:
-    """Equation 1 within each sentence; a query whose sentence has no key gets zeros."""
+    """Equation 1 within each sentence; zeros for a query whose sentence has no key."""
     return _attend(query, key, value, query_starts, key_starts, causal, scale)[0]
 
 
@@ -42,7 +42,7 @@ def _attend(
     causal: bool,
     scale: float,
 ) -> tuple[Tensor, Tensor]:
-    """The result, and the logarithm of each query's sum of exponentials, which the way back needs."""
+    """Return the output, and the log of each query's sum of exponentials, which the backward pass needs."""
     query, key, value = _contiguous_heads(query), _contiguous_heads(key), _contiguous_heads(value)
     out = torch.empty(query.shape, dtype=query.dtype, device=query.device)
     log_sum = torch.empty(query.shape[:2], dtype=torch.float32, device=query.device)
@@ -135,13 +135,13 @@ _attend.register_autograd(_backward, setup_context=_setup_context)
 
 
 def _contiguous_heads(x: Tensor) -> Tensor:
-    """With the heads of a token side by side; rows may lie apart."""
+    """Return x with the heads of a token contiguous; rows may have any stride."""
     return x if x.stride()[1:] == (x.shape[2], 1) else x.contiguous()
 
 
 @triton.jit
 def _load(base, first, rows, count, stride, head, WIDTH: tl.constexpr):
-    """The rows of one head of a sentence; beyond its end, zeros."""
+    """Load rows of one head of a sentence; zeros beyond its end."""
     places = (first + rows)[:, None] * stride + head * WIDTH + tl.arange(0, WIDTH)[None, :]
     return tl.load(base + places, mask=(rows < count)[:, None], other=0.0)
 
@@ -166,7 +166,7 @@ def _forward_kernel(
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """One head of one sentence whose longer side has more than `above` tokens and at most `upto`."""
+    """Compute one head of one sentence whose longer side has more than `above` tokens and at most `upto`."""
     sentence, head = tl.program_id(0), tl.program_id(1)
     q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
     q_count = tl.load(query_starts + sentence + 1) - q0
@@ -207,7 +207,7 @@ def _forward_kernel(
 def _weights_and_scores_gradient(
     q, k, v, d_o, o, log_sum, rows, columns, q_count, k_count, scale, CAUSAL: tl.constexpr
 ):
-    """The attention weights again, and the gradient of the scores they came from."""
+    """Return the recomputed attention weights and the gradient of the scores."""
     p = tl.exp(tl.dot(q, tl.trans(k)) * scale - log_sum[:, None])
     p = tl.where(_visible_pairs(rows, columns, q_count, k_count, CAUSAL), p, 0.0)
     share = tl.sum(d_o.to(tl.float32) * o.to(tl.float32), 1)
@@ -221,7 +221,7 @@ def _backward_single_tile_kernel(
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """For a sentence that fits in one tile: everything is at hand at once."""
+    """Compute all gradients of a sentence that fits in one tile."""
     sentence, head = tl.program_id(0), tl.program_id(1)
     q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
     q_count = tl.load(query_starts + sentence + 1) - q0
@@ -250,7 +250,7 @@ def _backward_tiled_kernel(
     query_row, key_row, value_row, heads, scale, above, upto,
     CAUSAL: tl.constexpr, WIDTH: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    """For a longer one: once over it for the keys and values, once for the queries."""
+    """Compute the gradients of a longer sentence: one pass for keys and values, one for queries."""
     sentence, head = tl.program_id(0), tl.program_id(1)
     q0, k0 = tl.load(query_starts + sentence), tl.load(key_starts + sentence)
     q_count = tl.load(query_starts + sentence + 1) - q0

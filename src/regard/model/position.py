@@ -1,6 +1,6 @@
-"""Positions: section 3.5, and the other sinusoids found under the same name.
+"""Positional encodings: section 3.5, and the other sinusoidal tables in use.
 
-Three tables are in use, and they are not reorderings of one another (docs/decisions/0002):
+Three tables have the same name, and they are not reorderings of one another (docs/decisions/0002):
 
 | name          | layout              | timescale of pair i, of n = channels / 2 | used by                  |
 | ------------- | ------------------- | ---------------------------------------- | ------------------------ |
@@ -27,7 +27,7 @@ def paper_position_table(length: int, channels: int) -> Float[Tensor, "length ch
 
 
 def halves_position_table(length: int, channels: int) -> Float[Tensor, "length channels"]:
-    """The paper's timescales, every sine before every cosine."""
+    """Return the paper's timescales with all sines before all cosines."""
     angle = _paper_angles(length, channels)
     return torch.cat([angle.sin(), angle[:, : channels // 2].cos()], dim=1).float()
 
@@ -41,10 +41,10 @@ def get_timing_signal_1d(
     *,
     compat: bool = False,
 ) -> Float[Tensor, "1 length channels"]:
-    """tensor2tensor's table: sines, then cosines, then a column of zeros if channels is odd.
+    """Return tensor2tensor's table: sines, then cosines, then a column of zeros if channels is odd.
 
-    Timescales go in a geometric sequence from min to max, as its documentation says. Its code
-    multiplies by min_timescale where it should divide; `compat` does so too.
+    Timescales are a geometric sequence from min to max, as its documentation says. Its code
+    multiplies by min_timescale where it should divide; `compat` does so, too.
     """
     timescales = channels // 2
     step = math.log(max_timescale / min_timescale) / max(timescales - 1, 1)
@@ -57,7 +57,7 @@ def get_timing_signal_1d(
 
 
 class PositionalEncoding(nn.Module):
-    """A vector for each position, to be added to embeddings."""
+    """A vector per position, to be added to embeddings."""
 
     table: Tensor
 
@@ -69,12 +69,12 @@ class PositionalEncoding(nn.Module):
             self.register_buffer("table", _fixed_table(scheme, max_length, d_model), persistent=False)
 
     def forward(self, positions: Int[Tensor, "#batch length"]) -> Float[Tensor, "#batch length d_model"]:
-        """The vectors of the positions `at`, counted from 0."""
+        """Return the vectors of these positions, counted from 0."""
         return nn.functional.embedding(positions, self.table)
 
 
-def _fixed_table(name: PositionScheme, max_length: int, d_model: int) -> Float[Tensor, "length d_model"]:
-    match name:
+def _fixed_table(scheme: PositionScheme, max_length: int, d_model: int) -> Float[Tensor, "length d_model"]:
+    match scheme:
         case "paper":
             return paper_position_table(max_length, d_model)
         case "tensor2tensor":
@@ -86,7 +86,7 @@ def _fixed_table(name: PositionScheme, max_length: int, d_model: int) -> Float[T
         case "learned":
             raise ValueError("learned positions are a parameter, not a table")
         case _:
-            assert_never(name)
+            assert_never(scheme)
 
 
 def _paper_angles(length: int, channels: int) -> Float[Tensor, "length pairs"]:

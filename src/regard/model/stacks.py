@@ -1,4 +1,4 @@
-"""A stack of encoder layers: the left half of Figure 1."""
+"""Encoder and decoder stacks: the two halves of Figure 1."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -12,7 +12,7 @@ from regard.model.masks import AttentionMask
 
 
 class Encoder(nn.Module):
-    """N layers, each reading the one below; the whole sentence at once, no loop over time."""
+    """N encoder layers; all positions at once."""
 
     def __init__(self, config: LayerConfig, layers: int) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """N layers; the output of the last encoder layer goes to every one of them."""
+    """N decoder layers, each attending to the output of the last encoder layer."""
 
     def __init__(self, config: LayerConfig, layers: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Decoder(nn.Module):
         self.norm = make_final_norm(config)
 
     def start_caches(self, encoded: Float[Tensor, "batch source d_model"]) -> tuple[KVCache, ...]:
-        """What each layer remembers before the first token: its own view of the source."""
+        """Return each layer's cache before the first token, with the keys and values of the source."""
         layers = cast(Iterable[DecoderLayer], self.layers)
         return tuple(KVCache(layer.cross_attention.project_keys_values(encoded), None) for layer in layers)
 
@@ -47,9 +47,9 @@ class Decoder(nn.Module):
         target_mask: AttentionMask,
         source_mask: AttentionMask,
     ) -> tuple[Float[Tensor, "batch target d_model"], tuple[KVCache, ...]]:
-        """The new tokens x, read after `past`, and the past with them in it."""
-        grown = []
-        for layer, before in zip(self.layers, caches, strict=True):
-            x, after = layer(x, before, target_mask, source_mask)
-            grown.append(after)
-        return self.norm(x), tuple(grown)
+        """Return the output for the new tokens x, and the caches that include them."""
+        new_caches = []
+        for layer, cache in zip(self.layers, caches, strict=True):
+            x, new_cache = layer(x, cache, target_mask, source_mask)
+            new_caches.append(new_cache)
+        return self.norm(x), tuple(new_caches)

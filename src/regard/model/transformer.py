@@ -1,4 +1,4 @@
-"""Tokens to tokens: Figure 1, whole."""
+"""The Transformer of Figure 1: embeddings, encoder, decoder and output layer."""
 
 from typing import NamedTuple
 
@@ -21,35 +21,35 @@ from regard.model.stacks import Decoder, Encoder
 
 
 class DecoderState(NamedTuple):
-    """Where a translation stands: what every decoder layer remembers, and how much has been read."""
+    """State of incremental decoding: the cache of every decoder layer and the position reached."""
 
     caches: tuple[KVCache, ...]
     source_mask: AttentionMask
     position: Int[Tensor, "row 1"]
-    """Of the next target token, for each row."""
+    """The position of the next target token of each row."""
 
     @property
     def beam(self) -> int:
-        """Rows of each sentence: hypotheses that read the same source, side by side."""
+        """Rows per sentence: hypotheses that share a source, adjacent."""
         return self.position.shape[0] // self.caches[0].source.key.shape[0]
 
     def expand(self, beam: int) -> "DecoderState":
-        """So many rows for each sentence, all as its one row was; the source is not copied."""
+        """Return the state with `beam` copies of each sentence's one row; the source is not copied."""
         rows = torch.arange(self.position.shape[0], device=self.position.device).repeat_interleave(beam)
         return self.reorder(rows)
 
     def reorder(self, rows: Int[Tensor, " row"]) -> "DecoderState":
-        """Each row goes on from that one, of the same sentence, whose source stays where it is."""
-        past = tuple(layer.reorder_target(rows) for layer in self.caches)
-        return DecoderState(past, self.source_mask, self.position.index_select(0, rows))
+        """Return the state whose row i continues row `rows[i]`, of the same sentence."""
+        caches = tuple(layer.reorder_target(rows) for layer in self.caches)
+        return DecoderState(caches, self.source_mask, self.position.index_select(0, rows))
 
     def select(self, sentences: Int[Tensor, " sentence"]) -> "DecoderState":
-        """Those sentences, in that order, with all their rows: how search drops what is finished."""
+        """Return the state of these sentences, in this order, with all their rows."""
         keep = self.source_mask.keep
-        seen = AttentionMask(None if keep is None else keep.index_select(0, sentences))
-        past = tuple(layer.select_source(sentences) for layer in self.caches)
+        source_mask = AttentionMask(None if keep is None else keep.index_select(0, sentences))
+        caches = tuple(layer.select_source(sentences) for layer in self.caches)
         rows = sentences[:, None] * self.beam + torch.arange(self.beam, device=sentences.device)
-        return DecoderState(past, seen, self.position).reorder(rows.flatten())
+        return DecoderState(caches, source_mask, self.position).reorder(rows.flatten())
 
 
 class Transformer(nn.Module):
@@ -73,8 +73,8 @@ class Transformer(nn.Module):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that a sentence has at most, on either side: one place is a mark's."""
-        return self.config.max_length - 1
+        """The maximum number of tokens of a sentence, on either side, without its begin or end mark."""
+        return self.config.max_tokens
 
     def forward(
         self,
@@ -82,10 +82,10 @@ class Transformer(nn.Module):
         source_keep: Bool[Tensor, "batch source"],
         target_in: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target vocab"]:
-        """Logits of the token after each of `target_in`, all positions in one pass (right-padded rows)."""
-        visible = make_padding_mask(source_keep)
-        encoded = self.encode(source, position_ids(source), visible)
-        return self.output(self.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, visible))
+        """Return the logits of the token after each of `target_in`; rows are right-padded."""
+        mask = make_padding_mask(source_keep)
+        encoded = self.encode(source, position_ids(source), mask)
+        return self.output(self.decode(target_in, position_ids(target_in), encoded, CAUSAL_MASK, mask))
 
     def forward_packed(
         self,
@@ -94,7 +94,7 @@ class Transformer(nn.Module):
         target_in: Int[Tensor, "1 target"],
         targets: PackedSequences,
     ) -> Float[Tensor, "1 target d_model"]:
-        """The last decoder layer over many pairs that lie end to end: training's road, without padding."""
+        """Return the last decoder layer's output for packed sentence pairs, as training needs it."""
         encoded = self.encode(source, sources.positions, make_packed_mask(sources, sources))
         return self.decode(
             target_in,
@@ -110,7 +110,7 @@ class Transformer(nn.Module):
         positions: Int[Tensor, "#batch source"],
         mask: AttentionMask,
     ) -> Float[Tensor, "batch source d_model"]:
-        """The source as the decoder will see it; `at` and `visible` say how sentences lie in the rows."""
+        """Return the encoder output; `positions` and `mask` describe the layout of sentences in the rows."""
         return self.encoder(self.source_embedding(source, positions), mask)
 
     def decode(
@@ -121,33 +121,33 @@ class Transformer(nn.Module):
         target_mask: AttentionMask,
         source_mask: AttentionMask,
     ) -> Float[Tensor, "batch target d_model"]:
-        """The last decoder layer at every target position; `output` makes logits of it."""
+        """Return the last decoder layer's output at every target position; `output` maps it to logits."""
         x = self.target_embedding(target_in, positions)
         return self.decoder(x, self.decoder.start_caches(encoded), target_mask, source_mask)[0]
 
     def start_decoding(
         self, source: Int[Tensor, "row source"], source_keep: Bool[Tensor, "row source"]
     ) -> DecoderState:
-        """Reads the source once; from here `step` writes the target token by token."""
-        visible = make_padding_mask(source_keep)
-        encoded = self.encode(source, position_ids(source), visible)
+        """Encode the source; `step` then decodes the target token by token."""
+        mask = make_padding_mask(source_keep)
+        encoded = self.encode(source, position_ids(source), mask)
         first = torch.zeros(source.shape[0], 1, dtype=torch.long, device=source.device)
-        return DecoderState(self.decoder.start_caches(encoded), visible, first)
+        return DecoderState(self.decoder.start_caches(encoded), mask, first)
 
     def step(
         self, state: DecoderState, token: Int[Tensor, " row"]
     ) -> tuple[Float[Tensor, "row vocab"], DecoderState]:
-        """Reads one more target token in each row: logits of the next, and where we stand then.
+        """Return the logits of the token after `token` in each row, and the state that includes `token`.
 
-        The new token may see all that came before it, so nothing needs hiding.
+        The new token may attend to the whole cache, so no causal mask is needed.
         """
-        past, source_visible, position = state
+        caches, source_mask, position = state
         x = self.target_embedding(token[:, None], position)
-        x, past = self.decoder(x, past, NO_MASK, source_visible)
-        return self.output(x[:, 0]), DecoderState(past, source_visible, position + 1)
+        x, caches = self.decoder(x, caches, NO_MASK, source_mask)
+        return self.output(x[:, 0]), DecoderState(caches, source_mask, position + 1)
 
     def _tie_embeddings(self) -> None:
-        """Section 3.4: one matrix for both embeddings and the output, or as the config says."""
+        """Share one matrix between both embeddings and the output (section 3.4), or as configured."""
         if self.config.tied == "all":
             self.source_embedding.tokens.weight = self.target_embedding.tokens.weight
         if self.config.tied != "none":
@@ -155,7 +155,7 @@ class Transformer(nn.Module):
 
 
 def position_ids(tokens: Int[Tensor, "batch length"]) -> Int[Tensor, "1 length"]:
-    """0, 1, 2, ...: each row is one sequence."""
+    """Return the positions 0, 1, 2, ... of rows that are one sequence each."""
     return torch.arange(tokens.shape[1], device=tokens.device)[None]
 
 
