@@ -47,7 +47,7 @@ export function blockName({ id, stack, which }) {
   if (which === "output") return "Linear, then softmax";
   if (which === "ffn") return "Feed-forward";
   if (which === "norm") return "Final norm";
-  return which === "cross" ? "Attention over the source" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
+  return which === "cross" ? "Cross-attention" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
 }
 
 /** Shape of input and output. @param {Block} block @param {Model} model */

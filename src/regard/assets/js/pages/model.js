@@ -81,8 +81,8 @@ function numbersNote(app) {
     const side = token.startsWith("s") ? trace?.source.tokens : trace?.target.tokens;
     const chosen = token && side ? side[Number(token.replace("s", ""))] : null;
     const long = subtractedTrace(app, targetPosition(app)) ? "how much longer (+) or shorter (−) its input (above) and its update (below) are in B than in A" : "the length of its input (grey) and of its update (coloured)";
-    const alone = app.state.show.value === "difference" && app.traceB.value && !subtractedTrace(app, targetPosition(app)) ? " These are B’s alone: A has other words before this one." : "";
-    text.textContent = `Beside each block, ${long}: ${!trace ? "once there is a sentence" : chosen ? `of ${quote(tokenLabel(chosen))}, whose path is lit` : "on average over the sentence; choose a token above to light its path"}. The last encoder layer goes to every decoder layer.${alone}`;
+    const alone = app.state.show.value === "difference" && app.traceB.value && !subtractedTrace(app, targetPosition(app)) ? " These numbers are those of B alone: A has other words before this one." : "";
+    text.textContent = `Beside each block, ${long}: ${!trace ? "once there is a sentence" : chosen ? `of ${quote(tokenLabel(chosen))}, whose path is highlighted` : "mean over the sentence; select a token above to highlight its path"}. The output of the last encoder layer goes to every decoder layer.${alone}`;
   });
   return text;
 }
@@ -157,7 +157,7 @@ function parameterTable(blocks) {
       ["embeddings and output", sum((b) => b.which === "embedding" || b.which === "output")],
       ["encoder attention", sum((b) => b.stack === "encoder" && b.which === "self")],
       ["decoder self-attention", sum((b) => b.stack === "decoder" && b.which === "self")],
-      ["attention over the source", sum((b) => b.which === "cross")],
+      ["cross-attention", sum((b) => b.which === "cross")],
       ["feed-forward", sum((b) => b.which === "ffn")],
       ["final norms", sum((b) => b.which === "norm")],
       ["all", sum(() => true)],

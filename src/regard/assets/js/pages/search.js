@@ -52,7 +52,7 @@ export function searchPage(app) {
       h(
         "div",
         { class: "stacked" },
-        h("section", { "aria-label": "cross-attention" }, h("h2", {}, "Over the source"), attentionRows(app, "cross")),
+        h("section", { "aria-label": "cross-attention" }, h("h2", {}, "Cross-attention"), attentionRows(app, "cross")),
         h("section", { "aria-label": "next word" }, nextTokenSection(app)),
       ),
     ),
@@ -167,7 +167,7 @@ function matrixPart(matrix, from, to, columns) {
  */
 function attentionRows(app, kind) {
   const { state } = app;
-  const title = () => `${kind === "decoder" ? "masked self-attention" : "attention over the source"}, layer ${decoderLayer(app)}, ${state.head.value ? `head ${state.head.value}` : "mean of the heads"}, step ${currentStep(app) + 1}`;
+  const title = () => `${kind === "decoder" ? "masked self-attention" : "cross-attention"}, layer ${decoderLayer(app)}, ${state.head.value ? `head ${state.head.value}` : "mean of the heads"}, step ${currentStep(app) + 1}`;
   const now = () => {
     const trace = app.trace.value;
     const attention = trace && shownAttention(app, kind, decoderLayer(app), state.head.value);
@@ -241,14 +241,14 @@ function nextTokenSection(app) {
   const bars = () => {
     const trace = app.trace.value;
     const taken = trace?.target.tokens[currentStep(app)].id;
-    return trace?.steps[currentStep(app)].top.map(({ id, text, logprob }) => ({ name: text, share: Math.exp(logprob), note: id === taken ? "taken" : "" })) ?? [];
+    return trace?.steps[currentStep(app)].top.map(({ id, text, logprob }) => ({ name: text, share: Math.exp(logprob), note: id === taken ? "chosen" : "" })) ?? [];
   };
   const title = () => `next word, step ${currentStep(app) + 1}`;
   const downloads = downloadBar({
     name: title,
     table: () => ({
       rows: bars().map((bar) => bar.name),
-      columns: ["probability", "taken"],
+      columns: ["probability", "chosen"],
       values: (r, c) => (c ? bars()[r].note : bars()[r].share.toFixed(6)),
     }),
     svg() {

@@ -244,7 +244,7 @@ function similarityTable(numbers) {
     setChildren(room, dataTable(table, `‖q‖ = ${formatNumber(norm(now.q))}`));
   });
   return h("section", { "aria-label": "three measures" }, h("h2", {}, "Dot product, scaled, and cosine"),
-    h("p", { class: "faint" }, "The dot product is ‖q‖ ‖k‖ cos(q, k): a long key may win over one that points more nearly the same way. The cosine leaves the lengths out; attention does not."), room);
+    h("p", { class: "faint" }, "The dot product is ‖q‖ ‖k‖ cos(q, k): a long key may score higher than one with a more similar direction. The cosine ignores the lengths; attention does not."), room);
 }
 
 /** Matrix of all scores, before or after the softmax. @param {App} app @param {{ readonly value: StepNumbers | null }} numbers */

@@ -26,7 +26,7 @@ export function candidates(app, trace, t, done = () => {}) {
     { class: "candidates" },
     h("ol", { "aria-label": "likeliest next tokens" }, step.top.map((each) => candidateRow(app, trace, t, each, done))),
     outside &&
-      h("p", { class: "faint" }, "taken: ", tokenName(trace, taken.id, taken.text), ` ${formatProbability(taken.logprob ?? 0)}, rank ${step.rank}`),
+      h("p", { class: "faint" }, "chosen: ", tokenName(trace, taken.id, taken.text), ` ${formatProbability(taken.logprob ?? 0)}, rank ${step.rank}`),
     h("p", { class: "faint" }, `the other ${others.toLocaleString("en")} tokens together ${Math.max(0, rest).toFixed(3)}`),
   );
 }
@@ -46,7 +46,7 @@ function candidateRow(app, trace, t, { id, text, logprob }, done) {
     tokenName(trace, id, text),
     h("span", { class: "sure-bar", "aria-hidden": "true" }, h("span", { style: { width: `${(100 * sure).toFixed(2)}%` } })),
     h("span", { class: "number" }, formatProbability(logprob)),
-    h("span", { class: "taken" }, taken ? "taken" : ""),
+    h("span", { class: "taken" }, taken ? "chosen" : ""),
   ];
   const how = { class: "candidate", "aria-current": taken ? "true" : null, title: `log p ${logprob.toFixed(3)}` };
   const choose = () => {
