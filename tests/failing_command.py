@@ -1,4 +1,4 @@
-"""Commands as a person gives them."""
+"""Run a command that is expected to fail."""
 
 import io
 from contextlib import redirect_stderr
@@ -9,12 +9,12 @@ from regard.cli.main import main
 
 
 def run_failing_command(*arguments: object) -> str:
-    """The one line on stderr that a command ends with when it cannot go on."""
-    said = io.StringIO()
-    with redirect_stderr(said), pytest.raises(SystemExit) as stop:
+    """Run a command that fails; return its error message, the last line on stderr."""
+    stderr = io.StringIO()
+    with redirect_stderr(stderr), pytest.raises(SystemExit) as stop:
         main(list(map(str, arguments)))
     assert stop.value.code == 1
-    *_, message, end = said.getvalue().split("\n")
+    *_, message, end = stderr.getvalue().split("\n")
     assert message.startswith("regard: ")
     assert end == ""
     return message

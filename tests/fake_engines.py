@@ -1,4 +1,4 @@
-"""An engine without a model: it says what it hears, so that nothing can change places unseen."""
+"""Fake engines without a model: translations equal to their sources, diagonal attention."""
 
 import math
 
@@ -9,10 +9,10 @@ from regard.search.hypothesis import Hypothesis
 
 
 class EchoEngine:
-    """Satisfies `Engine`; remembers what it was asked."""
+    """An `Engine` that returns its sources, and records batch sizes and constraints."""
 
-    def __init__(self, longest=99):
-        self.max_tokens = longest
+    def __init__(self, max_tokens=99):
+        self.max_tokens = max_tokens
         self.batches, self.constraints = [], []
 
     def translate(self, sources, config, constraints=None):
@@ -26,7 +26,7 @@ class EchoEngine:
 
 
 class DiagonalForcedDecoder:
-    """Satisfies `Reader`: each piece looks at the one in its own place."""
+    """A forced decoder in which each token attends to the source token at its own position."""
 
     def force_decode(self, sources, targets):
         assert len(sources) == len(targets)

@@ -1,4 +1,4 @@
-"""Parts, in this process and with an echo for a model; tests/faults/test_translate.py kills real ones."""
+"""File jobs in this process, with an engine that echoes; tests/faults/test_translate.py kills real ones."""
 
 import json
 import subprocess
@@ -47,20 +47,22 @@ def job(tmp_path, engine):
     )
 
 
-def finish(job, anew=False):
-    with job.open(anew):
-        done = list(job.run())
+def finish(job, restart=False):
+    """Run the rest of a job; return the numbers of the batches that were processed."""
+    with job.open(restart):
+        results = list(job.run())
         job.merge_parts()
-    return [answer.number for answer in done]
+    return [result.number for result in results]
 
 
 def begin(job, parts):
+    """Run a job until some parts are finished, then leave it."""
     with job.open():
-        answers = job.run()
-        return [next(answers).number for _ in range(parts)]
+        results = job.run()
+        return [next(results).number for _ in range(parts)]
 
 
-def test_the_output_is_there_when_all_parts_are_and_then_they_go(job):
+def test_the_output_appears_when_all_parts_are_finished_and_then_they_are_deleted(job):
     assert begin(job, 2) == [0, 1]
     assert not job.output_path.exists()
     assert sorted(path.name for path in job.parts_folder.iterdir()) == [
@@ -74,12 +76,12 @@ def test_the_output_is_there_when_all_parts_are_and_then_they_go(job):
     assert sorted(path.name for path in job.output_path.parent.iterdir()) == ["in", "model", "out"]
 
 
-def test_what_is_finished_is_known_without_its_text(job):
+def test_finished_results_have_no_text(job):
     begin(job, 2)
     with job.open():
-        found = list(job.finished_results())
-    assert [(answer.number, answer.lines, answer.text) for answer in found] == [(0, 10, ""), (1, 10, "")]
-    assert all(answer.tokens > 10 for answer in found)
+        results = list(job.finished_results())
+    assert [(each.number, each.lines, each.text) for each in results] == [(0, 10, ""), (1, 10, "")]
+    assert all(each.tokens > 10 for each in results)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_what_is_finished_is_known_without_its_text(job):
         (lambda job: (job.worker.folder.path / "manifest.json").write_text("{1}") and job, "model"),
     ],
 )
-def test_unfinished_work_of_another_kind_is_refused_or_begun_again(job, change, name):
+def test_unfinished_work_with_other_options_is_refused_unless_restarted(job, change, name):
     begin(job, 2)
     other = change(job)
     with pytest.raises(
@@ -100,16 +102,16 @@ def test_unfinished_work_of_another_kind_is_refused_or_begun_again(job, change, 
     ):
         begin(other, 0)
     assert len(list(job.parts_folder.glob("0*"))) == 2
-    assert finish(other, anew=True)[0] == 0
+    assert finish(other, restart=True)[0] == 0
     assert len(other.output_path.read_text().splitlines()) == len(other.input_path.read_text().splitlines())
 
 
-def test_another_number_of_workers_or_threads_goes_on(job):
+def test_a_job_resumes_with_another_number_of_threads(job):
     begin(job, 2)
     assert finish(replace(job, worker=replace(job.worker, engine=EngineOptions(threads=3)))) == [2, 3, 4]
 
 
-def test_a_part_that_is_not_whole_is_made_again(job):
+def test_a_truncated_part_is_processed_again(job):
     begin(job, 3)
     for name, content in (("00000000", b""), ("00000001", (job.parts_folder / "00000001").read_bytes()[:-1])):
         (job.parts_folder / name).write_bytes(content)
@@ -117,13 +119,13 @@ def test_a_part_that_is_not_whole_is_made_again(job):
     assert job.output_path.read_text().splitlines() == LINES
 
 
-def test_parts_without_their_description_are_nobodys(job):
+def test_parts_without_a_job_file_are_ignored(job):
     begin(job, 2)
     (job.parts_folder / "job.json").unlink()
     assert finish(job) == [0, 1, 2, 3, 4]
 
 
-def test_a_job_that_cannot_begin_leaves_nothing(job):
+def test_a_job_without_an_input_file_leaves_no_folder(job):
     with pytest.raises(DataError, match="none does not exist"):
         begin(replace(job, input_path=job.input_path.with_name("none")), 1)
     assert not job.parts_folder.exists()
@@ -145,22 +147,22 @@ def test_a_second_process_is_refused(job):
     assert finish(job) == [1, 2, 3, 4]
 
 
-def test_troubles_are_kept_with_their_part(job):
+def test_issues_are_stored_with_their_part(job):
     job.input_path.write_bytes(b"one\n\xff\n" * 10)
     begin(job, 1)
     header, _, rest = (job.parts_folder / "00000000").read_bytes().partition(b"\n")
-    assert [trouble[0] for trouble in json.loads(header)["issues"]] == [2, 4, 6, 8, 10]
+    assert [issue[0] for issue in json.loads(header)["issues"]] == [2, 4, 6, 8, 10]
     assert rest == b"one\n\n" * 5
     with job.open():
-        (found,) = job.finished_results()
-    assert [(trouble.line, trouble.kind) for trouble in found.issues][:2] == [
+        (result,) = job.finished_results()
+    assert [(issue.line, issue.kind) for issue in result.issues][:2] == [
         (2, "not UTF-8"),
         (4, "not UTF-8"),
     ]
 
 
 @pytest.mark.parametrize("name", ["thesis.txt", "7", "notes"])
-def test_a_folder_that_is_somebodys_own_is_left_alone(job, name):
+def test_a_parts_folder_with_other_files_is_refused(job, name):
     job.parts_folder.mkdir()
     (job.parts_folder / name).write_text("precious")
     with pytest.raises(RegardError, match=f"{name} in it is not part of any; move the folder"):
@@ -168,11 +170,11 @@ def test_a_folder_that_is_somebodys_own_is_left_alone(job, name):
     assert (job.parts_folder / name).read_text() == "precious"
 
 
-def test_a_changed_model_beside_the_first_is_noticed(job, tmp_path):
+def test_a_changed_model_of_the_ensemble_is_detected(job, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text("{}")
-    asked = replace(job.worker.options, ensemble=(tmp_path / "other",))
-    job = replace(job, worker=replace(job.worker, options=asked))
+    options = replace(job.worker.options, ensemble=(tmp_path / "other",))
+    job = replace(job, worker=replace(job.worker, options=options))
     with job.open():
         next(job.run())
     (tmp_path / "other" / "manifest.json").write_text('{"step": 2}')

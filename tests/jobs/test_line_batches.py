@@ -14,60 +14,60 @@ from regard.jobs.line_batches import (
 )
 
 
-def lines(windows):
-    return [[line.content for line in window.lines] for window in windows]
+def contents(batches):
+    return [[line.content for line in batch.lines] for batch in batches]
 
 
-def test_a_window_ends_with_its_lines_or_its_bytes(tmp_path):
+def test_a_batch_is_full_by_its_lines_or_its_bytes(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"a\nb\nc\n" + b"d" * 50 + b"\ne\n\nf")
-    assert lines(batch_file_lines(path, LineBatchLimits(2, 99))) == [
+    assert contents(batch_file_lines(path, LineBatchLimits(2, 99))) == [
         [b"a", b"b"],
         [b"c", b"d" * 50],
         [b"e", b""],
         [b"f"],
     ]
-    assert [len(each) for each in lines(batch_file_lines(path, LineBatchLimits(99, 50)))] == [4, 3]
-    numbers = [
-        (window.number, window.first_line) for window in batch_file_lines(path, LineBatchLimits(2, 99))
-    ]
+    assert [len(each) for each in contents(batch_file_lines(path, LineBatchLimits(99, 50)))] == [4, 3]
+    numbers = [(batch.number, batch.first_line) for batch in batch_file_lines(path, LineBatchLimits(2, 99))]
     assert numbers == [(0, 1), (1, 3), (2, 5), (3, 7)]
 
 
-def test_windows_do_not_depend_on_how_a_file_is_packed(tmp_path):
+def test_batches_do_not_depend_on_the_compression_of_the_file(tmp_path):
     text = b"".join(b"line %d\n" % i for i in range(9000))
     (tmp_path / "a").write_bytes(text)
     (tmp_path / "a.gz").write_bytes(gzip.compress(text))
     size = LineBatchLimits(100, 2**20)
-    assert lines(batch_file_lines(tmp_path / "a", size)) == lines(batch_file_lines(tmp_path / "a.gz", size))
+    assert contents(batch_file_lines(tmp_path / "a", size)) == contents(
+        batch_file_lines(tmp_path / "a.gz", size)
+    )
     *_, last = batch_file_lines(tmp_path / "a", size)
     assert last.byte_offset == len(text)
 
 
-def test_a_pipe_is_answered_with_what_has_come():
+def test_a_pipe_yields_the_lines_that_have_arrived():
     reader, writer = os.pipe()
-    windows = batch_stream_lines(reader, LineBatchLimits(100, 2**20), wait_until_full=False)
+    batches = batch_stream_lines(reader, LineBatchLimits(100, 2**20), wait_until_full=False)
     os.write(writer, b"one\n")
-    assert lines([next(windows)]) == [[b"one"]]
+    assert contents([next(batches)]) == [[b"one"]]
     os.write(writer, b"two\nthree\nfo")
-    assert lines([next(windows)]) == [[b"two", b"three"]]
+    assert contents([next(batches)]) == [[b"two", b"three"]]
     threading.Timer(0.05, lambda: (os.write(writer, b"ur"), os.close(writer))).start()
-    assert lines([next(windows)]) == [[b"four"]]
-    assert next(windows, None) is None
+    assert contents([next(batches)]) == [[b"four"]]
+    assert next(batches, None) is None
     os.close(reader)
 
 
-def test_a_pipe_with_a_name_is_answered_with_what_has_come_too(tmp_path):
+def test_a_named_pipe_yields_the_lines_that_have_arrived(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    windows = batch_pipe_lines(tmp_path / "pipe", LineBatchLimits(100, 2**20), wait_until_full=False)
-    writer = os.open(tmp_path / "pipe", os.O_RDWR)  # which waits for nobody
+    batches = batch_pipe_lines(tmp_path / "pipe", LineBatchLimits(100, 2**20), wait_until_full=False)
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)  # does not wait for a reader
     os.write(writer, b"one\n")
-    assert lines([next(windows)]) == [[b"one"]]
+    assert contents([next(batches)]) == [[b"one"]]
     threading.Timer(0.05, lambda: (os.write(writer, b"two"), os.close(writer))).start()
-    assert lines(windows) == [[b"two"]]
+    assert contents(batches) == [[b"two"]]
 
 
-def test_a_packed_pipe_is_refused(tmp_path):
+def test_a_compressed_pipe_is_refused(tmp_path):
     (tmp_path / "text.gz").write_bytes(gzip.compress(b"a\n"))
     with (
         (tmp_path / "text.gz").open("rb") as file,
@@ -76,17 +76,19 @@ def test_a_packed_pipe_is_refused(tmp_path):
         list(batch_stream_lines(file.fileno(), LineBatchLimits(9, 99), wait_until_full=True))
 
 
-def test_full_windows_wait(tmp_path):
+def test_full_batches_wait(tmp_path):
     (tmp_path / "text").write_bytes(b"a\n" * 100_000)
     with (tmp_path / "text").open("rb") as file:
-        found = lines(batch_stream_lines(file.fileno(), LineBatchLimits(30_000, 2**20), wait_until_full=True))
-    assert [len(window) for window in found] == [30_000, 30_000, 30_000, 10_000]
+        batches = contents(
+            batch_stream_lines(file.fileno(), LineBatchLimits(30_000, 2**20), wait_until_full=True)
+        )
+    assert [len(batch) for batch in batches] == [30_000, 30_000, 30_000, 10_000]
 
 
-def test_a_huge_line_is_not_kept(tmp_path):
+def test_a_huge_line_is_truncated(tmp_path):
     (tmp_path / "text").write_bytes(b"a\n" + b"b" * (MAX_KEPT_LINE_BYTES + 7) + b"\nc\n")
-    (window,) = batch_file_lines(tmp_path / "text", LineBatchLimits(99, 2**30))
-    assert [(len(line.content), line.truncated_bytes) for line in window.lines] == [
+    (batch,) = batch_file_lines(tmp_path / "text", LineBatchLimits(99, 2**30))
+    assert [(len(line.content), line.truncated_bytes) for line in batch.lines] == [
         (1, 0),
         (MAX_KEPT_LINE_BYTES, 7),
         (1, 0),

@@ -34,7 +34,7 @@ QUIET = Console(quiet=True)
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Sums and differences in figures and in words, and a model that knows the first."""
+    """Two corpora of numbers, and a model trained on the first."""
     home = tmp_path_factory.mktemp("home")
     words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
     pairs = [(a, b) for a in range(12) for b in range(12)]
@@ -79,23 +79,23 @@ def task_for(run):
 
 
 @pytest.mark.parametrize("extend", [None, 20])
-def test_fine_tuning_improves_on_the_new_corpus_and_on_a_start_at_random(home, tmp_path, extend):
+def test_fine_tuning_improves_the_loss_and_beats_random_weights(home, tmp_path, extend):
     run = second_run(home, extend)
     run = replace(run, optimizer=OptimizerConfig(peak=0.003, warmup=5))
     before = task_for(run).validate().metrics["loss"]
     after = train_translation(run, tmp_path / "child", QUIET).metrics["loss"]
     assert after < before - 0.1
-    at_random = replace(run, start=StartConfig())
-    assert train_translation(at_random, tmp_path / "other", QUIET).metrics["loss"] > after
+    random_start = replace(run, start=StartConfig())
+    assert train_translation(random_start, tmp_path / "other", QUIET).metrics["loss"] > after
 
 
-def test_a_kept_vocabulary_is_kept_byte_by_byte(home, tmp_path):
+def test_a_kept_tokenizer_is_identical(home, tmp_path):
     train_translation(second_run(home, steps=1), tmp_path / "child", QUIET)
-    kept, was = (run / "model" / "tokenizer.json" for run in (tmp_path / "child", home / "parent"))
-    assert kept.read_bytes() == was.read_bytes()
+    child, parent = (run / "model" / "tokenizer.json" for run in (tmp_path / "child", home / "parent"))
+    assert child.read_bytes() == parent.read_bytes()
 
 
-def test_the_run_begins_with_the_parents_weights_and_says_whose(home, tmp_path):
+def test_the_run_starts_with_the_parents_weights_and_records_them(home, tmp_path):
     run = second_run(home, steps=1)
     task = task_for(run)
     parent = load_translation_model(home / "parent")
@@ -103,11 +103,11 @@ def test_the_run_begins_with_the_parents_weights_and_says_whose(home, tmp_path):
         assert torch.equal(weight, dict(task.model.named_parameters())[name])
     assert f"start   from {home / 'parent'} (step 80), vocabulary kept" in list(task.describe())
     train_translation(run, tmp_path / "child", QUIET)
-    said = load_translation_model(tmp_path / "child").manifest["from"]
-    assert said == {"weights": parent.manifest["files"]["model.safetensors"]["sha256"], "step": 80}
+    entry = load_translation_model(tmp_path / "child").manifest["from"]
+    assert entry == {"weights": parent.manifest["files"]["model.safetensors"]["sha256"], "step": 80}
 
 
-def test_an_extended_vocabulary_is_said_and_saved(home, tmp_path):
+def test_an_extended_vocabulary_is_described_and_saved(home, tmp_path):
     run = second_run(home, extend=9, steps=1)
     assert "vocabulary extended by 9" in " ".join(task_for(run).describe())
     train_translation(run, tmp_path / "child", QUIET)
@@ -118,7 +118,7 @@ def test_an_extended_vocabulary_is_said_and_saved(home, tmp_path):
     assert sizes[1] == sizes[0] + 9
 
 
-def test_before_training_an_extended_model_says_what_the_old_one_said(home):
+def test_an_extended_model_translates_as_before_until_it_is_trained(home):
     old = load_translation_model(home / "parent")
     texts = [line for part in ("first", "second") for line in (home / f"{part}.en").read_text().split("\n")]
     tokenizer = extend_tokenizer(old.tokenizer, texts, 20)
@@ -127,12 +127,12 @@ def test_before_training_an_extended_model_says_what_the_old_one_said(home):
     size = old.tokenizer.vocab_size
     unchanged = [text for text, row in zip(texts, rows, strict=True) if row and max(row) < size]
     assert 5 < len(unchanged) < len(texts) - 20
-    found = Translator.from_model(new, tokenizer).translate(unchanged, beam=1)
-    assert found == Translator.from_model(old.transformer, old.tokenizer).translate(unchanged, beam=1)
+    translations = Translator.from_model(new, tokenizer).translate(unchanged, beam=1)
+    assert translations == Translator.from_model(old.transformer, old.tokenizer).translate(unchanged, beam=1)
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
-def test_new_rows_are_the_mean_of_their_parts_and_old_ones_stay(micro, tied):
+def test_new_embedding_rows_are_the_mean_of_their_parts(micro, tied):
     torch.manual_seed(0)
     model = Transformer(replace(micro, tied=tied)).eval()
     new = extend_transformer(model, [[3, 4], [5, 5, 6]])
@@ -148,30 +148,30 @@ def test_new_rows_are_the_mean_of_their_parts_and_old_ones_stay(micro, tied):
     assert (new.output.weight is new.source_embedding.tokens.weight) == (tied == "all")
 
 
-def test_no_new_piece_ever_scores_above_all_its_parts(micro_model):
-    made_of = [[a, b, (a * b) % 23] for a in range(3, 23) for b in range(3, 23) if a != b]
-    new = extend_transformer(micro_model, made_of)
+def test_a_new_token_never_scores_above_all_its_parts(micro_model):
+    parts = [[a, b, (a * b) % 23] for a in range(3, 23) for b in range(3, 23) if a != b]
+    new = extend_transformer(micro_model, parts)
     source = torch.randint(3, 23, (16, 9))
     scores = new(source, torch.ones_like(source, dtype=torch.bool), torch.randint(3, 23, (16, 12)))
     assert int(scores.argmax(-1).max()) < 23
 
 
-def test_settings_that_contradict_the_model_are_refused_by_name(home):
+def test_settings_that_contradict_the_start_model_are_refused(home):
     model = inherit_finetune_settings(home / "parent")["model"]
     config = apply_settings(TranslationRun(), {"model": model}).model
-    for change, said in (
+    for change, message in (
         ({"d_model": 64}, "model.d_model = 64 contradicts .*parent, where it is 32; leave it out"),
         ({"norm": "pre"}, "model.norm = pre contradicts"),
         ({"vocab_size": 600}, "model.vocab_size = 600 contradicts"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             read_start_model(home / "parent", replace(config, **change), False)
     with pytest.raises(ConfigError, match="data.lowercase = True contradicts"):
         read_start_model(home / "parent", config, True)
     assert read_start_model(home / "parent", replace(config, dropout=0.3), False).model.tokenizer
 
 
-def test_a_lower_case_model_stays_one(tmp_path, micro):
+def test_lower_casing_is_inherited(tmp_path, micro):
     tokenizer = learn_tokenizer(["Jane"] * 3, 300, lowercase=True)
     model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
     run = TranslationRun(model.config, data=DataConfig(lowercase=True))
@@ -179,7 +179,7 @@ def test_a_lower_case_model_stays_one(tmp_path, micro):
     assert apply_settings(TranslationRun(), inherit_finetune_settings(tmp_path / "model")).data.lowercase
 
 
-def test_a_damaged_model_is_named(home, tmp_path):
+def test_a_damaged_start_model_is_refused(home, tmp_path):
     folder = tmp_path / "model"
     model = load_translation_model(home / "parent")
     save_translation_model(folder, model.transformer, model.tokenizer, to_toml(TranslationRun()), {})
@@ -191,7 +191,7 @@ def test_a_damaged_model_is_named(home, tmp_path):
         inherit_finetune_settings(folder)
 
 
-def test_what_cannot_be_started_from_is_refused(tmp_path):
+def test_impossible_start_settings_are_refused(tmp_path):
     with pytest.raises(CheckpointError, match="nowhere does not exist"):
         inherit_finetune_settings(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="there is no vocabulary to extend without start.model"):
@@ -200,7 +200,7 @@ def test_what_cannot_be_started_from_is_refused(tmp_path):
         StartConfig("model", 0)
 
 
-def test_a_settings_file_of_the_child_starts_the_same_run_again(home, tmp_path):
+def test_the_stored_settings_describe_the_same_run(home, tmp_path):
     run = second_run(home, extend=9, steps=1)
     train_translation(run, tmp_path / "child", QUIET)
     assert apply_settings(TranslationRun(), read_settings(tmp_path / "child" / "config.toml")) == run

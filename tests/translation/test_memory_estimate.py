@@ -28,31 +28,31 @@ from regard.train.device import autocast_to
 from regard.train.optimizer import OptimizerConfig, build_optimizer
 from regard.train.step import EagerStep, Learner
 from regard.train.task import BatchCounts
-name, half, (tokens, length, rdrop) = sys.argv[1], sys.argv[2] == "bf16", map(int, sys.argv[3:])
+name, is_bf16, (tokens, length, rdrop) = sys.argv[1], sys.argv[2] == "bf16", map(int, sys.argv[3:])
 keep_freed_memory()
 torch.set_num_threads(1)
 random = np.random.default_rng(1)
-held = next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]
+libraries = next(line for line in open("/proc/self/status") if line.startswith("VmRSS")).split()[1]
 shape = getattr(config, name.upper())
 model = Transformer(replace(shape, vocab_size=32_000 if name == "base" else 8_000)).train()
 class Task:
     def batch_counts(self, batch): return BatchCounts(batch.source_tokens, batch.target_tokens)
     def loss(self, batch):
-        with autocast_to(torch.bfloat16 if half else torch.float32, torch.device("cpu")):
+        with autocast_to(torch.bfloat16 if is_bf16 else torch.float32, torch.device("cpu")):
             return rdrop_pair_loss(model, batch, 0.1, 5.0) if rdrop else pair_loss(model, batch, 0.1)
 step = EagerStep(Task(), Learner(model, build_optimizer(model, OptimizerConfig())), 1, None)
 for number in range(3):
     lengths = random.integers(length * 4 // 5, length * 6 // 5, (2, tokens // length))
     sides = [concatenate_rows([random.integers(3, 8000, n) for n in side]) for side in lengths]
     step(number, [make_pair_batch(*sides, np.arange(len(sides[0])))], 1e-4)
-print(held)
+print(libraries)
 """
 
 
 def measured(name, tokens, precision, length, rdrop) -> float:
-    """The most that three steps took beyond what the libraries hold, in bytes."""
-    [held], most = measure_peak_memory(STEPS, name, precision, tokens, length, rdrop)
-    return most * 2**20 - int(held) * 2**10
+    """Return the peak memory of three steps beyond that of the libraries, in bytes."""
+    [libraries], peak = measure_peak_memory(STEPS, name, precision, tokens, length, rdrop)
+    return peak * 2**20 - int(libraries) * 2**10
 
 
 def estimated(name, tokens, precision, length, rdrop) -> float:
@@ -101,7 +101,7 @@ def slow(*case):
         slow("base", 2048, "bf16", 27, 0),
     ],
 )
-def test_the_estimate_is_near_what_real_steps_take(name, tokens, precision, length, rdrop):
+def test_the_estimate_is_near_the_measured_memory(name, tokens, precision, length, rdrop):
     case = name, tokens, precision, length, rdrop
     assert 0.85 < estimated(*case) / measured(*case) < 1.3
 
@@ -110,7 +110,7 @@ def test_the_estimate_is_near_what_real_steps_take(name, tokens, precision, leng
     ("model", "tokens", "gib"),
     [(replace(BASE, vocab_size=32_768), 25_600, 8.26), (replace(TINY, vocab_size=10_000), 8192, 0.70)],
 )
-def test_the_estimate_is_near_what_an_h200_was_seen_to_take(model, tokens, gib):
+def test_the_estimate_is_near_the_memory_measured_on_an_h200(model, tokens, gib):
     need = estimate_translation_step_memory(
         model,
         LossConfig(),
@@ -125,7 +125,7 @@ def test_the_estimate_is_near_what_an_h200_was_seen_to_take(model, tokens, gib):
 
 
 @pytest.mark.parametrize("model", [TINY, BASE, BIG, replace(SMALL, tied="none", d_k=32)])
-def test_weights_are_counted_but_for_biases_and_norms(model):
+def test_weights_are_counted_without_biases_and_norms(model):
     model = replace(model, vocab_size=1000, encoder_layers=2, decoder_layers=1)
     matrices = [parameter for parameter in Transformer(model).parameters() if parameter.ndim > 1]
     assert count_transformer_weights(model) == sum(matrix.numel() for matrix in matrices)
@@ -135,11 +135,11 @@ def test_weights_are_counted_but_for_biases_and_norms(model):
     "more",
     [{"activation": "gelu"}, {"activation_dropout": 0.1}, {"attention_dropout": 0.1}, {"d_k": 128}],
 )
-def test_what_keeps_more_needs_more(more):
+def test_more_activations_need_more_memory(more):
     plain, other = (estimate_on_cpu(model, LossConfig()) for model in (SMALL, replace(SMALL, **more)))
     assert other.bytes_per_token > plain.bytes_per_token
 
 
-def test_two_passes_take_twice_the_room_of_one():
+def test_two_passes_need_twice_the_memory_of_one():
     one, two = (estimate_on_cpu(SMALL, LossConfig(rdrop=alpha)) for alpha in (0.0, 5.0))
     assert two.bytes_per_token == 2 * one.bytes_per_token

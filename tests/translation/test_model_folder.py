@@ -27,27 +27,27 @@ def folder(micro, tmp_path):
     return tmp_path / "model"
 
 
-def test_all_but_the_weights_can_be_had_without_torch(folder):
+def test_a_folder_is_read_without_torch(folder):
     code = f"""
 import sys
 from pathlib import Path
 from regard.translation.model_folder import read_translation_folder
-found = read_translation_folder(Path({str(folder)!r}))
-assert found.config.vocab_size == found.tokenizer.vocab_size and found.manifest["step"] == 7
+folder = read_translation_folder(Path({str(folder)!r}))
+assert folder.config.vocab_size == folder.tokenizer.vocab_size and folder.manifest["step"] == 7
 sys.exit("torch" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_it_is_what_the_whole_model_has(folder):
-    found, whole = read_translation_folder(folder), load_translation_model(folder)
-    assert found.path == folder
-    assert found.config == whole.transformer.config
-    assert found.manifest == whole.manifest
-    assert found.tokenizer.fingerprint == whole.tokenizer.fingerprint
+def test_a_folder_has_config_tokenizer_and_manifest_of_the_loaded_model(folder):
+    read, loaded = read_translation_folder(folder), load_translation_model(folder)
+    assert read.path == folder
+    assert read.config == loaded.transformer.config
+    assert read.manifest == loaded.manifest
+    assert read.tokenizer.fingerprint == loaded.tokenizer.fingerprint
 
 
-def test_weights_that_stay_unread_are_not_hashed_but_must_be_whole(folder):
+def test_with_size_only_the_weights_are_not_hashed_but_must_be_complete(folder):
     content = (folder / WEIGHTS_FILE).read_bytes()
     (folder / WEIGHTS_FILE).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert read_translation_folder(folder, size_only=[WEIGHTS_FILE]).path == folder
@@ -80,6 +80,6 @@ main(["translate", {str(folder)!r}, "--engine", "ctranslate2"])
 sys.exit("torch" in sys.modules)
 """
     lines, command = b"a bird\n\nthe cat\n", [sys.executable, "-c", code]
-    found = subprocess.run(command, input=lines, capture_output=True, check=False)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.count(b"\n") == 3
+    process = subprocess.run(command, input=lines, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count(b"\n") == 3

@@ -35,13 +35,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("size", ["base", "big"])
-def test_the_papers_recipe_departs_in_nothing(size):
-    found = compare_with_paper(build_paper_run(size))
-    assert found.size == size
-    assert found.deviations == []
+def test_the_paper_run_has_no_deviations(size):
+    comparison = compare_with_paper(build_paper_run(size))
+    assert comparison.size == size
+    assert comparison.deviations == []
 
 
-def test_the_recipes_are_the_presets_of_table_3():
+def test_the_paper_runs_have_the_models_of_table_3():
     assert build_paper_run("base").model == replace(BASE, d_k=64)
     assert build_paper_run("big").model == replace(BIG, d_k=64)
     run = build_paper_run("base")
@@ -50,45 +50,43 @@ def test_the_recipes_are_the_presets_of_table_3():
 
 
 @pytest.mark.parametrize(("setting", "value"), CHANGES.items())
-def test_one_changed_setting_is_one_row(setting, value):
+def test_a_changed_setting_is_one_deviation(setting, value):
     section, _, key = setting.partition(".")
     (row,) = compare_with_paper(apply_settings(build_paper_run("base"), {section: {key: value}})).deviations
-    (claim,) = (claim for claim in PAPER_BASE_SETTINGS if claim.setting == setting)
-    assert (row.setting, row.section, row.run_value) == (setting, claim.section, str(value))
-    assert row.paper_value == claim.wording or row.paper_value == str(claim.value)
+    (paper,) = (each for each in PAPER_BASE_SETTINGS if each.setting == setting)
+    assert (row.setting, row.section, row.run_value) == (setting, paper.section, str(value))
+    assert row.paper_value == paper.wording or row.paper_value == str(paper.value)
 
 
-def test_every_row_has_a_section_of_the_paper():
-    assert {claim.section for claim in (*PAPER_BASE_SETTINGS, *PAPER_BIG_SETTINGS)} <= PAPER_SECTIONS.keys()
+def test_every_setting_has_a_section_of_the_paper():
+    assert {each.section for each in (*PAPER_BASE_SETTINGS, *PAPER_BIG_SETTINGS)} <= PAPER_SECTIONS.keys()
 
 
-def test_what_the_big_model_changes_is_claimed_of_the_base_too():
-    named = [claim.setting for claim in PAPER_BASE_SETTINGS]
+def test_settings_of_the_big_model_are_settings_of_the_base_model():
+    named = [each.setting for each in PAPER_BASE_SETTINGS]
     assert len(named) == len(set(named))
-    assert {claim.setting for claim in PAPER_BIG_SETTINGS} <= set(named)
+    assert {each.setting for each in PAPER_BIG_SETTINGS} <= set(named)
 
 
-def test_every_setting_is_in_one_list_or_the_other():
-    """So that a new setting shows up as open before anyone thinks of the paper."""
+def test_every_setting_of_a_run_is_in_one_of_the_lists():
+    """A new setting is listed as unspecified until it is compared with the paper."""
     run = build_paper_run("base")
-    found = compare_with_paper(run)
-    listed = {claim.setting for claim in PAPER_BASE_SETTINGS} | {what for what, _ in found.unspecified}
+    comparison = compare_with_paper(run)
+    listed = {each.setting for each in PAPER_BASE_SETTINGS} | {name for name, _ in comparison.unspecified}
     missing = [name for name in paper_recipe._effective_settings(run) if name not in listed]
     assert all(name.partition(".")[2] in paper_recipe.SETTINGS_OUTSIDE_PAPER for name in missing)
     assert "model.max_length" in listed
     assert "train.seed" in listed
 
 
-def test_what_is_no_setting_of_a_run_is_said_to_be_undecided():
-    undecided = {
-        claim.setting: claim.value for claim in compare_with_paper(TranslationRun()).not_run_settings
-    }
-    assert undecided["search.beam"] == 4
-    assert undecided["search.alpha"] == 0.6
+def test_search_settings_of_the_paper_are_not_settings_of_a_run():
+    others = {each.setting: each.value for each in compare_with_paper(TranslationRun()).not_run_settings}
+    assert others["search.beam"] == 4
+    assert others["search.alpha"] == 0.6
 
 
-def test_a_batch_in_parts_counts_as_one(monkeypatch):
+def test_accumulated_batches_count_as_one(monkeypatch):
     run = apply_settings(build_paper_run("base"), {"data": {"batch_tokens": 5000}})
-    named = dict(paper_recipe._flatten_settings(run)) | {"train.accumulate": 5}
-    monkeypatch.setattr(paper_recipe, "_flatten_settings", lambda _: named.items())
+    values = dict(paper_recipe._flatten_settings(run)) | {"train.accumulate": 5}
+    monkeypatch.setattr(paper_recipe, "_flatten_settings", lambda _: values.items())
     assert compare_with_paper(run).deviations == []

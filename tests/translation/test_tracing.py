@@ -11,7 +11,7 @@ from regard.config import to_toml
 from regard.errors import ConfigError, DataError
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, learn_tokenizer
-from regard.trace.interventions import DisableHead, HideSource, RemovePositions
+from regard.trace.interventions import AblateHead, MaskSource, RemovePositions
 from regard.trace.model_facts import identify_model_in_memory, language_of_file_name
 from regard.trace.request import TraceLengthError
 from regard.translation.model_folder import save_translation_model
@@ -38,12 +38,12 @@ def folder(parts, tmp_path):
     return tmp_path / "mine"
 
 
-@pytest.mark.parametrize("how", [{}, {"beam": 1}, {"beam": 3, "alpha": 0.0}])
-def test_a_trace_is_of_the_translation_that_the_translator_gives(parts, how):
+@pytest.mark.parametrize("search", [{}, {"beam": 1}, {"beam": 3, "alpha": 0.0}])
+def test_a_trace_has_the_translation_of_the_translator(parts, search):
     translator = Translator.from_model(*parts)
     for text in ("  the cat sings. ", "a é"):
-        (expected,) = translator.translate_detailed([text], regard.SearchConfig(**how))
-        trace = translator.trace(text, **how)
+        (expected,) = translator.translate_detailed([text], regard.SearchConfig(**search))
+        trace = translator.trace(text, **search)
         assert trace.target.text == expected.text
         assert trace.target.score == pytest.approx(expected.score, abs=1e-4)
         assert trace.target.logprob == pytest.approx(expected.log_probability, abs=1e-4)
@@ -67,7 +67,7 @@ def test_row_t_predicts_target_token_t(parts):
     assert tokenizer.detokenize([target])[0] == trace.target.text == "a bird sees"
 
 
-def test_text_and_ids_ask_for_the_same(parts):
+def test_texts_and_token_ids_give_equal_traces(parts):
     translator, (ids,) = Translator.from_model(*parts), parts[1].tokenize(["a bird"])
     assert translator.trace("the cat", target="a bird").id == translator.trace("the cat", target=ids).id
     one, other = (translator.trace("the cat", prefix=prefix) for prefix in ("a bird", ids))
@@ -78,9 +78,9 @@ def test_text_and_ids_ask_for_the_same(parts):
     assert translator.trace("the cat").id != one.id
 
 
-def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
+def test_interventions_change_search_and_recorded_attention(parts):
     translator = Translator.from_model(*parts)
-    changes = (DisableHead("cross", 2, 1, "uniform"), RemovePositions(), HideSource((1,)))
+    changes = (AblateHead("cross", 2, 1, "uniform"), RemovePositions(), MaskSource((1,)))
     trace = translator.trace("the cat sees a dog", interventions=changes)
     length = len(trace.source.tokens)
     uniform = trace.attention["cross"][1, 0]
@@ -93,10 +93,10 @@ def test_interventions_change_the_search_and_what_is_looked_at_alike(parts):
     assert again.target.logprob != pytest.approx(trace.target.logprob, abs=1e-4)
 
 
-def test_what_cannot_be_traced_is_said_in_one_line(parts):
+def test_texts_that_cannot_be_traced_are_refused(parts):
     translator = Translator.from_model(*parts)
-    said = "the text has 5 tokens, and at most 4 can be traced; shorten it, or raise max_tokens$"
-    with pytest.raises(TraceLengthError, match=said) as caught:
+    message = "the text has 5 tokens, and at most 4 can be traced; shorten it, or raise max_tokens$"
+    with pytest.raises(TraceLengthError, match=message) as caught:
         translator.trace("the cat sees the", max_tokens=4)
     assert caught.value.limit == 4
     with pytest.raises(TraceLengthError, match="tokens, and this model reads at most 20; shorten it$"):
@@ -119,7 +119,7 @@ def test_what_cannot_be_traced_is_said_in_one_line(parts):
         translator.tracer.trace(translator.tracer.build_request("\udcff"))
 
 
-def test_a_translation_that_is_longer_than_may_be_traced_is_refused_and_not_cut(parts):
+def test_a_translation_that_is_too_long_to_trace_is_refused(parts):
     translator = Translator.from_model(*parts)
     length = len(translator.trace("the cat").target.tokens)
     assert length > 5
@@ -128,24 +128,24 @@ def test_a_translation_that_is_longer_than_may_be_traced_is_refused_and_not_cut(
         translator.trace("the cat", max_tokens=5)
 
 
-def test_an_intervention_may_be_as_a_trace_has_it_in_json(parts):
+def test_an_intervention_may_have_the_form_of_a_traces_json(parts):
     translator = Translator.from_model(*parts)
-    expected = translator.trace("the cat", interventions=[DisableHead("cross", 2, 3), RemovePositions()])
-    given = expected.to_json()["request"]["interventions"]
-    found = translator.trace("the cat", interventions=given)
-    assert (found.request, found.target) == (expected.request, expected.target)
-    with pytest.raises(ConfigError, match="is no intervention; its type must be one of head,"):
+    expected = translator.trace("the cat", interventions=[AblateHead("cross", 2, 3), RemovePositions()])
+    as_json = expected.to_json()["request"]["interventions"]
+    trace = translator.trace("the cat", interventions=as_json)
+    assert (trace.request, trace.target) == (expected.request, expected.target)
+    with pytest.raises(ConfigError, match="is not an intervention; its type must be one of head,"):
         translator.trace("the cat", interventions=[{"type": "tail"}])
 
 
-def test_steps_are_named_by_the_characters_that_bytes_spell(parts):
+def test_byte_tokens_are_shown_as_the_character_they_encode(parts):
     tracer = Translator.from_model(*parts).tracer
     trace = tracer.trace(tracer.build_request("東", target="京"))
-    named = tracer.attention_steps(trace, "cross", 1, 1, 1)["tokens"]
-    assert named == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicts": "京"}
+    tokens = tracer.attention_steps(trace, "cross", 1, 1, 1)["tokens"]
+    assert tokens == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicts": "京"}
 
 
-def test_a_folder_says_which_model_it_is(parts, folder):
+def test_the_model_facts_of_a_folder_have_name_step_and_languages(parts, folder):
     facts = Translator.load(folder, engine="torch").trace("the cat", target="a").model
     assert (facts.name, facts.step, facts.source_lang, facts.target_lang) == ("mine", 7, "en", "fr")
     assert (facts.heads, facts.d_k, facts.norm, facts.positions, facts.shared) == (
@@ -160,7 +160,7 @@ def test_a_folder_says_which_model_it_is(parts, folder):
     assert again.model == facts
 
 
-def test_a_model_that_learns_is_another(parts):
+def test_changed_weights_change_the_model_id(parts):
     model, tokenizer = parts
     translator = Translator.from_model(model, tokenizer)
     before = translator.trace("the cat", target="a")
@@ -172,7 +172,7 @@ def test_a_model_that_learns_is_another(parts):
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "language"),
     [
         (["a/train.en"], "en"),
         (["train.de.gz"], "de"),
@@ -183,11 +183,11 @@ def test_a_model_that_learns_is_another(parts):
         (None, None),
     ],
 )
-def test_languages_are_told_by_the_names_of_files(files, said):
-    assert language_of_file_name(files) == said
+def test_the_language_is_the_suffix_of_the_file_name(files, language):
+    assert language_of_file_name(files) == language
 
 
-def test_on_ctranslate2_the_torch_model_is_loaded_when_a_trace_is_wanted(folder):
+def test_a_trace_loads_the_torch_model_beside_ctranslate2(folder):
     code = (
         "import sys, regard\n"
         f"translator = regard.Translator.load({str(folder)!r}, engine='ctranslate2')\n"

@@ -10,6 +10,8 @@ import torch
 
 import regard
 from fake_engines import DiagonalForcedDecoder, EchoEngine
+from regard import checkpoint
+from regard.checkpoint import file_sha256
 from regard.config import to_toml
 from regard.errors import CheckpointError, ConfigError, DataError
 from regard.inference.engine import UNSATISFIABLE
@@ -17,8 +19,8 @@ from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
 from regard.search.constraints import NO_CONSTRAINTS
 from regard.text.glossary import Glossary
-from regard.text.tokenizer import learn_tokenizer
-from regard.translation import engines
+from regard.text.tokenizer import learn_tokenizer, load_tokenizer
+from regard.translation import engines, model_folder
 from regard.translation.engines import LoadedModel
 from regard.translation.model_folder import load_translation_model, save_translation_model
 from regard.translation.options import TranslateOptions
@@ -54,14 +56,14 @@ def folder(parts, tmp_path):
     return tmp_path / "model"
 
 
-def test_translations_come_in_the_order_of_their_texts(parts):
+def test_translations_are_in_the_order_of_their_texts(parts):
     translator = Translator.from_model(*parts)
-    together = translator.translate(SENTENCES)
-    assert together == [translator.translate([sentence])[0] for sentence in SENTENCES]
-    assert translator.translate(SENTENCES[::-1]) == together[::-1]
+    translations = translator.translate(SENTENCES)
+    assert translations == [translator.translate([sentence])[0] for sentence in SENTENCES]
+    assert translator.translate(SENTENCES[::-1]) == translations[::-1]
 
 
-def test_many_batches_give_what_one_does(parts, monkeypatch):
+def test_many_batches_give_the_same_translations_as_one(parts, monkeypatch):
     expected = Translator.from_model(*parts).translate(SENTENCES)
     monkeypatch.setattr("regard.translation.engines.DEFAULT_BATCH_TOKENS", 9)
     done = []
@@ -69,13 +71,13 @@ def test_many_batches_give_what_one_does(parts, monkeypatch):
     assert len(done) > 3
 
 
-def test_the_papers_beam_is_the_default_and_others_can_be_had(parts):
+def test_beam_and_alpha_of_the_paper_are_the_default(parts):
     translator = Translator.from_model(*parts)
     assert translator.translate(SENTENCES) == translator.translate(SENTENCES, beam=4, alpha=0.6)
     assert translator.translate(SENTENCES) != translator.translate(SENTENCES, beam=1)
-    for wrong in ({"beam": 0}, {"alpha": -0.1}, {"alpha": math.nan}):
+    for invalid in ({"beam": 0}, {"alpha": -0.1}, {"alpha": math.nan}):
         with pytest.raises(ConfigError, match="cannot work"):
-            translator.translate(SENTENCES, **wrong)
+            translator.translate(SENTENCES, **invalid)
 
 
 def test_a_translation_is_always_one_line(parts):
@@ -84,9 +86,9 @@ def test_a_translation_is_always_one_line(parts):
     with torch.no_grad():
         model.output.weight[newline] = 10.0
         model.decoder.layers[-1].around_feed_forward.norm.bias.fill_(10.0)
-    (found,) = Translator.from_model(model, tokenizer).translate(["cat"])
+    (translation,) = Translator.from_model(model, tokenizer).translate(["cat"])
     assert tokenizer.id_to_token(newline) == "<0x0A>"
-    assert set(found) == {" "}
+    assert set(translation) == {" "}
 
 
 def test_a_blank_text_stays_blank(parts):
@@ -99,35 +101,37 @@ def test_spaces_around_a_text_change_nothing(parts):
     assert translator.translate(["  the cat \n"]) == translator.translate(["the cat"])
 
 
-def test_a_text_too_long_is_translated_sentence_by_sentence(parts):
+def test_a_text_that_is_too_long_is_translated_sentence_by_sentence(parts):
     translator = Translator.from_model(*parts)
     texts = ["The cat sees the dog. ", "The dog sees a bird. ", "A bird sings there. "] * 3
-    (found,) = translator.translate_detailed(["".join(texts)])
-    assert found.text == " ".join(translator.translate(texts))
-    assert (found.status, found.message) == (
+    (translation,) = translator.translate_detailed(["".join(texts)])
+    assert translation.text == " ".join(translator.translate(texts))
+    assert (translation.status, translation.message) == (
         "split",
-        "split into 9 parts, because this model takes at most 23 pieces",
+        "split into 9 parts, because this model takes at most 23 tokens",
     )
-    assert found.log_probability == pytest.approx(
+    assert translation.log_probability == pytest.approx(
         sum(each.log_probability for each in translator.translate_detailed(texts)), rel=1e-5
     )
 
 
-def test_a_text_too_long_is_cut_or_skipped_if_asked(parts):
+def test_a_text_that_is_too_long_can_be_cut_or_skipped(parts):
     translator, text = Translator.from_model(*parts), "the cat sees the dog " * 20
     short, (cut,) = ["cat"], translator.translate_detailed([text], options=TranslateOptions(long_text="cut"))
     assert cut.status == "cut"
-    assert "only its first 23 pieces" in cut.message
-    kept = parts[1].detokenize([parts[1].tokenize([text.strip()])[0][:23]])
-    assert [cut.text] == translator.translate(kept)
+    assert "only its first 23 tokens" in cut.message
+    beginning = parts[1].detokenize([parts[1].tokenize([text.strip()])[0][:23]])
+    assert [cut.text] == translator.translate(beginning)
     skipped, other = translator.translate_detailed([text, *short], options=TranslateOptions(long_text="skip"))
     assert (skipped.text, skipped.status) == ("", "skipped")
     assert [other.text] == translator.translate(short)
 
 
-def test_the_next_best_come_with_their_scores(parts):
-    (found,) = Translator.from_model(*parts).translate_detailed(["the cat sings."], SearchConfig(n_best=3))
-    ranked = [found, *found.alternatives]
+def test_alternatives_have_scores(parts):
+    (translation,) = Translator.from_model(*parts).translate_detailed(
+        ["the cat sings."], SearchConfig(n_best=3)
+    )
+    ranked = [translation, *translation.alternatives]
     assert len({each.tokens for each in ranked}) == 3
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
     for each in ranked:
@@ -135,7 +139,7 @@ def test_the_next_best_come_with_their_scores(parts):
         assert each.score == pytest.approx(each.log_probability / ((5 + length) / 6) ** 0.6, rel=1e-5)
 
 
-def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
+def test_deterministic_searches_one_sentence_at_a_time():
     engine, tokenizer = EchoEngine(), learn_tokenizer(TEXTS, 300)
     translator = Translator(LoadedModel(engine, tokenizer))
     assert translator.translate(SENTENCES, options=TranslateOptions(deterministic=True)) == [
@@ -146,87 +150,92 @@ def test_deterministic_asks_the_engine_for_one_sentence_at_a_time():
     assert engine.batches[5:] == [5]
 
 
-def test_what_is_wished_for_is_asked_of_each_sentence():
-    engine, tokenizer = EchoEngine(longest=9), learn_tokenizer(TEXTS, 300)
-    asked = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
+def test_every_sentence_is_searched_under_its_constraints():
+    engine, tokenizer = EchoEngine(max_tokens=9), learn_tokenizer(TEXTS, 300)
+    options = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
     Translator(LoadedModel(engine, tokenizer)).translate(
-        ["the dog", "cat", "the cat sees the dog. The cat sings, too."], options=asked
+        ["the dog", "cat", "the cat sees the dog. The cat sings, too."], options=options
     )
     (prefix,) = tokenizer.tokenize(["a"])
-    by_text = {tokenizer.detokenize([source])[0]: wish for source, wish in engine.constraints}
+    by_text = {tokenizer.detokenize([source])[0]: each for source, each in engine.constraints}
     assert by_text["the dog"].prefix == by_text["cat"].prefix == tuple(prefix)
-    assert [wish for text, wish in by_text.items() if text.startswith("The cat")] == [
+    assert [each for text, each in by_text.items() if text.startswith("The cat")] == [
         NO_CONSTRAINTS
     ]  # no first part
-    assert [len(wish.required) for wish in (by_text["the dog"], by_text["cat"])] == [2, 1]
+    assert [len(each.required) for each in (by_text["the dog"], by_text["cat"])] == [2, 1]
 
 
-def test_a_text_has_no_translation_where_one_of_its_parts_has_none():
-    class Mute(EchoEngine):
-        def translate(self, sources, config, wishes=None):
-            found = super().translate(sources, config, wishes)
+def test_a_text_has_no_translation_if_one_of_its_parts_has_none():
+    class NoTranslation(EchoEngine):
+        def translate(self, sources, config, constraints=None):
+            results = super().translate(sources, config, constraints)
             return [
-                [UNSATISFIABLE] if wish.required else each for each, wish in zip(found, wishes, strict=True)
+                [UNSATISFIABLE] if each.required else hypotheses
+                for hypotheses, each in zip(results, constraints, strict=True)
             ]
 
-    translator = Translator(LoadedModel(Mute(longest=9), learn_tokenizer(TEXTS, 300)))
-    asked = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
+    translator = Translator(LoadedModel(NoTranslation(max_tokens=9), learn_tokenizer(TEXTS, 300)))
+    options = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
     texts = ["the cat sees the dog. The cat sees the bird, too.", "the bird", "the cat"]
-    split, whole, other = translator.translate_detailed(texts, options=asked)
+    split, whole, other = translator.translate_detailed(texts, options=options)
     assert split == whole
     assert (split.text, split.status, split.log_probability) == ("", "impossible", -math.inf)
     assert "satisfies all constraints" in split.message
     assert (other.text, other.status) == ("the cat", "whole")
 
 
-def test_words_are_counted_through_all_parts_even_where_a_word_is_cut():
+def test_alignments_count_words_through_all_parts_even_if_a_word_is_cut():
     tokenizer = learn_tokenizer(TEXTS, 300)
     translator = Translator(
-        LoadedModel(EchoEngine(longest=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+        LoadedModel(EchoEngine(max_tokens=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
     )
     text = f"the cat {'qx' * 20} sees the dog."
-    (found,) = translator.translate_detailed([text], options=TranslateOptions(alignments=True))
-    assert found.status == "split"
-    assert {i for i, _ in found.alignment} == set(range(len(text.split())))
-    assert {j for _, j in found.alignment} == set(range(len(found.text.split())))
-    assert found.alignment[-1][0] == 5
+    (translation,) = translator.translate_detailed([text], options=TranslateOptions(alignments=True))
+    assert translation.status == "split"
+    assert {i for i, _ in translation.alignment} == set(range(len(text.split())))
+    assert {j for _, j in translation.alignment} == set(range(len(translation.text.split())))
+    assert translation.alignment[-1][0] == 5
 
 
-def test_translations_are_read_many_at_a_time_and_each_with_its_own_source(parts):
-    class Counted(DiagonalForcedDecoder):
+def test_alternatives_of_many_sources_are_force_decoded_in_one_batch(parts):
+    class CountingDecoder(DiagonalForcedDecoder):
         calls = 0
 
         def force_decode(self, sources, targets):
             self.calls += 1
             return super().force_decode(sources, targets)
 
-    reader = Counted()
-    translator = Translator(LoadedModel(EchoEngine(), parts[1], get_forced_decoder=lambda: reader))
+    decoder = CountingDecoder()
+    translator = Translator(LoadedModel(EchoEngine(), parts[1], get_forced_decoder=lambda: decoder))
     texts = [" ".join(["cat"] * n) for n in range(1, 9)]
-    found = translator.translate_detailed(texts, SearchConfig(n_best=3), TranslateOptions(alignments=True))
-    assert [len(each.alignment) for each in found] == list(range(1, 9))
-    assert all(len(other.alignment) == len(each.alignment) for each in found for other in each.alternatives)
-    assert reader.calls == 1
+    translations = translator.translate_detailed(
+        texts, SearchConfig(n_best=3), TranslateOptions(alignments=True)
+    )
+    assert [len(each.alignment) for each in translations] == list(range(1, 9))
+    assert all(
+        len(other.alignment) == len(each.alignment) for each in translations for other in each.alternatives
+    )
+    assert decoder.calls == 1
 
 
 @pytest.mark.parametrize("field", ["required", "forbidden", "ensemble"])
-def test_one_phrase_is_not_taken_for_its_letters(field):
-    code = f"import regard; regard.TranslateOptions({field}='dog')"  # where nobody checks types
+def test_a_string_instead_of_a_tuple_of_phrases_is_refused(field):
+    code = f"import regard; regard.TranslateOptions({field}='dog')"
     run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert f"TypeError: {field} takes several; for one, give ('dog',)" in run.stderr
 
 
-def test_words_are_aligned_and_judged_by_a_reader():
+def test_words_have_alignments_and_confidences():
     tokenizer = learn_tokenizer(TEXTS, 300)
     translator = Translator(
-        LoadedModel(EchoEngine(longest=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+        LoadedModel(EchoEngine(max_tokens=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
     )
-    asked = TranslateOptions(alignments=True, confidences=True)
-    (found,) = translator.translate_detailed(["the cat sings."], options=asked)
-    assert found.alignment == ((0, 0), (1, 1), (2, 2))
-    assert [word.text for word in found.words] == ["the", "cat", "sings."]
-    assert all(word.confidence == pytest.approx(0.5) for word in found.words)
-    (long,) = translator.translate_detailed(["the cat sees the dog. The cat sings, too."], options=asked)
+    options = TranslateOptions(alignments=True, confidences=True)
+    (translation,) = translator.translate_detailed(["the cat sings."], options=options)
+    assert translation.alignment == ((0, 0), (1, 1), (2, 2))
+    assert [word.text for word in translation.words] == ["the", "cat", "sings."]
+    assert all(word.confidence == pytest.approx(0.5) for word in translation.words)
+    (long,) = translator.translate_detailed(["the cat sees the dog. The cat sings, too."], options=options)
     assert long.alignment == tuple((i, i) for i in range(9))
     assert [word.text for word in long.words] == long.text.split()
     with pytest.raises(ConfigError, match="no alignments and no confidences; choose the engine torch"):
@@ -235,29 +244,29 @@ def test_words_are_aligned_and_judged_by_a_reader():
         )
 
 
-def test_the_next_best_are_aligned_and_judged_too():
+def test_alternatives_have_alignments_and_confidences():
     translator = Translator(
         LoadedModel(EchoEngine(), learn_tokenizer(TEXTS, 300), get_forced_decoder=DiagonalForcedDecoder)
     )
-    asked = TranslateOptions(alignments=True, confidences=True)
-    (found,) = translator.translate_detailed(["the cat sings."], SearchConfig(n_best=2), asked)
-    (other,) = found.alternatives
-    assert (other.alignment, other.words) == (found.alignment, found.words)
+    options = TranslateOptions(alignments=True, confidences=True)
+    (translation,) = translator.translate_detailed(["the cat sings."], SearchConfig(n_best=2), options)
+    (other,) = translation.alternatives
+    assert (other.alignment, other.words) == (translation.alignment, translation.words)
 
 
-def test_a_blank_text_has_what_others_have():
+def test_a_blank_text_has_empty_alignments_and_confidences():
     translator = Translator(
         LoadedModel(EchoEngine(), learn_tokenizer(TEXTS, 300), get_forced_decoder=DiagonalForcedDecoder)
     )
-    for asked, expected in (
+    for options, expected in (
         (TranslateOptions(), None),
         (TranslateOptions(alignments=True, confidences=True), ()),
     ):
-        (found,) = translator.translate_detailed([" "], options=asked)
-        assert (found.alignment, found.words) == (expected, expected)
+        (translation,) = translator.translate_detailed([" "], options=options)
+        assert (translation.alignment, translation.words) == (expected, expected)
 
 
-BEYOND_CTRANSLATE2 = [
+UNSUPPORTED_BY_CTRANSLATE2 = [
     (SearchConfig(no_repeat_ngram=2), TranslateOptions()),
     (SearchConfig(sampling=Sampling()), TranslateOptions()),
     (SearchConfig(allow_unknown=False), TranslateOptions()),
@@ -267,26 +276,26 @@ BEYOND_CTRANSLATE2 = [
 ]
 
 
-@pytest.mark.parametrize(("search", "asked"), BEYOND_CTRANSLATE2, ids=str)
-def test_what_ctranslate2_cannot_do_torch_does_unless_it_was_named(folder, search, asked):
+@pytest.mark.parametrize(("search", "options"), UNSUPPORTED_BY_CTRANSLATE2, ids=str)
+def test_auto_falls_back_to_torch_and_named_ctranslate2_refuses(folder, search, options):
     pytest.importorskip("ctranslate2")
     auto, named, torch_ = (
         Translator.load(folder, "cpu", engine) for engine in ("auto", "ctranslate2", "torch")
     )
     assert (auto.engine_info.engine, torch_.engine_info) == ("ctranslate2", ("torch", "fp32"))
-    assert auto.translate_detailed(SENTENCES, search, asked) == torch_.translate_detailed(
-        SENTENCES, search, asked
+    assert auto.translate_detailed(SENTENCES, search, options) == torch_.translate_detailed(
+        SENTENCES, search, options
     )
     assert auto.translate_detailed(SENTENCES) == named.translate_detailed(SENTENCES)
     with pytest.raises(ConfigError, match="choose the engine torch"):
-        named.translate_detailed(SENTENCES, search, asked)
+        named.translate_detailed(SENTENCES, search, options)
 
 
-def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeypatch, capsys):
+def test_the_fallback_engine_is_loaded_and_reported_once(folder, monkeypatch, capsys):
     pytest.importorskip("ctranslate2")
     loaded = []
     real = engines._load_torch
-    monkeypatch.setattr(engines, "_load_torch", lambda *given: loaded.append(1) or real(*given))
+    monkeypatch.setattr(engines, "_load_torch", lambda *arguments: loaded.append(1) or real(*arguments))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     translator = Translator.load(folder, "cpu")
     for _ in range(2):
@@ -296,7 +305,7 @@ def test_another_engine_is_loaded_once_and_said_once_to_a_person(folder, monkeyp
     assert capsys.readouterr().err == "  engine torch: CTranslate2 does not support no_repeat_ngram\n"
 
 
-def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
+def test_conflicting_options_are_refused_before_the_first_sentence(parts):
     translator = Translator.from_model(*parts)
     with pytest.raises(ConfigError, match="glossaries need beam search; leave sampling out"):
         translator.translate_detailed(
@@ -312,18 +321,18 @@ def test_what_cannot_be_had_together_is_refused_before_any_sentence(parts):
 
 @pytest.mark.parametrize("engine", ["auto", "torch"])
 @pytest.mark.parametrize("threads", [0, -1])
-def test_no_threads_cannot_work(folder, engine, threads):
+def test_fewer_threads_than_one_are_refused(folder, engine, threads):
     with pytest.raises(ConfigError, match=f"threads = {threads} cannot work; it must be at least 1"):
         Translator.load(folder, "cpu", engine, threads=threads)
 
 
-def test_one_text_without_a_list_is_refused(parts):
-    for wrong in ("cat", [b"cat"], [None]):
+def test_a_text_that_is_not_in_a_list_is_refused(parts):
+    for invalid in ("cat", [b"cat"], [None]):
         with pytest.raises(TypeError):
-            Translator.from_model(*parts).translate(wrong)
+            Translator.from_model(*parts).translate(invalid)
 
 
-def test_half_a_character_is_refused(parts):
+def test_a_lone_surrogate_is_refused(parts):
     with pytest.raises(DataError, match="text 2 has a lone surrogate"):
         Translator.from_model(*parts).translate(["cat", "a \ud83d b"])
 
@@ -341,7 +350,7 @@ def test_a_saved_model_translates_as_before(parts, folder):
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
 @pytest.mark.parametrize("position", ["paper", "learned"])
-def test_every_weight_comes_back_bit_by_bit(parts, tmp_path, tied, position):
+def test_loaded_weights_equal_saved_weights_bit_by_bit(parts, tmp_path, tied, position):
     model, tokenizer = parts
     model = Transformer(replace(model.config, tied=tied, position=position))
     save_translation_model(tmp_path / "model", model, tokenizer, to_toml(TranslationRun(model.config)), {})
@@ -352,21 +361,19 @@ def test_every_weight_comes_back_bit_by_bit(parts, tmp_path, tied, position):
     assert loaded.tokenizer.tokenize(SENTENCES) == tokenizer.tokenize(SENTENCES)
 
 
-def test_the_manifest_says_what_the_folder_is(folder):
+def test_the_manifest_states_task_step_version_and_files(folder):
     manifest = load_translation_model(folder).manifest
     assert (manifest["task"], manifest["step"], manifest["regard"]) == ("translation", 7, regard.__version__)
     assert set(manifest["files"]) == {"config.toml", "tokenizer.json", "model.safetensors"}
 
 
 def write_manifest(folder, manifest):
-    """As the first format had it, without a seal of its own."""
+    """Write a manifest of format 1, which has no seal."""
     (folder / "manifest.json").write_text(json.dumps({**manifest, "format": 1}))
 
 
-def reseal(folder, name, change):
-    """Changes a file and makes the manifest agree: damage that no checksum sees."""
-    from regard.checkpoint import file_sha256
-
+def change_file(folder, name, change):
+    """Change a file and its entry in the manifest, so that no checksum detects it."""
     change(folder / name)
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
@@ -382,14 +389,14 @@ def reseal(folder, name, change):
         ("config.toml", b"[model]\nhaeds = 7\n", "config.toml: model.haeds is not a setting; did you mean"),
     ],
 )
-def test_a_folder_that_cannot_work_says_which_file(folder, name, content, message):
-    reseal(folder, name, lambda path: path.write_bytes(content))
+def test_an_unreadable_file_of_the_folder_is_named(folder, name, content, message):
+    change_file(folder, name, lambda path: path.write_bytes(content))
     with pytest.raises(CheckpointError, match=message):
         load_translation_model(folder)
 
 
 @pytest.mark.parametrize("name", ["config.toml", "tokenizer.json", "model.safetensors"])
-def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
+def test_a_manifest_without_one_of_the_files_is_refused(folder, name):
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["files"][name]
     write_manifest(folder, manifest)
@@ -397,13 +404,15 @@ def test_a_manifest_that_forgets_a_file_is_refused(folder, name):
         load_translation_model(folder)
 
 
-def test_a_foreign_tokenizer_is_refused(folder):
-    reseal(folder, "tokenizer.json", learn_tokenizer([*TEXTS, "other words, other pieces"] * 2, 290).save)
+def test_a_tokenizer_of_another_size_is_refused(folder):
+    change_file(
+        folder, "tokenizer.json", learn_tokenizer([*TEXTS, "other words, other pieces"] * 2, 290).save
+    )
     with pytest.raises(CheckpointError, match="tokens, and model.vocab_size in .* is"):
         load_translation_model(folder)
 
 
-def test_loading_changes_nobodys_luck(folder):
+def test_loading_keeps_the_random_state(folder):
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -415,14 +424,14 @@ def test_weights_that_do_not_fit_their_config_are_refused(folder):
     def widen(path):
         path.write_text(path.read_text().replace("d_ff = 32", "d_ff = 64"))
 
-    reseal(folder, "config.toml", widen)
+    change_file(folder, "config.toml", widen)
     with pytest.raises(
         CheckpointError, match=r"does not fit its config.toml: .* is \[32, 16\], not \[64, 16\]"
     ):
         load_translation_model(folder)
 
 
-def test_a_model_for_something_else_is_refused(folder):
+def test_a_model_of_another_task_is_refused(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, {**manifest, "task": "forecasting"})
     with pytest.raises(CheckpointError, match="is a model for forecasting, not for translation"):
@@ -430,30 +439,69 @@ def test_a_model_for_something_else_is_refused(folder):
 
 
 def test_loading_runs_no_code_from_the_folder():
-    """No file of a model is a pickle, and nothing that reads one is imported to load it."""
+    """No code of the package reads a pickle."""
     from pathlib import Path
 
     for path in (Path(regard.__file__).parent).rglob("*.py"):
-        words = path.read_text()
-        assert "import pickle" not in words, path
-        assert "torch.load" not in words, path
+        code = path.read_text()
+        assert "import pickle" not in code, path
+        assert "torch.load" not in code, path
 
 
-def test_the_api_needs_no_torch_until_an_engine_does():
+def test_importing_the_translator_does_not_import_torch():
     code = "import sys, regard; regard.Translator; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_how_a_translation_could_go_on(parts):
+def test_continuations_have_probabilities_and_best_translations(parts):
     translator = Translator.from_model(*parts)
-    found = translator.continuations("the cat sings.", "a dog", 300)
-    assert sum(each.probability for each in found) == pytest.approx(1.0, abs=1e-4)
-    assert [each.probability for each in found] == sorted((each.probability for each in found), reverse=True)
-    begun = parts[1].detokenize([parts[1].tokenize(["a dog"])[0]])[0]
-    assert all(
-        each.translation.text.startswith(begun) for each in found if each.translation.status == "whole"
+    continuations = translator.continuations("the cat sings.", "a dog", 300)
+    assert sum(each.probability for each in continuations) == pytest.approx(1.0, abs=1e-4)
+    assert [each.probability for each in continuations] == sorted(
+        (each.probability for each in continuations), reverse=True
     )
-    (end,) = [each for each in found if each.token == ""]
+    prefix = parts[1].detokenize([parts[1].tokenize(["a dog"])[0]])[0]
+    assert all(
+        each.translation.text.startswith(prefix)
+        for each in continuations
+        if each.translation.status == "whole"
+    )
+    (end,) = [each for each in continuations if each.token == ""]
     assert end.translation.text == "a dog"
     (whole,) = translator.translate_detailed(["the cat sings."], options=TranslateOptions(prefix="a dog"))
-    assert max(each.translation.score for each in found) >= whole.score - 1e-4
+    assert max(each.translation.score for each in continuations) >= whole.score - 1e-4
+
+
+def test_continuations_do_not_hash_the_weights(parts, monkeypatch):
+    monkeypatch.setattr("regard.trace.model_facts.hashlib.sha256", lambda *_: pytest.fail("hashed"))
+    assert len(Translator.from_model(*parts).continuations("the cat sings.", count=3)) == 3
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_fp32_model_is_loaded_only_when_it_is_needed(folder, precision):
+    translator = Translator.load(folder, "cpu", "torch", precision)
+    (plain,) = translator.translate_detailed(["the cat"])
+    assert not translator._model.fp32.is_loaded
+    (aligned,) = translator.translate_detailed(["the cat"], options=TranslateOptions(alignments=True))
+    assert translator._model.fp32.is_loaded
+    assert (aligned.text, aligned.score) == (plain.text, plain.score)
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+@pytest.mark.parametrize("options", [TranslateOptions(), TranslateOptions(alignments=True)])
+def test_every_file_of_the_folder_is_read_once(folder, monkeypatch, engine, options):
+    if engine == "ctranslate2":
+        pytest.importorskip("ctranslate2")
+        if options.needs_forced_decoding:
+            pytest.skip("has no alignments")
+        Translator.load(folder, "cpu", engine)  # converts the weights
+    tokenizers, hashed = [], []
+    monkeypatch.setattr(
+        model_folder, "load_tokenizer", lambda path: tokenizers.append(path) or load_tokenizer(path)
+    )
+    monkeypatch.setattr(checkpoint, "file_sha256", lambda path: hashed.append(path.name) or file_sha256(path))
+    translator = Translator.load(folder, "cpu", engine, options=options)
+    translator.translate_detailed(["the cat"], options=options)
+    assert len(tokenizers) == 1
+    expected = ["config.toml", "tokenizer.json"] + ["model.safetensors"] * (engine == "torch")
+    assert [name for name in sorted(hashed) if name in expected] == sorted(expected)

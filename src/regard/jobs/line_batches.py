@@ -1,4 +1,4 @@
-"""Text without end in windows: so many lines at a time as are translated together."""
+"""Batches of input lines from a file, a pipe or memory: as many lines as are translated at once."""
 
 import os
 import select
@@ -10,12 +10,12 @@ from regard.text.compression import read_decompressed, reject_compressed, wrap_r
 from regard.text.lines import InputLine, split_truncated_lines
 
 MAX_KEPT_LINE_BYTES = 2**20
-"""Bytes of a line that are kept: what is longer is no text that anyone wrote."""
+"""Bytes kept of one line; the rest of a longer line is dropped while it is read."""
 READ_BYTES = 2**16
 
 
 class LineBatchLimits(NamedTuple):
-    """What a window holds at most: enough to find sentences of like length, and not more than may be lost."""
+    """The size of a batch: enough lines to group by length, few enough to lose when a job is killed."""
 
     lines: int
     bytes: int
@@ -26,100 +26,98 @@ GPU_BATCH_LIMITS = LineBatchLimits(8192, 2**22)
 
 
 class LineBatch(NamedTuple):
-    """Some lines in a row."""
+    """Consecutive lines of the input."""
 
     number: int
-    """Of the window, from 0."""
+    """Of the batch, from 0."""
     first_line: int
-    """The number of its first line, from 1."""
+    """Number of its first line, from 1."""
     lines: list[InputLine]
     byte_offset: int
-    """How far the file has been read, in bytes as they lie on disk."""
+    """How much of the input has been read, in bytes on disk."""
 
 
 def batch_file_lines(path: Path, limits: LineBatchLimits) -> Iterator[LineBatch]:
-    """The lines of a file, packed or not; the same windows each time."""
-    read = _ByteCounter()
-    return _group_lines(
-        split_truncated_lines(read_decompressed(path, read.add), MAX_KEPT_LINE_BYTES),
-        limits,
-        read,
-        lambda: True,
-    )
+    """Yield the lines of a file, compressed or not, in batches; the batches are the same each time."""
+    counter = _ByteCounter()
+    lines = split_truncated_lines(read_decompressed(path, counter.add), MAX_KEPT_LINE_BYTES)
+    return _group_lines(lines, limits, counter, lambda: True)
 
 
 def batch_stream_lines(
     descriptor: int, limits: LineBatchLimits, wait_until_full: bool, name: str = "stdin"
 ) -> Iterator[LineBatch]:
-    """What arrives in a pipe or from a person: so much as is there, so that nobody waits for an answer.
+    """Yield the lines of a pipe or terminal, in batches of the lines that have arrived.
 
-    Where windows are to be `full` they wait until they are.
+    With `wait_until_full` a batch waits until it is full.
     """
-    read = _ByteCounter()
+    counter = _ByteCounter()
 
-    def pieces() -> Iterator[bytes]:
-        while piece := os.read(descriptor, READ_BYTES):
-            read.add(piece)
-            yield piece
+    def read_chunks() -> Iterator[bytes]:
+        while chunk := os.read(descriptor, READ_BYTES):
+            counter.add(chunk)
+            yield chunk
 
-    text = reject_compressed(name, pieces(), "unpack it on the way (zcat, xzcat, zstdcat)")
-    return _group_lines(
-        split_truncated_lines(text, MAX_KEPT_LINE_BYTES),
-        limits,
-        read,
-        lambda: wait_until_full or _has_input(descriptor),
-    )
+    text = reject_compressed(name, read_chunks(), "unpack it on the way (zcat, xzcat, zstdcat)")
+    lines = split_truncated_lines(text, MAX_KEPT_LINE_BYTES)
+    return _group_lines(lines, limits, counter, lambda: wait_until_full or _has_input(descriptor))
 
 
 def batch_pipe_lines(path: Path, limits: LineBatchLimits, wait_until_full: bool) -> Iterator[LineBatch]:
-    """The same of a pipe or a device that has a name; it can be read once, from its beginning."""
+    """Yield the lines of a named pipe or device, which can be read once, from its beginning."""
     with wrap_read_errors(path), path.open("rb", buffering=0) as pipe:
         yield from batch_stream_lines(pipe.fileno(), limits, wait_until_full, str(path))
 
 
 def batch_texts(texts: Sequence[str], limits: LineBatchLimits) -> Iterator[LineBatch]:
-    """Texts that are in memory, each as a line."""
-    read = _ByteCounter()
+    """Yield texts in memory in batches, each text as one line."""
+    counter = _ByteCounter()
 
-    def lines() -> Iterator[list[InputLine]]:
+    def encode_lines() -> Iterator[list[InputLine]]:
         for text in texts:
             content = text.encode("utf-8")
-            read.add(content)
+            counter.add(content)
             yield [InputLine(content)]
 
-    return _group_lines(lines(), limits, read, lambda: True)
+    return _group_lines(encode_lines(), limits, counter, lambda: True)
 
 
 class _ByteCounter:
-    """Bytes so far."""
+    """Counts the bytes read so far."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
-    def add(self, piece: bytes) -> None:
-        self.bytes += len(piece)
+    def add(self, chunk: bytes) -> None:
+        self.bytes += len(chunk)
 
 
 def _group_lines(
-    groups: Iterator[list[InputLine]], size: LineBatchLimits, read: _ByteCounter, more: Callable[[], bool]
+    groups: Iterator[list[InputLine]],
+    limits: LineBatchLimits,
+    counter: _ByteCounter,
+    has_more: Callable[[], bool],
 ) -> Iterator[LineBatch]:
-    number, first, held, held_bytes = 0, 1, [], 0
+    """Yield a batch when it is full, or when no more lines have arrived."""
+    number, first_line = 0, 1
+    lines: list[InputLine] = []
+    size = 0
     for group in groups:
         for line in group:
-            held.append(line)
-            held_bytes += len(line.content)
-            if len(held) >= size.lines or held_bytes >= size.bytes:
-                yield LineBatch(number, first, held, read.bytes)
-                number, first, held, held_bytes = number + 1, first + len(held), [], 0
-        if held and not more():
-            yield LineBatch(number, first, held, read.bytes)
-            number, first, held, held_bytes = number + 1, first + len(held), [], 0
-    if held:
-        yield LineBatch(number, first, held, read.bytes)
+            lines.append(line)
+            size += len(line.content)
+            if len(lines) >= limits.lines or size >= limits.bytes:
+                yield LineBatch(number, first_line, lines, counter.bytes)
+                number, first_line, lines, size = number + 1, first_line + len(lines), [], 0
+        if lines and not has_more():
+            yield LineBatch(number, first_line, lines, counter.bytes)
+            number, first_line, lines, size = number + 1, first_line + len(lines), [], 0
+    if lines:
+        yield LineBatch(number, first_line, lines, counter.bytes)
 
 
 def _has_input(descriptor: int) -> bool:
-    """Whether there is more to read at once."""
-    if os.name == "nt":  # which cannot ask that of a pipe
+    """Return whether the next read would not block."""
+    if os.name == "nt":  # has no way to ask that of a pipe
         return False
     return bool(select.select([descriptor], [], [], 0)[0])

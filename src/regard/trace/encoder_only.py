@@ -1,4 +1,4 @@
-"""A trace of a model that does not write word after word: where it looked, and what it said in the end."""
+"""Trace of a model that does not decode token by token: a classifier or forecaster."""
 
 from regard.trace.capture import ForwardCapture
 from regard.trace.request import TraceRequest, trace_id
@@ -16,7 +16,7 @@ def build_encoder_only_trace(
     captured: ForwardCapture,
     elapsed_ms: float,
 ) -> Trace:
-    """What a translation has besides, its steps, candidates and beam, is not there."""
+    """Build a trace of attention and residual stream, without prediction steps, logit lens and beam."""
     weights = stack_attention_weights(captured)
     return Trace(
         id=trace_id(facts.id, request),

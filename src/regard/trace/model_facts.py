@@ -1,4 +1,4 @@
-"""Which model it is, for whoever looks at its translations later."""
+"""The model as a trace describes it: name, hash, languages, step and sizes."""
 
 import hashlib
 import re
@@ -16,13 +16,13 @@ from regard.model.transformer import Transformer
 from regard.trace.schema import ModelFacts, VocabSizes
 
 LANGUAGE_SUFFIX = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
-"""At the end of a file's name: train.en, train.de.gz."""
+"""Language code at the end of a file name: train.en, train.de.gz."""
 NON_LANGUAGE_SUFFIXES = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
 
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """Which model it is."""
+    """Name and hash of a model, and what its folder says of its training."""
 
     name: str
     id: str
@@ -32,9 +32,9 @@ class ModelIdentity:
 
 
 def identify_model_folder(path: Path, manifest: Mapping[str, Any]) -> ModelIdentity:
-    """A model folder is known by its weights, and named like the run it is in."""
-    within = path.name == "model" or path.name.startswith("step-")
-    name = path.resolve().parent.name if within else path.resolve().name
+    """Identify a model folder by the hash of its weights; its name is that of the run."""
+    is_in_run = path.name == "model" or path.name.startswith("step-")
+    name = path.resolve().parent.name if is_in_run else path.resolve().name
     data = cast(Mapping[str, Any], read_settings(path / CONFIG_FILE).get("data", {}))
     return ModelIdentity(
         name,
@@ -46,7 +46,7 @@ def identify_model_folder(path: Path, manifest: Mapping[str, Any]) -> ModelIdent
 
 
 def identify_model_in_memory(model: Transformer) -> ModelIdentity:
-    """A model that may go on learning is known by its weights as they are now."""
+    """Identify a model in memory by the hash of its current weights; it may still be training."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
@@ -55,7 +55,7 @@ def identify_model_in_memory(model: Transformer) -> ModelIdentity:
 
 
 def language_of_file_name(files: Any) -> str | None:
-    """What the names of the files it was trained on say: train.en, train.de.gz."""
+    """Return the language code in the name of the first training file, or None."""
     name = files[0] if isinstance(files, (list, tuple)) and files else files
     found = LANGUAGE_SUFFIX.search(name) if isinstance(name, str) else None
     return found[1] if found and found[1] not in NON_LANGUAGE_SUFFIXES else None
@@ -72,7 +72,7 @@ def build_model_facts(
     shared: bool = False,
     causal: bool = True,
 ) -> ModelFacts:
-    """`layers` are those of the encoder and of the decoder, `shared` is whether all embeddings are one."""
+    """Describe a model; `layer_counts` are (encoder, decoder), `shared` says all embeddings are one."""
     encoder_layers, decoder_layers = layer_counts
     return ModelFacts(
         name=identity.name,

@@ -1,8 +1,7 @@
-"""A plan for a corpus: which model, how long, how fast, when nobody says.
+"""Automatic settings of a translation run: model size, length and learning rate for a corpus and device.
 
-Small corpora want small models, seen often and kept from learning by heart; large ones want the
-paper's. What a CPU gets is cut to what it can do in an hour or two. docs/small-corpora.md has the
-measurements behind the numbers.
+Small corpora get small models, many epochs and strong regularization; large ones the paper's base model. On a
+CPU the work is limited to one or two hours. docs/small-corpora.md has the measurements behind the numbers.
 """
 
 import math
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from regard.config import Settings
+from regard.config import Settings, select_settings
 from regard.corpus.prepare import count_files, open_cache
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
@@ -22,12 +21,12 @@ from regard.translation.corpus import list_training_pair_files
 from regard.translation.run import TranslationRun
 
 BYTES_PER_TARGET_TOKEN = 5
-"""Of target text; near enough, before there are pieces to count."""
+"""Of text; an estimate, since there is no tokenizer yet."""
 
 
 @dataclass(frozen=True)
 class TranslationPreset:
-    """What suits corpora of up to so many target tokens."""
+    """Settings for corpora of up to `max_target_tokens`."""
 
     name: str
     max_target_tokens: float
@@ -36,11 +35,11 @@ class TranslationPreset:
     batch_tokens: int
     epochs: int
     rdrop: float = 0.0
-    """On a CPU none, as it doubles the work."""
+    """On a GPU only, as it doubles the work."""
 
 
 PRE_NORM_BASE = replace(BASE, norm="pre")
-"""The paper's base model, but for the norm: with its own it learnt nothing after a short warm-up."""
+"""The paper's base model with pre-norm: with post-norm it learned nothing after a short warm-up."""
 TRANSLATION_PRESETS = (
     TranslationPreset(
         "tiny", 1e6, replace(TINY, dropout=0.2), peak=0.005, batch_tokens=8192, epochs=100, rdrop=5.0
@@ -60,13 +59,16 @@ TRANSLATION_PRESETS = (
     TranslationPreset("base", math.inf, PRE_NORM_BASE, peak=0.001, batch_tokens=25_000, epochs=10),
 )
 LARGEST_CPU_PRESET = 1
-"""Of SIZES: a larger one would take days there."""
+"""Index in `TRANSLATION_PRESETS`: a larger model would train for days on a CPU."""
 CPU_TRAINING_BATCH_TOKENS, CPU_TRAINING_TOKENS = 4096, 25e6
-"""In all about half an hour's work for the tiny model on two cores, an hour and a half's for the small."""
+"""On two cores about half an hour of training for the tiny model, one and a half for the small one."""
+MIN_BATCH_TOKENS, MIN_BATCHES_PER_EPOCH = 512, 40
 VOCABULARY_SIZES = (1000, 2000, 4000, 8000, 10_000, 16_000, 32_000)
+TOKENS_PER_VOCABULARY_ENTRY = 40
+"""Average occurrences of a vocabulary entry, so that each is seen often enough to be learned."""
 MIN_TRANSLATION_STEPS, MAX_TRANSLATION_STEPS = 1000, 100_000
 LONG_EMA_MIN_STEPS = 3000
-"""Steps from which on a mean over about a thousand of them is worth having."""
+"""Steps from which a moving average over about a thousand steps is better than one over a hundred."""
 
 
 TRANSLATION_AUTO_SETTINGS = {
@@ -75,82 +77,106 @@ TRANSLATION_AUTO_SETTINGS = {
     "loss": ("rdrop",),
     "train": ("steps", "save_every", "ema"),
 }
-"""The settings that a plan decides, beside those of the model."""
+"""The settings that are chosen automatically, besides those of the model."""
 
 
 @dataclass(frozen=True)
 class TranslationAutoconfig:
-    """Settings to begin with, and why."""
+    """Automatic settings, and what they are based on."""
 
     run: TranslationRun
     preset: TranslationPreset
     pairs: int
     tokens: int
-    """Of the target, about."""
+    """Estimated target tokens."""
     uses_gpu: bool
 
     def explain(self, run: TranslationRun) -> str:
-        """What was found and what is done about it; `run` is the plan with what else was asked for."""
+        """Return the reason in one line; `run` has the automatic settings and those of the user."""
         epochs = run.train.steps * run.train.accumulate * run.data.batch_tokens / max(self.tokens, 1)
-        return (
-            f"{self.pairs:,} pairs, about {_format_count(self.tokens)} target tokens, on a "
-            f"{'GPU' if self.uses_gpu else 'CPU'}: a {self.preset.name} model, {epochs:.{int(epochs < 10)}f} epochs"
-        )
+        corpus = f"{self.pairs:,} pairs, about {_format_count(self.tokens)} target tokens"
+        device = "GPU" if self.uses_gpu else "CPU"
+        return f"{corpus}, on a {device}: a {self.preset.name} model, {epochs:.{int(epochs < 10)}f} epochs"
 
 
 def autoconfigure_translation(
     run: TranslationRun, steps: int | None, console: Console
 ) -> TranslationAutoconfig:
-    """For the training files as they are; `steps` are as many as somebody asked for."""
-    files = list_training_pair_files(run.data)
-    facts = count_files(files, open_cache(run.data.cache, console), console)
-    pairs = sum(facts[corpus.files[0]].lines for corpus in files)
-    text = sum(facts[corpus.files[-1]].bytes // (1 if len(corpus.files) > 1 else 2) for corpus in files)
-    gpu = choose_device(run.compute.device).type == "cuda"
-    found = choose_translation_settings(pairs, text // BYTES_PER_TARGET_TOKEN, gpu, steps)
+    """Choose settings for the training files of `run`; `steps` are those the user asks for, if any."""
+    pairs, tokens = _count_pairs_and_tokens(run, console)
+    auto = choose_translation_settings(pairs, tokens, _uses_gpu(run), steps)
     if run.model.has_dropout:
-        return found
-    return replace(found, run=replace(found.run, loss=LossConfig()))  # R-Drop would have nothing to do
+        return auto
+    return replace(auto, run=replace(auto.run, loss=LossConfig()))  # R-Drop needs dropout
+
+
+def with_device_batch_tokens(run: TranslationRun, console: Console) -> TranslationRun:
+    """Return a run whose model the user has chosen with the token budget that suits its device.
+
+    On a GPU the budget of the largest preset that is not wider than the model, less for a small corpus; on a
+    CPU the default. A step that does not fit into memory is split later.
+    """
+    if not _uses_gpu(run):
+        return run
+    _, tokens = _count_pairs_and_tokens(run, console)
+    narrower = [preset for preset in TRANSLATION_PRESETS if preset.model.d_model <= run.model.d_model]
+    budget = max((preset.batch_tokens for preset in narrower), default=0)
+    limit = max(run.data.batch_tokens, tokens // MIN_BATCHES_PER_EPOCH)
+    batch_tokens = max(run.data.batch_tokens, min(budget, limit))
+    return replace(run, data=replace(run.data, batch_tokens=batch_tokens))
 
 
 def choose_translation_settings(
     pairs: int, tokens: int, uses_gpu: bool, steps: int | None = None
 ) -> TranslationAutoconfig:
-    """The plan for so many pairs with so many target tokens in all."""
-    number = next(
-        number for number, size in enumerate(TRANSLATION_PRESETS) if tokens <= size.max_target_tokens
+    """Choose settings for a corpus of `pairs` sentence pairs with `tokens` target tokens in all."""
+    index = next(
+        index for index, preset in enumerate(TRANSLATION_PRESETS) if tokens <= preset.max_target_tokens
     )
-    size = TRANSLATION_PRESETS[number if uses_gpu else min(number, LARGEST_CPU_PRESET)]
-    batch = min(size.batch_tokens if uses_gpu else CPU_TRAINING_BATCH_TOKENS, max(512, tokens // 40))
-    seen = tokens * size.epochs if uses_gpu else min(tokens * size.epochs, CPU_TRAINING_TOKENS)
+    preset = TRANSLATION_PRESETS[index if uses_gpu else min(index, LARGEST_CPU_PRESET)]
+    budget = preset.batch_tokens if uses_gpu else CPU_TRAINING_BATCH_TOKENS
+    batch_tokens = min(budget, max(MIN_BATCH_TOKENS, tokens // MIN_BATCHES_PER_EPOCH))
+    training_tokens = tokens * preset.epochs
+    if not uses_gpu:
+        training_tokens = min(training_tokens, CPU_TRAINING_TOKENS)
     if steps is None:
-        steps = min(max(round(seen / batch / 500) * 500, MIN_TRANSLATION_STEPS), MAX_TRANSLATION_STEPS)
+        steps = round(training_tokens / batch_tokens / 500) * 500
+        steps = min(max(steps, MIN_TRANSLATION_STEPS), MAX_TRANSLATION_STEPS)
     run = TranslationRun(
-        model=replace(size.model, vocab_size=_vocabulary_size(tokens)),
-        data=DataConfig(batch_tokens=batch, bleu_pairs=200),
+        model=replace(preset.model, vocab_size=_vocabulary_size(tokens)),
+        data=DataConfig(batch_tokens=batch_tokens, bleu_pairs=200),
         optimizer=OptimizerConfig(
-            peak=size.peak, warmup=max(1, min(1000, steps // 5)), cooldown=max(1, steps // 2)
+            peak=preset.peak, warmup=max(1, min(1000, steps // 5)), cooldown=max(1, steps // 2)
         ),
-        loss=LossConfig(rdrop=size.rdrop if uses_gpu else 0.0),
+        loss=LossConfig(rdrop=preset.rdrop if uses_gpu else 0.0),
         train=TrainConfig(
             steps=steps, save_every=max(1, steps // 10), ema=0.999 if steps >= LONG_EMA_MIN_STEPS else 0.99
         ),
     )
-    return TranslationAutoconfig(run, size, pairs, tokens, uses_gpu)
+    return TranslationAutoconfig(run, preset, pairs, tokens, uses_gpu)
 
 
 def select_translation_auto_settings(settings: Settings) -> Settings:
-    """Those of a run's settings that a plan decides: it is made once, however the files or regard change."""
-    found = {
-        section: {name: value for name, value in settings.get(section, {}).items() if name in names}
-        for section, names in TRANSLATION_AUTO_SETTINGS.items()
-    }
-    return {"model": settings.get("model", {}), **found}
+    """Return the automatic settings of a stored run: a run keeps them, even if its files change."""
+    return select_settings(settings, TRANSLATION_AUTO_SETTINGS)
+
+
+def _uses_gpu(run: TranslationRun) -> bool:
+    return choose_device(run.compute.device).type == "cuda"
+
+
+def _count_pairs_and_tokens(run: TranslationRun, console: Console) -> tuple[int, int]:
+    """Count the pairs of the training files and estimate their target tokens."""
+    files = list_training_pair_files(run.data)
+    facts = count_files(files, open_cache(run.data.cache, console), console)
+    pairs = sum(facts[corpus.files[0]].lines for corpus in files)
+    size = sum(facts[corpus.files[-1]].bytes // (1 if len(corpus.files) > 1 else 2) for corpus in files)
+    return pairs, size // BYTES_PER_TARGET_TOKEN
 
 
 def _vocabulary_size(tokens: int) -> int:
-    """Pieces that each come often enough to be learnt, about forty times."""
-    return max((size for size in VOCABULARY_SIZES if size * 40 <= tokens), default=VOCABULARY_SIZES[0])
+    fitting = [size for size in VOCABULARY_SIZES if size * TOKENS_PER_VOCABULARY_ENTRY <= tokens]
+    return max(fitting, default=VOCABULARY_SIZES[0])
 
 
 def _format_count(number: int) -> str:

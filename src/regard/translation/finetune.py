@@ -1,4 +1,4 @@
-"""Where a training starts: at random, or from the weights and the pieces of a model that is there."""
+"""Fine-tuning: the start model of a run, the settings it brings, and its vocabulary extension."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,67 +17,60 @@ from regard.text.vocab_extension import decompose_new_tokens
 from regard.translation.model_folder import TranslationModel, load_translation_model
 
 SETTINGS_WITHOUT_WEIGHTS = ("dropout", "attention_dropout", "activation_dropout")
-"""Settings of a model that its weights do not depend on."""
+"""Model settings that may differ from those of the start model, since no weight depends on them."""
 
 FINETUNE_SETTINGS: Mapping[str, Mapping[str, object]] = {
     "optimizer": {"peak": 2e-4, "warmup": 200},
     "train": {"steps": 2000, "save_every": 200},
 }
-"""What to begin with where a model goes on: short and gentle, about the rate at which the paper's ended."""
+"""Default settings of fine-tuning: short, at about the learning rate at which the paper's training ended."""
 
 
 @dataclass(frozen=True)
 class StartConfig:
-    """Where the weights come from before the first step."""
+    """The initial weights of a run: random, or those of a trained model."""
 
     model: str | None = setting(None, is_path=True, flag="--from")
-    """A model's folder, to go on from its weights and pieces; empty: all at random."""
+    """Model folder whose weights and tokenizer the run starts from; empty: random weights."""
     extend_vocabulary: int | None = setting(None, flag="--extend-vocabulary")
-    """Pieces, at most, to learn from the new corpus beside the model's own; none keeps those as they are."""
+    """Tokens, at most, that the new corpus adds to the start model's vocabulary; none: it is kept."""
 
     def __post_init__(self) -> None:
-        extra = self.extend_vocabulary
-        require_setting(
-            extra is None or extra >= 1, "start.extend_vocabulary", extra, "it must be 1 or more, or none"
-        )
-        alone = extra is not None and self.model is None
-        require_setting(
-            not alone,
-            "start.extend_vocabulary",
-            extra,
-            "there is no vocabulary to extend without start.model",
-        )
+        name, extra = "start.extend_vocabulary", self.extend_vocabulary
+        require_setting(extra is None or extra >= 1, name, extra, "it must be 1 or more, or none")
+        has_model = extra is None or self.model is not None
+        require_setting(has_model, name, extra, "there is no vocabulary to extend without start.model")
 
 
 @dataclass(frozen=True)
 class StartModel:
-    """A model to go on from."""
+    """The trained model that a run starts from."""
 
     path: Path
     model: TranslationModel
 
     def initial_transformer(self, tokenizer: Tokenizer) -> Transformer:
-        """Its own, or extended for a tokenizer that was."""
+        """Return the model, extended if the tokenizer has new tokens."""
         old = self.model.tokenizer
         if tokenizer.vocab_size == old.vocab_size:
             return self.model.transformer
         return extend_transformer(self.model.transformer, decompose_new_tokens(old, tokenizer))
 
     def describe(self, tokenizer: Tokenizer) -> str:
-        """For the plan."""
-        more = tokenizer.vocab_size - self.model.tokenizer.vocab_size
-        vocabulary = f"extended by {more:,}" if more else "kept"
+        """Return one line for the console."""
+        added = tokenizer.vocab_size - self.model.tokenizer.vocab_size
+        vocabulary = f"extended by {added:,}" if added else "kept"
         return f"from {self.path} (step {self.manifest_entry['step']:,}), vocabulary {vocabulary}"
 
     @property
     def manifest_entry(self) -> dict[str, Any]:
-        """For the manifest: the SHA-256 of the weights that were read, and their step."""
+        """The SHA-256 of the start weights and their step, for the new model's manifest."""
         manifest = self.model.manifest
         return {"weights": manifest["files"][WEIGHTS_FILE]["sha256"], "step": manifest.get("step", 0)}
 
 
 def inherit_finetune_settings(path: Path) -> dict[str, dict[str, object]]:
-    """The settings that go with a start from this folder, unless others are asked for."""
+    """Return the settings of a run that starts from this folder; those of the user override them."""
     folder = find_model_folder(path)
     read_manifest(folder)
     settings = read_settings(folder / CONFIG_FILE)
@@ -88,23 +81,23 @@ def inherit_finetune_settings(path: Path) -> dict[str, dict[str, object]]:
 
 
 def read_start_model(path: Path, model: ModelConfig, lowercase: bool) -> StartModel:
-    """The model of the folder; settings that say otherwise than it does are refused by name."""
-    found = load_translation_model(path)
-    theirs = found.transformer.config
+    """Load the start model; refuse settings that contradict it, by name."""
+    start = load_translation_model(path)
+    config = start.transformer.config
     for name in (field.name for field in fields(ModelConfig) if field.name not in SETTINGS_WITHOUT_WEIGHTS):
-        if getattr(model, name) != getattr(theirs, name):
-            raise _contradiction_error(f"model.{name}", getattr(model, name), path, getattr(theirs, name))
-    if found.tokenizer.lowercase != lowercase:
-        raise _contradiction_error("data.lowercase", lowercase, path, found.tokenizer.lowercase)
-    return StartModel(path, found)
+        if getattr(model, name) != getattr(config, name):
+            raise _contradiction_error(f"model.{name}", getattr(model, name), path, getattr(config, name))
+    if start.tokenizer.lowercase != lowercase:
+        raise _contradiction_error("data.lowercase", lowercase, path, start.tokenizer.lowercase)
+    return StartModel(path, start)
 
 
 @torch.no_grad()
 def extend_transformer(model: Transformer, parts_of_new_tokens: Sequence[Sequence[int]]) -> Transformer:
-    """The model with a row more for each new piece, wherever it has one per piece: the mean of its parts'.
+    """Return the model with a row for each new token in embeddings and output: the mean of its parts' rows.
 
-    The score of a new piece is then the mean of its parts' scores and never above them all, so
-    greedy search goes on to say what it said before.
+    The logit of a new token is then the mean of its parts' logits and never above them all, so greedy
+    search finds the same translations as before.
     """
     config = replace(model.config, vocab_size=model.config.vocab_size + len(parts_of_new_tokens))
     with torch.random.fork_rng(devices=[]):
@@ -120,7 +113,7 @@ def extend_transformer(model: Transformer, parts_of_new_tokens: Sequence[Sequenc
     return larger.eval()
 
 
-def _contradiction_error(setting: str, ours: object, path: Path, theirs: object) -> ConfigError:
+def _contradiction_error(name: str, value: object, path: Path, start_value: object) -> ConfigError:
     return ConfigError(
-        f"{setting} = {ours} contradicts {path}, where it is {theirs}; leave it out to go on from that model"
+        f"{name} = {value} contradicts {path}, where it is {start_value}; leave it out to start from it"
     )

@@ -1,4 +1,4 @@
-"""Given translations, read by a model: how likely it holds each, piece by piece and word by word."""
+"""Forced decoding of given translations: log-probabilities, perplexity, word confidences and alignments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,25 +14,26 @@ from regard.text.token_spans import map_tokens_to_words
 from regard.text.tokenizer import Tokenizer
 
 FORCE_DECODE_BATCH_TOKENS = 2048
-"""Padded tokens of the longer side that are read at a time."""
+"""Padded tokens per batch, on the longer side."""
 
 
 @dataclass(frozen=True)
 class ForcedTranslation:
-    """One translation, and what the model thinks of it."""
+    """A given translation with the model's probabilities; a JSON record of `--score-references`."""
 
     pieces: tuple[str, ...]
+    """Its tokens."""
     log_probabilities: tuple[float, ...]
-    """Of each piece after all before it, and of the end."""
+    """Of each token given those before it, and of the end mark."""
     log_probability: float
-    """The sum of these."""
+    """Their sum."""
     perplexity: float
-    """The inverse of their mean probability."""
+    """The inverse of the geometric mean of the token probabilities."""
     words: tuple[str, ...]
     confidences: tuple[float, ...]
-    """Of each word: the probability of its least likely piece."""
+    """Of each word: the probability of its least probable token."""
     alignment: tuple[tuple[int, int], ...]
-    """For each word that of the source it was written from, as (source, target) counted from 0."""
+    """Pairs (source word, target word), one for each target word, counted from 0."""
 
 
 def force_decode_texts(
@@ -42,37 +43,38 @@ def force_decode_texts(
     targets: Sequence[str],
     on_done: Callable[[int], None] | None = None,
 ) -> list[ForcedTranslation]:
-    """One for each pair of texts, in their order; `on_done` is told how many are read after each batch."""
-    engine = ForcedDecoder(model)
-    pairs = [tokenizer.tokenize([text.strip() for text in texts]) for texts in (sources, targets)]
-    for name, rows in zip(("source", "translation"), pairs, strict=True):
+    """Score each pair of texts; `on_done` is called after each batch with its number of pairs."""
+    decoder = ForcedDecoder(model)
+    sides = [tokenizer.tokenize([text.strip() for text in texts]) for texts in (sources, targets)]
+    for name, rows in zip(("source", "translation"), sides, strict=True):
         for number, row in enumerate(rows, start=1):
-            if len(row) > engine.max_tokens:
+            if len(row) > decoder.max_tokens:
                 raise DataError(
-                    f"{name} {number} has {len(row)} pieces and this model takes at most "
-                    f"{engine.max_tokens}; leave that pair out"
+                    f"{name} {number} has {len(row)} tokens and this model takes at most "
+                    f"{decoder.max_tokens}; leave that pair out"
                 )
-    found: dict[int, ForcedTranslation] = {}
-    lengths = np.array([max(map(len, pair)) for pair in zip(*pairs, strict=True)], np.int64)
-    for batch in bucket_by_length(lengths, FORCE_DECODE_BATCH_TOKENS):
-        some = [[rows[i] for i in batch] for rows in pairs]
-        for i, source, target, reading in zip(batch, *some, engine.force_decode(*some), strict=True):
-            found[int(i)] = _to_forced_translation(tokenizer, source, target, reading)
+    results: dict[int, ForcedTranslation] = {}
+    lengths = np.array([max(map(len, pair)) for pair in zip(*sides, strict=True)], np.int64)
+    for indexes in bucket_by_length(lengths, FORCE_DECODE_BATCH_TOKENS):
+        batch = [[rows[index] for index in indexes] for rows in sides]
+        decodings = decoder.force_decode(*batch)
+        for index, source, target, decoding in zip(indexes, *batch, decodings, strict=True):
+            results[int(index)] = _to_forced_translation(tokenizer, source, target, decoding)
         if on_done is not None:
-            on_done(len(batch))
-    return [found[i] for i in range(len(found))]
+            on_done(len(indexes))
+    return [results[index] for index in range(len(results))]
 
 
 def _to_forced_translation(
-    tokenizer: Tokenizer, source: Sequence[int], target: Sequence[int], reading: ForcedDecoding
+    tokenizer: Tokenizer, source: Sequence[int], target: Sequence[int], decoding: ForcedDecoding
 ) -> ForcedTranslation:
     words = map_tokens_to_words(tokenizer, target)
     return ForcedTranslation(
         pieces=tuple(map(tokenizer.id_to_token, target)),
-        log_probabilities=reading.log_probabilities,
-        log_probability=reading.log_probability,
-        perplexity=reading.perplexity,
+        log_probabilities=decoding.log_probabilities,
+        log_probability=decoding.log_probability,
+        perplexity=decoding.perplexity,
         words=tuple(tokenizer.detokenize([target])[0].split()),
-        confidences=word_confidences(reading, words),
-        alignment=align_words(reading, map_tokens_to_words(tokenizer, source), words),
+        confidences=word_confidences(decoding, words),
+        alignment=align_words(decoding, map_tokens_to_words(tokenizer, source), words),
     )

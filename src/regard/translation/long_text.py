@@ -1,4 +1,4 @@
-"""A text as the sentences that are translated for it: itself, or what becomes of it if it is too long."""
+"""Texts that are too long for the model: split into parts that fit, and their translations merged."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,14 +11,15 @@ from regard.translation.options import LongTextMode, TranslateOptions
 from regard.translation.result import IMPOSSIBLE_TRANSLATION, Translation, TranslationStatus
 
 TOKENIZE_AT_ONCE = 1024
+"""Texts per call of the tokenizer, which needs much more memory than the texts themselves."""
 
 
 class TextParts(NamedTuple):
-    """What is translated for one text; nothing if it is blank."""
+    """The parts of one text that are translated; none if the text is blank."""
 
     parts: Sequence[str]
     ids: Sequence[Sequence[int]]
-    """Of each part."""
+    """Token ids of each part."""
     status: TranslationStatus = "whole"
     message: str = ""
 
@@ -26,57 +27,53 @@ class TextParts(NamedTuple):
 def split_long_texts(
     texts: Sequence[str], tokenizer: Tokenizer, max_tokens: int, mode: LongTextMode
 ) -> list[TextParts]:
-    """One for each text; none has a part of more than `longest` pieces.
+    """Return the parts of each text; none has more than `max_tokens` tokens.
 
-    A text that cannot fit is not tokenized as a whole, which would take many times its own memory.
+    Of a text that is too long by its characters only the beginning is tokenized, to bound the memory.
     """
     stripped = [text.strip() for text in texts]
-    near = [
-        text
-        if len(text) <= MAX_CHARACTERS_PER_TOKEN * max_tokens
-        else text[: MAX_CHARACTERS_PER_TOKEN * max_tokens]
-        for text in stripped
-    ]
-    found = []
-    for text, start, ids in zip(stripped, near, _tokenize_in_groups(near, tokenizer), strict=True):
+    max_characters = MAX_CHARACTERS_PER_TOKEN * max_tokens
+    starts = [text if len(text) <= max_characters else text[:max_characters] for text in stripped]
+    results = []
+    for text, start, ids in zip(stripped, starts, _tokenize_in_groups(starts, tokenizer), strict=True):
         if len(ids) <= max_tokens and len(start) == len(text):
-            found.append(TextParts([text] if ids else [], [ids] if ids else []))
+            results.append(TextParts([text] if ids else [], [ids] if ids else []))
         else:
-            found.append(_shorten(text, ids, tokenizer, max_tokens, mode))
-    return found
+            results.append(_shorten(text, ids, tokenizer, max_tokens, mode))
+    return results
 
 
 def _shorten(
-    text: str, ids: Sequence[int], tokenizer: Tokenizer, longest: int, long: LongTextMode
+    text: str, ids: Sequence[int], tokenizer: Tokenizer, max_tokens: int, mode: LongTextMode
 ) -> TextParts:
-    match long:
+    match mode:
         case "split":
-            return _split(text, tokenizer, longest)
+            return _split(text, tokenizer, max_tokens)
         case "cut":
-            start = tokenizer.detokenize([ids[:longest]])[0]
-            note = f"only its first {longest} pieces ({len(start)} of {len(text)} characters) are translated"
-            return TextParts([start], [ids[:longest]], "cut", note)
+            start = tokenizer.detokenize([ids[:max_tokens]])[0]
+            extent = f"{max_tokens} tokens ({len(start)} of {len(text)} characters)"
+            return TextParts([start], [ids[:max_tokens]], "cut", f"only its first {extent} are translated")
         case "skip":
-            said = f"too long: {len(text)} characters, and this model takes at most {longest} pieces"
-            return TextParts([], [], "skipped", said)
+            limit = f"this model takes at most {max_tokens} tokens"
+            return TextParts([], [], "skipped", f"too long: {len(text)} characters, and {limit}")
 
 
-def _split(text: str, tokenizer: Tokenizer, longest: int) -> TextParts:
-    parts = split_to_length(
-        text, longest, lambda texts: list(map(len, _tokenize_in_groups(texts, tokenizer)))
-    )
-    ids = _tokenize_in_groups(parts, tokenizer)
-    kept = [(part, row) for part, row in zip(parts, ids, strict=True) if len(row) <= longest]
+def _split(text: str, tokenizer: Tokenizer, max_tokens: int) -> TextParts:
+    def count_tokens(texts: Sequence[str]) -> list[int]:
+        return [len(ids) for ids in _tokenize_in_groups(texts, tokenizer)]
+
+    parts = split_to_length(text, max_tokens, count_tokens)
+    rows = _tokenize_in_groups(parts, tokenizer)
+    fitting = [(part, ids) for part, ids in zip(parts, rows, strict=True) if len(ids) <= max_tokens]
     return TextParts(
-        [part for part, _ in kept],
-        [row for _, row in kept],
+        [part for part, _ in fitting],
+        [ids for _, ids in fitting],
         "split",
-        f"split into {len(kept)} parts, because this model takes at most {longest} pieces",
+        f"split into {len(fitting)} parts, because this model takes at most {max_tokens} tokens",
     )
 
 
 def _tokenize_in_groups(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
-    """The ids of each; some texts at a time, because the library takes much more memory than they do."""
     for start in range(0, len(texts), TOKENIZE_AT_ONCE):
         yield from tokenizer.tokenize(texts[start : start + TOKENIZE_AT_ONCE])
 
@@ -84,48 +81,49 @@ def _tokenize_in_groups(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[
 def merge_parts(
     text: str, text_parts: TextParts, translations: Sequence[Translation], options: TranslateOptions
 ) -> Translation:
-    """A text's parts as one translation; where one of them has none, neither has the text."""
+    """Merge the translations of a text's parts into one; if one part has none, neither has the text."""
     if any(part.status == "impossible" for part in translations):
         return IMPOSSIBLE_TRANSLATION
     if len(translations) == 1:
         return replace(translations[0], status=text_parts.status, message=text_parts.message)
-    translation = join_sentences([part.text for part in translations])
+    merged = join_sentences([part.text for part in translations])
+    alignment = words = None
+    if options.alignments:
+        alignment = _merge_alignments(text, text_parts.parts, merged, translations)
+    if options.confidences:
+        words = tuple(word for part in translations for word in part.words or ())
     return Translation(
-        translation,
+        merged,
         math.fsum(part.score for part in translations),
         math.fsum(part.log_probability for part in translations),
         tuple(token for part in translations for token in part.tokens),
-        alignment=_merge_alignments(text, text_parts, translation, translations)
-        if options.alignments
-        else None,
-        words=tuple(word for part in translations for word in part.words or ())
-        if options.confidences
-        else None,
+        alignment=alignment,
+        words=words,
         status=text_parts.status,
         message=text_parts.message,
     )
 
 
 def _merge_alignments(
-    text: str, portion: TextParts, translation: str, parts: Sequence[Translation]
+    text: str, parts: Sequence[str], merged: str, translations: Sequence[Translation]
 ) -> tuple[tuple[int, int], ...]:
-    """Words are counted through all parts."""
-    sources = _first_word_of_each(text, portion.parts)
-    targets = _first_word_of_each(translation, [part.text for part in parts])
+    """Return the alignment of a whole text, with word indexes that count through all parts."""
+    sources = _first_word_of_each(text, parts)
+    targets = _first_word_of_each(merged, [part.text for part in translations])
     return tuple(
         (source + i, target + j)
-        for source, target, part in zip(sources, targets, parts, strict=True)
+        for source, target, part in zip(sources, targets, translations, strict=True)
         for i, j in part.alignment or ()
     )
 
 
 def _first_word_of_each(text: str, parts: Sequence[str]) -> Iterator[int]:
-    """Which word of the text each part begins in: a part may begin inside a word."""
-    words = place = 0
+    """Yield the index of the word of `text` that each part begins in; it may begin inside a word."""
+    words = position = 0
     for part in parts:
-        start = text.index(part, place)
-        words += len(text[place:start].split())
-        inside = start > 0 and not text[start - 1].isspace() and part[:1].strip() != ""
-        yield words - inside
-        words += len(part.split()) - inside
-        place = start + len(part)
+        start = text.index(part, position)
+        words += len(text[position:start].split())
+        is_inside = start > 0 and not text[start - 1].isspace() and part[:1].strip() != ""
+        yield words - is_inside
+        words += len(part.split()) - is_inside
+        position = start + len(part)

@@ -1,4 +1,4 @@
-"""The paper's recipe, each setting with the section that states it, and how a run departs from it."""
+"""The paper's settings with the sections that state them, and the deviations of a run from them."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -27,13 +27,13 @@ PAPER_SECTIONS = {
 
 
 class PaperSetting(NamedTuple):
-    """What the paper says of one setting."""
+    """The paper's value of one setting."""
 
     setting: str
     value: object
     section: str
     wording: str = ""
-    """How to say it where the value alone does not."""
+    """How to print it, if the value alone does not tell."""
 
 
 PAPER_BASE_SETTINGS = (
@@ -50,8 +50,8 @@ PAPER_BASE_SETTINGS = (
     PaperSetting("model.position", "paper", "3.5", "paper: sines and cosines"),
     PaperSetting("model.vocab_size", 37_000, "5.1"),
     PaperSetting("data.batch_tokens", 25_000, "5.1", "25000 on each side"),
-    PaperSetting("data.bpe_dropout", 0.0, "5.1", "byte-pair encoding, nothing dropped"),
-    PaperSetting("start.model", None, "5.2", "trained from the beginning"),
+    PaperSetting("data.bpe_dropout", 0.0, "5.1", "byte-pair encoding without dropout"),
+    PaperSetting("start.model", None, "5.2", "random initial weights"),
     PaperSetting("train.steps", 100_000, "5.2"),
     PaperSetting("optimizer.beta1", 0.9, "5.3"),
     PaperSetting("optimizer.beta2", 0.98, "5.3"),
@@ -60,14 +60,14 @@ PAPER_BASE_SETTINGS = (
     PaperSetting("optimizer.peak", None, "5.3", "1 / sqrt(d_model * warmup)"),
     PaperSetting("optimizer.cooldown", None, "5.3", "none: 1 / sqrt(step) to the end"),
     PaperSetting("optimizer.weight_decay", 0.0, "5.3", "none: Adam"),
-    PaperSetting("train.clip", None, "5.3", "none named"),
+    PaperSetting("train.clip", None, "5.3", "not mentioned"),
     PaperSetting("model.dropout", 0.1, "5.4"),
-    PaperSetting("model.attention_dropout", 0.0, "5.4", "none named"),
-    PaperSetting("model.activation_dropout", 0.0, "5.4", "none named"),
+    PaperSetting("model.attention_dropout", 0.0, "5.4", "not mentioned"),
+    PaperSetting("model.activation_dropout", 0.0, "5.4", "not mentioned"),
     PaperSetting("loss.label_smoothing", 0.1, "5.4"),
-    PaperSetting("loss.rdrop", 0.0, "5.4", "none named"),
+    PaperSetting("loss.rdrop", 0.0, "5.4", "not mentioned"),
     PaperSetting("train.average", 5, "6.1", "mean of the last 5 checkpoints"),
-    PaperSetting("train.ema", None, "6.1", "none: that mean alone"),
+    PaperSetting("train.ema", None, "6.1", "none: the mean of checkpoints alone"),
     PaperSetting("train.save_every", 1389, "6.1", "10 minutes of 12 hours"),
     PaperSetting("search.beam", 4, "6.1"),
     PaperSetting("search.alpha", 0.6, "6.1"),
@@ -81,28 +81,28 @@ PAPER_BIG_SETTINGS = (
     PaperSetting("train.average", 20, "6.1", "mean of the last 20 checkpoints"),
     PaperSetting("train.save_every", 595, "6.1", "10 minutes of 3.5 days"),
 )
-"""Where the big model differs; 6.2 stands for its Table 3."""
+"""The settings of the big model that differ; section 6.2 has its Table 3."""
 
 SETTINGS_OUTSIDE_PAPER = (
     *("source", "target", "pairs", "weights", "valid_source", "valid_target", "valid_pairs", "held_out"),
     *("bleu_pairs", "strict", "cache", "bpe_variants"),
     *("extend_vocabulary", "accumulate", "minutes", "keep_last", "log_every", "device", "memory"),
 )
-"""Settings that change what is read, shown or kept, or that only matter beside another one."""
+"""Settings that change what is read, printed or kept, or that depend on another setting."""
 
 UNSPECIFIED_BY_PAPER = (
     (
-        "first weights",
-        "Xavier for matrices, zero for biases, embeddings of standard deviation 1 / sqrt(d_model)",
+        "initial weights",
+        "Xavier for matrices, zero for biases, embeddings with standard deviation 1 / sqrt(d_model)",
     ),
-    ("biases of the attention's projections", "there are"),
-    ("which pairs of like length share a batch", "drawn anew in every epoch, from the seed"),
+    ("biases of the attention projections", "used"),
+    ("which pairs of similar length share a batch", "sampled in every epoch, from the seed"),
 )
-"""Open in the paper, and no setting here."""
+"""Choices that neither the paper nor a setting states."""
 
 
 class PaperDeviation(NamedTuple):
-    """A row of the conformance table."""
+    """One row of the comparison."""
 
     setting: str
     paper_value: str
@@ -111,73 +111,74 @@ class PaperDeviation(NamedTuple):
 
 
 class PaperComparison(NamedTuple):
-    """How a run stands to the paper."""
+    """How a run differs from the paper."""
 
     size: PaperModelSize
-    """Which of the paper's two models the run is compared with."""
+    """The paper's model that the run is compared with."""
     deviations: list[PaperDeviation]
     not_run_settings: list[PaperSetting]
-    """What the paper says and a run does not decide."""
+    """Settings of the paper that are not settings of a run, such as the beam size."""
     unspecified: list[tuple[str, str]]
-    """What the paper does not say, and how it is here."""
+    """Settings that the paper does not state, with the values of the run."""
 
 
 def build_paper_run(size: PaperModelSize) -> TranslationRun:
-    """Every setting of the paper that a run has."""
+    """Return a run with all settings of the paper."""
     run = TranslationRun()
+    known = _effective_settings(run)
     settings: dict[str, dict[str, object]] = {}
-    for claim in _paper_settings(size):
-        section, _, key = claim.setting.partition(".")
-        if claim.setting in _effective_settings(run) and claim.value is not None:
-            settings.setdefault(section, {})[key] = claim.value
+    for each in _paper_settings(size):
+        section, _, key = each.setting.partition(".")
+        if each.setting in known and each.value is not None:
+            settings.setdefault(section, {})[key] = each.value
     return apply_settings(run, settings)
 
 
 def compare_with_paper(run: TranslationRun) -> PaperComparison:
-    """Every departure from the paper's model of that width, from its base model if it has neither."""
+    """Compare a run with the paper's big model if it has its width, else with the base model."""
     size: PaperModelSize = "big" if run.model.d_model == BIG.d_model else "base"
-    here = _effective_settings(run)
-    claims = _paper_settings(size)
+    run_values = _effective_settings(run)
+    paper_settings = _paper_settings(size)
     deviations = [
         PaperDeviation(
-            claim.setting,
-            claim.wording or _format_value(claim.value),
-            claim.section,
-            _format_value(here[claim.setting]),
+            each.setting,
+            each.wording or _format_value(each.value),
+            each.section,
+            _format_value(run_values[each.setting]),
         )
-        for claim in claims
-        if claim.setting in here and here[claim.setting] != claim.value
+        for each in paper_settings
+        if each.setting in run_values and run_values[each.setting] != each.value
     ]
-    named = {claim.setting for claim in claims}
-    left_open = [
-        (setting, _format_value(value))
-        for setting, value in here.items()
-        if setting not in named and setting.partition(".")[2] not in SETTINGS_OUTSIDE_PAPER
+    stated = {each.setting for each in paper_settings}
+    unspecified = [
+        (name, _format_value(value))
+        for name, value in run_values.items()
+        if name not in stated and name.partition(".")[2] not in SETTINGS_OUTSIDE_PAPER
     ]
-    undecided = [claim for claim in claims if claim.setting not in here]
-    return PaperComparison(size, deviations, undecided, [*left_open, *UNSPECIFIED_BY_PAPER])
+    not_run_settings = [each for each in paper_settings if each.setting not in run_values]
+    return PaperComparison(size, deviations, not_run_settings, [*unspecified, *UNSPECIFIED_BY_PAPER])
 
 
 def _paper_settings(size: PaperModelSize) -> list[PaperSetting]:
-    differing = {claim.setting: claim for claim in (PAPER_BIG_SETTINGS if size == "big" else ())}
-    return [differing.get(claim.setting, claim) for claim in PAPER_BASE_SETTINGS]
+    different = {each.setting: each for each in (PAPER_BIG_SETTINGS if size == "big" else ())}
+    return [different.get(each.setting, each) for each in PAPER_BASE_SETTINGS]
 
 
 def _effective_settings(run: TranslationRun) -> dict[str, object]:
-    """All by name, as they come out: d_k where it follows from others, a batch with all its parts."""
-    found = dict(_flatten_settings(run))
-    found["model.d_k"] = run.model.head_width
-    parts = found.get("train.accumulate")
-    if isinstance(parts, int):
-        found["data.batch_tokens"] = run.data.batch_tokens * parts
-    return found
+    """Return all settings by name; d_k also if it follows from others, a batch with its accumulated parts."""
+    settings = dict(_flatten_settings(run))
+    settings["model.d_k"] = run.model.head_width
+    accumulate = settings.get("train.accumulate")
+    if isinstance(accumulate, int):
+        settings["data.batch_tokens"] = run.data.batch_tokens * accumulate
+    return settings
 
 
 def _flatten_settings(run: TranslationRun) -> Iterator[tuple[str, object]]:
     for section in fields(run):
         values = getattr(run, section.name)
-        for setting in fields(values):
-            yield f"{section.name}.{setting.name}", getattr(values, setting.name)
+        for key in fields(values):
+            yield f"{section.name}.{key.name}", getattr(values, key.name)
 
 
 def _format_value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Tracer: owns a model and its tokenizer, and looks into the translations it makes."""
+"""Tracer: records translations of one model with attention, predictions, beam and probes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from regard.search.config import SearchConfig
 from regard.search.hypothesis import length_penalty
 from regard.text.tokenizer import BOS, EOS, SPECIAL_TOKENS, Tokenizer
 from regard.text.unicode import reject_lone_surrogates
-from regard.trace.attention_steps import compute_attention_steps as one_head
+from regard.trace.attention_steps import compute_attention_steps
 from regard.trace.beam_record import search_with_record
 from regard.trace.capture import ForwardCapture, capture_forward
 from regard.trace.head_importance import HeadImportance, measure_head_importance
@@ -64,7 +64,7 @@ EmbeddingSide = Literal["source", "target"]
 
 
 class Tracer:
-    """Looks into translations of one model, in fp32, wherever its weights are."""
+    """Records translations of one model in fp32, on the device of its weights."""
 
     def __init__(self, model: Transformer, tokenizer: Tokenizer, identity: ModelIdentity) -> None:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
@@ -83,9 +83,9 @@ class Tracer:
         interventions: Sequence[Intervention | Mapping[str, Any]] = (),
         **options: Any,
     ) -> TraceRequest:
-        """What is asked for, with texts as token ids; interventions may be as in a trace's JSON.
+        """Return a request with texts tokenized; interventions may have the form of a trace's JSON.
 
-        `how` is the rest of `Request`.
+        `options` are the further fields of `TraceRequest`.
         """
         return TraceRequest(
             text,
@@ -99,7 +99,7 @@ class Tracer:
         )
 
     def trace(self, request: TraceRequest, max_tokens: int = MAX_TRACE_TOKENS, qkv: bool = False) -> Trace:
-        """One translation, searched for or given, and all that produced it.
+        """Record one translation, found by search or given as `target`.
 
         `qkv` adds queries, keys and values, which are large.
         """
@@ -107,15 +107,15 @@ class Tracer:
         for intervention in request.interventions:
             intervention.check(self._model.config, len(source))
         model = apply_interventions(self._model, request.interventions)
-        began = perf_counter()
+        start = perf_counter()
         target, beam = self._target_ids(model, request, source, max_tokens)
-        decoded = perf_counter()
+        searched = perf_counter()
         captured = self._run_captured(model, request.interventions, source, target)
-        choices, logprobs = prediction_steps(captured.logits, target, request.top_k, self._names)
-        guesses = logit_lens(model, captured, target, self._names)
+        predictions, logprobs = prediction_steps(captured.logits, target, request.top_k, self._names)
+        lens = logit_lens(model, captured, target, self._names)
         weights = stack_attention_weights(captured)
-        hidden = int((~build_source_keep(request.interventions, len(source))).sum())
-        ended = perf_counter()
+        hidden_tokens = int((~build_source_keep(request.interventions, len(source))).sum())
+        end = perf_counter()
         logprob = sum(logprobs)
         return Trace(
             id=trace_id(self._identity.id, request),
@@ -133,35 +133,36 @@ class Tracer:
             attention=weights,
             value_norm=value_norms(captured),
             residual=residual_norms(captured),
-            steps=tuple(choices),
-            lens=guesses,
-            heads=summarize_heads(weights, hidden),
+            steps=tuple(predictions),
+            lens=lens,
+            heads=summarize_heads(weights, hidden_tokens),
             beam=beam,
-            timing=TraceTiming(1000 * (decoded - began), 1000 * (ended - decoded)),
-            pieces={id: self._names.piece(id) for id in _ids_to_name(target, choices, guesses, beam)},
+            timing=TraceTiming(1000 * (searched - start), 1000 * (end - searched)),
+            pieces={id: self._names.piece(id) for id in _ids_to_name(target, predictions, lens, beam)},
             qkv=qkv_projections(captured) if qkv else None,
         )
 
     def with_qkv(self, trace: Trace) -> Trace:
-        """The same trace with queries, keys and values: one pass reads it again, nothing is searched for."""
+        """Return the trace with queries, keys and values, from one forward pass without a search."""
         return replace(trace, qkv=qkv_projections(self._recapture(trace)))
 
     def attention_steps(
         self, trace: Trace, kind: AttentionKind, layer: int, head: int, position: int
     ) -> dict[str, Any]:
-        """How one head makes one word's new vector, as JSON; layer and head count from 1, the row from 0."""
+        """Return the steps of one attention head for one token, as JSON; layer and head count from 1."""
         captured = self._recapture(trace)
         config = self._model.config
         scale = config.attention_scale or config.head_width**-0.5
         keep = build_source_keep(trace.request.interventions, len(trace.source.tokens)).to(self._model.device)
-        found = one_head(captured, config.norm, scale, keep, kind, layer, head, position)
+        steps = compute_attention_steps(captured, config.norm, scale, keep, kind, layer, head, position)
         source_texts, target_texts = _token_texts(trace.source.tokens), _token_texts(trace.target.tokens)
-        read = source_texts if kind == "encoder" else [SPECIAL_TOKENS[BOS], *target_texts[:-1]]
-        keys = read if kind == "decoder" else source_texts
-        return found.to_json(read[position], keys, None if kind == "encoder" else target_texts[position])
+        queries = source_texts if kind == "encoder" else [SPECIAL_TOKENS[BOS], *target_texts[:-1]]
+        keys = queries if kind == "decoder" else source_texts
+        predicted = None if kind == "encoder" else target_texts[position]
+        return steps.to_json(queries[position], keys, predicted)
 
     def measure_heads(self, trace: Trace) -> Iterator[HeadImportance]:
-        """One head after another, as measured; `with_matters` writes them into the trace."""
+        """Yield the importance of one head after another; `with_head_importance` adds them to a trace."""
         source, target = _token_ids(trace.source.tokens), _token_ids(trace.target.tokens)
         changes = trace.request.interventions
         keep = build_source_keep(changes, len(source)).to(self._model.device)
@@ -173,27 +174,27 @@ class Tracer:
     def nearest_tokens(
         self, word: str, count: int = 10, side: EmbeddingSide = "source"
     ) -> list[EmbeddingNeighbour]:
-        """The pieces that lie nearest to a word in the embedding of that side."""
+        """Return the tokens nearest to a word in the embedding of one side."""
         return nearest_neighbours(self._embedding_weights(side), self._tokenizer, word, count)
 
     def compare_contexts(
         self, word: str, first: str, second: str, max_tokens: int = MAX_TRACE_TOKENS
     ) -> ContextComparison:
-        """One word in two sentences: the same row of the embedding, and what the encoder makes of it."""
+        """Compare the encoder states of one word in two sentences, layer by layer."""
         texts = (first, second)
         rows = [self._source_ids(TraceRequest(text), max_tokens) for text in texts]
         model = apply_interventions(self._model, ())
-        passes = [self._run_captured(model, (), row, [EOS]) for row in rows]
+        captures = [self._run_captured(model, (), row, [EOS]) for row in rows]
         return compare_contexts(
             self._embedding_weights("source"),
             self._tokenizer,
             word,
             (rows[0], rows[1]),
-            (passes[0], passes[1]),
+            (captures[0], captures[1]),
         )
 
     def measure_position_survival(self, trace: Trace) -> dict[str, PositionSurvival]:
-        """How much of the positions is left, point by point, in each stack."""
+        """Measure how much of the positional encoding is left after each sublayer of both stacks."""
         captured = self._recapture(trace)
         encoder, decoder = (embedding.positions.table for embedding in self._embeddings())
         return {
@@ -202,7 +203,7 @@ class Tracer:
         }
 
     def compare_word_orders(self, text: str, max_tokens: int = MAX_TRACE_TOKENS) -> dict[str, Any]:
-        """The words as given and in reverse, with positions and without, as JSON."""
+        """Compare a sentence with its words reversed, with and without positional encoding, as JSON."""
         source = self._source_ids(TraceRequest(text), max_tokens)
         row = describe_tokens(self._tokenizer, source)
         order = reverse_word_order([token.word for token in row])
@@ -210,41 +211,41 @@ class Tracer:
             "with": apply_interventions(self._model, ()),
             "without": apply_interventions(self._model, (RemovePositions(),)),
         }
-        found = {
+        comparisons = {
             name: compare_word_order(model, self._row(source), order, BOS) for name, model in models.items()
         }
-        words = len(row) - 1  # the end mark is none
-        ways = (list(range(len(row))), order)
+        length = len(row) - 1  # without the end mark
+        orders = (list(range(len(row))), order)
         return {
-            "texts": self._tokenizer.detokenize([[source[place] for place in way] for way in ways]),
-            "orders": [[row[place].text for place in way[:words]] for way in ways],
+            "texts": self._tokenizer.detokenize([[source[index] for index in each] for each in orders]),
+            "orders": [[row[index].text for index in each[:length]] for each in orders],
             **{
                 name: {
-                    "words": list(each.token_differences[:words]),
+                    "words": list(each.token_differences[:length]),
                     "mean": each.mean_difference,
                     "probability": each.probability_difference,
                     "first": [
-                        {"text": self._names.text(id), "prob": sure}
-                        for id, sure in zip(each.first_tokens, each.first_probabilities, strict=True)
+                        {"text": self._names.text(id), "prob": probability}
+                        for id, probability in zip(each.first_tokens, each.first_probabilities, strict=True)
                     ],
                 }
-                for name, each in found.items()
+                for name, each in comparisons.items()
             },
         }
 
     def position_table(self, length: int) -> Float[np.ndarray, "length d_model"]:
-        """The model's own table, fixed or learnt, of the source side."""
+        """Return the positional encoding of the source side, fixed or learned."""
         return self._embeddings()[0].positions.table[:length].detach().float().cpu().numpy()
 
     def model_facts(self) -> ModelFacts:
-        """What a trace says of its model."""
+        """Return the description of the model that every trace contains."""
         model, config = self._model, self._model.config
         layers = (config.encoder_layers, config.decoder_layers)
         vocab, shared = VocabSizes(config.vocab_size, config.vocab_size), config.tied == "all"
         return build_model_facts(self._identity, model, config, layers, vocab, DEFAULT_TASK, shared=shared)
 
     def _source_ids(self, request: TraceRequest, max_tokens: int) -> list[int]:
-        """The ids that the encoder reads, the end mark among them."""
+        """Return the encoder input: the token ids of the text and the end mark."""
         reject_lone_surrogates("the text", request.text)
         (ids,) = self._tokenizer.tokenize([request.text.strip()])
         if not ids:
@@ -255,17 +256,17 @@ class Tracer:
     def _target_ids(
         self, model: Transformer, request: TraceRequest, source: Sequence[int], max_tokens: int
     ) -> tuple[list[int], BeamRecord | None]:
-        """The ids that are written, the end mark among them, and how they were found unless given."""
+        """Return the target ids with the end mark, and the beam record unless the target is given."""
         if request.target is not None:
             self._check_length("the translation", len(request.target) + 1, max_tokens)
             return [*request.target, EOS], None
         self._check_length("the beginning", len(request.prefix) + 1, max_tokens)
-        wanted = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), self._model.max_tokens)
+        limit = min(max(len(source) - 1 + request.max_extra, len(request.prefix)), self._model.max_tokens)
         best, beam = search_with_record(
             model,
             self._row(source),
             build_source_keep(request.interventions, len(source)).to(model.device),
-            min(wanted, max_tokens),  # one more than may be traced: longer ones are refused, not cut
+            min(limit, max_tokens),  # one more than allowed: a longer translation is refused, not cut
             request.prefix,
             SearchConfig(request.beam, request.alpha),
             self._names,
@@ -274,11 +275,10 @@ class Tracer:
         return [*best.tokens, EOS], beam
 
     def _check_length(self, what: str, count: int, max_tokens: int) -> None:
-        own = self._model.max_tokens + 1
-        if count > min(max_tokens, own):
-            raise TraceLengthError(
-                what, count, min(max_tokens, own), "max_tokens" if max_tokens < own else None
-            )
+        model_limit = self._model.max_tokens + 1
+        if count > min(max_tokens, model_limit):
+            setting = "max_tokens" if max_tokens < model_limit else None
+            raise TraceLengthError(what, count, min(max_tokens, model_limit), setting)
 
     def _recapture(self, trace: Trace) -> ForwardCapture:
         """Run the sentence and translation of a trace once more, with its interventions."""
@@ -306,20 +306,19 @@ class Tracer:
     def _row(self, ids: Sequence[int]) -> Tensor:
         return torch.tensor([list(ids)], device=self._model.device)
 
-    def _to_ids(self, given: str | Sequence[int], name: str) -> tuple[int, ...]:
-        if isinstance(given, str):
-            reject_lone_surrogates(f"the {name}", given)
-            return tuple(self._tokenizer.tokenize([given.strip()])[0])
-        for id in given:
-            if not (isinstance(id, int) and len(SPECIAL_TOKENS) <= id < self._tokenizer.vocab_size):
-                raise ConfigError(
-                    f"{name} has a token {id}; ids run from {len(SPECIAL_TOKENS)} to {self._tokenizer.vocab_size - 1}"
-                )
-        return tuple(given)
+    def _to_ids(self, text_or_ids: str | Sequence[int], name: str) -> tuple[int, ...]:
+        if isinstance(text_or_ids, str):
+            reject_lone_surrogates(f"the {name}", text_or_ids)
+            return tuple(self._tokenizer.tokenize([text_or_ids.strip()])[0])
+        first, last = len(SPECIAL_TOKENS), self._tokenizer.vocab_size - 1
+        for id in text_or_ids:
+            if not (isinstance(id, int) and first <= id <= last):
+                raise ConfigError(f"{name} has a token {id}; ids run from {first} to {last}")
+        return tuple(text_or_ids)
 
 
 def _decoder_input(target: Sequence[int]) -> list[int]:
-    """What the decoder reads to write these tokens: each sees those before it."""
+    """Return the decoder input that predicts these tokens: the target shifted right."""
     return [BOS, *target[:-1]]
 
 
@@ -333,13 +332,13 @@ def _token_texts(row: Sequence[TraceToken]) -> list[str]:
 
 def _ids_to_name(
     target: Sequence[int],
-    choices: Sequence[PredictionStep],
-    guesses: Sequence[Sequence[LensPrediction]],
+    predictions: Sequence[PredictionStep],
+    lens: Sequence[Sequence[LensPrediction]],
     beam: BeamRecord | None,
 ) -> list[int]:
-    """The ids of all tokens that were written or could have been, in their order."""
-    named = set(target) | {candidate.id for step in choices for candidate in step.top}
-    named |= {guess.id for layer in guesses for guess in layer}
+    """Return the ids of all tokens that occur in the trace, sorted."""
+    ids = set(target) | {candidate.id for step in predictions for candidate in step.top}
+    ids |= {prediction.id for layer in lens for prediction in layer}
     if beam is not None:
-        named |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
-    return sorted(named)
+        ids |= {node.token for node in beam.nodes} | set(beam.greedy.tokens)
+    return sorted(ids)

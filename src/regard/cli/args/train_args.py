@@ -1,4 +1,4 @@
-"""From flags and run file to the settings of a run, whatever its task."""
+"""Arguments of `regard train`, and the settings of a run from flags, run file and automatic configuration."""
 
 import argparse
 from collections import Counter
@@ -24,7 +24,7 @@ RunT = TypeVar("RunT")
 
 @runtime_checkable
 class AutoconfigResult(Protocol[RunT]):
-    """Settings to begin with, and why."""
+    """Automatic settings of a run, with their explanation."""
 
     @property
     def run(self) -> RunT: ...
@@ -33,110 +33,115 @@ class AutoconfigResult(Protocol[RunT]):
 
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `settings` reads: every verb that trains takes the same."""
-    parser.add_argument(
-        "--source", metavar="FILE", action="append", help="sentences to translate from, one a line"
-    )
+    """Add the arguments that `resolve_settings` reads; all commands that train share them."""
+    parser.add_argument("--source", metavar="FILE", action="append", help="source sentences, one per line")
     parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
     parser.add_argument(
         "--pairs",
         metavar="FILE",
         action="append",
-        help="both in one file, .tsv or .jsonl; all three may be repeated",
+        help="both sides in one file, .tsv or .jsonl; all three are repeatable",
     )
-    parser.add_argument("--valid-source", metavar="FILE", help="validate on these (default: held out)")
-    parser.add_argument("--valid-target", metavar="FILE")
-    parser.add_argument("--valid-pairs", metavar="FILE", help="the same in one file")
+    parser.add_argument(
+        "--valid-source", metavar="FILE", help="validation set (default: held out of the corpus)"
+    )
+    parser.add_argument("--valid-target", metavar="FILE", help="its translations")
+    parser.add_argument("--valid-pairs", metavar="FILE", help="validation set in one file")
     parser.add_argument(
         "--labelled",
         metavar="FILE",
         action="append",
-        help="to classify: label<TAB>text on each line (.tsv), or .jsonl; may be repeated",
-    )
-    parser.add_argument("--texts", metavar="FILE", action="append", help="the same in two files: texts,")
-    parser.add_argument("--labels", metavar="FILE", action="append", help="and their labels, line by line")
-    parser.add_argument("--valid-labelled", metavar="FILE", help="validate on these (default: held out)")
-    parser.add_argument("--valid-texts", metavar="FILE", help="the same in two files")
-    parser.add_argument("--valid-labels", metavar="FILE")
-    parser.add_argument(
-        "--series", metavar="FILE", help="to forecast: a CSV or Parquet file with a column of times"
-    )
-    parser.add_argument("--time", metavar="COLUMN", help="its times (default: the column that looks like it)")
-    parser.add_argument("--columns", metavar="COLUMN", nargs="+", help="its series (default: all others)")
-    parser.add_argument("--horizon", metavar="N", type=int, help="steps to foretell")
-    parser.add_argument("--strict", action="store_true", default=None, help="refuse a corpus with bad lines")
-    parser.add_argument(
-        "--preset", choices=PRESETS, help="size of the model, and no plan (default: what suits the corpus)"
+        help="for a classifier: label<TAB>text per line (.tsv), or .jsonl; repeatable",
     )
     parser.add_argument(
-        "--from", dest="model", metavar="MODEL", help="go on from this model's weights and pieces"
+        "--texts", metavar="FILE", action="append", help="labelled texts in two files: the texts"
+    )
+    parser.add_argument("--labels", metavar="FILE", action="append", help="and the labels, line by line")
+    parser.add_argument(
+        "--valid-labelled", metavar="FILE", help="validation set (default: held out of the corpus)"
+    )
+    parser.add_argument("--valid-texts", metavar="FILE", help="validation set in two files: the texts")
+    parser.add_argument("--valid-labels", metavar="FILE", help="and the labels")
+    parser.add_argument(
+        "--series", metavar="FILE", help="for a forecaster: CSV or Parquet table with a time column"
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="time column (default: detected)")
+    parser.add_argument("--columns", metavar="COLUMN", nargs="+", help="series columns (default: all others)")
+    parser.add_argument("--horizon", metavar="N", type=int, help="forecast horizon in steps")
+    parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
+    parser.add_argument(
+        "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
     )
     parser.add_argument(
-        "--extend-vocabulary", metavar="N", type=int, help="with --from: learn up to N new pieces besides"
+        "--from", dest="model", metavar="MODEL", help="fine-tune this model, with its vocabulary"
     )
     parser.add_argument(
-        "--recipe", choices=("paper",), help="paper: its base model (or --preset big) and all its settings"
+        "--extend-vocabulary", metavar="N", type=int, help="with --from: add up to N new tokens"
+    )
+    parser.add_argument(
+        "--recipe",
+        choices=("paper",),
+        help="paper: base model (or --preset big) and all settings of the paper",
     )
     parser.add_argument(
         "--memory",
         metavar="GIB",
-        help="what a step may take, or auto (what is free, the default), or any; batches are cut to fit",
+        help="memory limit of a training step: GiB, auto (free memory, the default) or any (no limit); "
+        "batches are split to fit",
     )
-    parser.add_argument("--config", metavar="run.toml", type=Path, help="settings, a section per part")
+    parser.add_argument("--config", metavar="run.toml", type=Path, help="settings file with sections")
     parser.add_argument(
-        "--set", metavar="section.key=value", action="append", default=[], help="one setting; may be repeated"
+        "--set", metavar="section.key=value", action="append", default=[], help="one setting; repeatable"
     )
 
 
 def resolve_settings(
     options: argparse.Namespace, console: "Console", run_folder: Path | None = None
 ) -> "RunConfig":
-    """A plan, preset or parent, then run file, then --set, then the flags: what is nearer to hand wins.
+    """Return the settings of a run: automatic, preset or parent, then run file, then --set, then flags.
 
-    `out` is the run's folder; one that was begun keeps its plan.
+    Later sources override earlier ones. An existing run in `run_folder` keeps its automatic settings.
     """
     from regard.config import merge_settings, parse_assignments, read_settings
 
     task = _resolve_task(options)
     _reject_other_task(run_folder, task)
-    written = {} if options.config is None else read_settings(options.config)
+    file_settings = {} if options.config is None else read_settings(options.config)
     memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
-    asked = merge_settings(written, parse_assignments([*options.set, *memory]), _flag_settings(options, task))
+    explicit = merge_settings(
+        file_settings, parse_assignments([*options.set, *memory]), _flag_settings(options, task)
+    )
     match task:
         case "translation":
-            return _translation_settings(options, asked, console, run_folder)
+            return _translation_settings(options, explicit, console, run_folder)
         case "classification":
-            return _classification_settings(options, asked, console, run_folder)
+            return _classification_settings(options, explicit, console, run_folder)
         case "forecasting":
-            return _forecast_settings(options, asked, console, run_folder)
+            return _forecast_settings(options, explicit, console, run_folder)
         case _:
-            raise ConfigError(f"task = {task} cannot work; it must be {' or '.join(TASK_NAMES)}")
+            raise ConfigError(f"task = {task} is unknown; it must be {' or '.join(TASK_NAMES)}")
 
 
 def _resolve_task(options: argparse.Namespace) -> str:
-    """What is to be learnt: as the flags say, or the run file; translation if neither does."""
+    """Return the task of the flags, or of the run file; translation by default."""
     from regard.config import DEFAULT_TASK, read_task
 
-    written = DEFAULT_TASK if options.config is None else read_task(options.config)
+    file_task = DEFAULT_TASK if options.config is None else read_task(options.config)
     flags = _flags_of_one_task(options)
-    task = next(iter(flags.values())) if flags and options.config is None else written
+    task = next(iter(flags.values())) if flags and options.config is None else file_task
     for flag, other in flags.items():
         if other != task:
-            raise ConfigError(f"{flag} is for {other}, and the task is {task}")
+            raise ConfigError(f"{flag} is for {other}, but the task is {task}")
     return task
 
 
 def _reject_other_task(out: Path | None, task: str) -> None:
-    """A run that was begun for one task cannot go on for another."""
-    from regard.config import read_task
+    """Reject a run folder of another task."""
     from regard.checkpoint import CONFIG_FILE
+    from regard.config import read_task
 
-    if (
-        out is not None
-        and (out / CONFIG_FILE).is_file()
-        and (begun := read_task(out / CONFIG_FILE)) != task
-    ):
-        raise ConfigError(f"{out} is a run for {begun}, and the task is {task}; choose another --out")
+    if out is not None and (out / CONFIG_FILE).is_file() and (other := read_task(out / CONFIG_FILE)) != task:
+        raise ConfigError(f"{out} is a {other} run, but the task is {task}; choose another --out")
 
 
 def _task_flags() -> dict[str, dict[str, str]]:
@@ -174,34 +179,45 @@ def _flag_settings(options: argparse.Namespace, task: str) -> dict[str, dict[str
 
 
 def _translation_settings(
-    options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
 ) -> "TranslationRun":
-    from regard.config import apply_settings, merge_settings
-    from regard.translation.autoconfig import autoconfigure_translation, select_translation_auto_settings
+    from regard.checkpoint import CONFIG_FILE
+    from regard.config import apply_settings, merge_settings, read_settings
+    from regard.translation.autoconfig import (
+        autoconfigure_translation,
+        select_translation_auto_settings,
+        with_device_batch_tokens,
+    )
     from regard.translation.finetune import inherit_finetune_settings
     from regard.translation.run import TranslationRun
 
-    if parent := asked.get("start", {}).get("model"):
+    if parent := explicit.get("start", {}).get("model"):
         if options.preset is not None or options.recipe is not None:
             flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
-            raise ConfigError(f"{flag} cannot work; the model and its sizes are those of {parent}")
+            raise ConfigError(f"{flag} conflicts with --from: the model and its size come from {parent}")
         return apply_settings(
-            TranslationRun(), merge_settings(inherit_finetune_settings(Path(str(parent))), asked)
+            TranslationRun(), merge_settings(inherit_finetune_settings(Path(str(parent))), explicit)
         )
-    if options.preset is None and options.recipe is None and "d_model" not in asked.get("model", {}):
+    if options.preset is None and options.recipe is None and "d_model" not in explicit.get("model", {}):
 
-        def planned(run: TranslationRun) -> AutoconfigResult[TranslationRun]:
-            steps = run.train.steps if "steps" in asked.get("train", {}) else None
+        def autoconfigure(run: TranslationRun) -> AutoconfigResult[TranslationRun]:
+            steps = run.train.steps if "steps" in explicit.get("train", {}) else None
             return autoconfigure_translation(run, steps, console)
 
         return _autoconfigured(
-            TranslationRun(), asked, planned, select_translation_auto_settings, console, out
+            TranslationRun(), explicit, autoconfigure, select_translation_auto_settings, console, out
         )
-    return apply_settings(_preset_settings(options), asked)
+    run = apply_settings(_preset_settings(options), explicit)
+    if options.recipe is not None or "batch_tokens" in explicit.get("data", {}):
+        return run
+    if out is not None and (out / CONFIG_FILE).is_file():  # a run keeps its token budget on another device
+        stored = read_settings(out / CONFIG_FILE).get("data", {})
+        return apply_settings(run, {"data": {"batch_tokens": stored.get("batch_tokens")}})
+    return with_device_batch_tokens(run, console)
 
 
 def _classification_settings(
-    options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
 ) -> "ClassificationRun":
     from regard.classification.autoconfig import (
         autoconfigure_classification,
@@ -211,40 +227,38 @@ def _classification_settings(
     from regard.config import apply_settings
 
     for name in ("preset", "recipe"):
-        if (said := getattr(options, name)) is not None:
-            raise ConfigError(f"--{name} {said} is for translation, and the task is classification")
-    if "d_model" in asked.get("model", {}):
-        return apply_settings(ClassificationRun(), asked)
+        if (value := getattr(options, name)) is not None:
+            raise ConfigError(f"--{name} {value} is for translation, but the task is classification")
+    if "d_model" in explicit.get("model", {}):
+        return apply_settings(ClassificationRun(), explicit)
 
-    def planned(run: ClassificationRun) -> AutoconfigResult[ClassificationRun]:
-        steps = run.train.steps if "steps" in asked.get("train", {}) else None
+    def autoconfigure(run: ClassificationRun) -> AutoconfigResult[ClassificationRun]:
+        steps = run.train.steps if "steps" in explicit.get("train", {}) else None
         return autoconfigure_classification(run, steps, console)
 
     return _autoconfigured(
-        ClassificationRun(), asked, planned, select_classification_auto_settings, console, out
+        ClassificationRun(), explicit, autoconfigure, select_classification_auto_settings, console, out
     )
 
 
 def _forecast_settings(
-    options: argparse.Namespace, asked: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
 ) -> "ForecastingRun":
     from regard.config import apply_settings
     from regard.forecasting.autoconfig import autoconfigure_forecasting, select_forecasting_auto_settings
     from regard.forecasting.run import ForecastingRun
 
     for name in ("preset", "recipe"):
-        if (said := getattr(options, name)) is not None:
-            raise ConfigError(
-                f"--{name} {said} cannot work; it is for translation, and the task is forecasting"
-            )
+        if (value := getattr(options, name)) is not None:
+            raise ConfigError(f"--{name} {value} is for translation, but the task is forecasting")
     if options.strict:
-        raise ConfigError("--strict is for texts; `regard check --series FILE --strict` refuses a table")
-    if "d_model" in asked.get("model", {}):
-        return apply_settings(ForecastingRun(), asked)
+        raise ConfigError("--strict is for texts; for a table use `regard check --series FILE --strict`")
+    if "d_model" in explicit.get("model", {}):
+        return apply_settings(ForecastingRun(), explicit)
     return _autoconfigured(
         ForecastingRun(),
-        asked,
-        lambda run: autoconfigure_forecasting(run, asked),
+        explicit,
+        lambda run: autoconfigure_forecasting(run, explicit),
         select_forecasting_auto_settings,
         console,
         out,
@@ -253,31 +267,31 @@ def _forecast_settings(
 
 def _autoconfigured(
     default: RunT,
-    asked: "Settings",
-    plan: Callable[[RunT], AutoconfigResult[RunT]],
-    chosen: Callable[["Settings"], "Settings"],
+    explicit: "Settings",
+    autoconfigure: Callable[[RunT], AutoconfigResult[RunT]],
+    select: Callable[["Settings"], "Settings"],
     console: "Console",
     out: Path | None,
 ) -> RunT:
-    """What suits the data, where nobody asks for anything else; for a run that was begun, what did then.
+    """Return the automatic settings for the data, overridden by explicit ones; an existing run keeps its own.
 
-    `chosen` is what a plan decides.
+    `select` picks the automatic settings out of a settings file.
     """
-    from regard.config import apply_settings, merge_settings, read_settings
     from regard.checkpoint import CONFIG_FILE
+    from regard.config import apply_settings, merge_settings, read_settings
 
-    run = apply_settings(default, asked)
+    run = apply_settings(default, explicit)
     if out is not None and (out / CONFIG_FILE).is_file():
-        console.print(f"  plan    that of {out}, which was begun with it")
-        return apply_settings(run, merge_settings(chosen(read_settings(out / CONFIG_FILE)), asked))
-    found = plan(run)
-    planned = apply_settings(found.run, asked)
-    console.print(f"  plan    {found.explain(planned)}")
-    return planned
+        console.print(f"  auto    settings from the start of {out}")
+        return apply_settings(run, merge_settings(select(read_settings(out / CONFIG_FILE)), explicit))
+    result = autoconfigure(run)
+    configured = apply_settings(result.run, explicit)
+    console.print(f"  auto    {result.explain(configured)}")
+    return configured
 
 
 def _preset_settings(options: argparse.Namespace) -> "TranslationRun":
-    """What a run begins with before any setting is asked for."""
+    """Return the settings of --preset or --recipe."""
     from regard.model import config as presets
     from regard.translation.paper_recipe import build_paper_run
     from regard.translation.run import TranslationRun
@@ -285,5 +299,7 @@ def _preset_settings(options: argparse.Namespace) -> "TranslationRun":
     if options.recipe is None:
         return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
     if options.preset not in (None, "base", "big"):
-        raise ConfigError(f"--preset {options.preset} cannot work; the paper has a base and a big model")
+        raise ConfigError(
+            f"--preset {options.preset} conflicts with --recipe paper: the paper has a base and a big model"
+        )
     return build_paper_run("big" if options.preset == "big" else "base")

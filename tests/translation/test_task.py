@@ -13,6 +13,7 @@ from regard.config import apply_settings, read_settings
 from regard.data.config import DataConfig
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.model.config import TINY
+from regard.text.tokenizer import Tokenizer
 from regard.train import memory
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
@@ -31,7 +32,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def files(tmp_path):
-    """Sixty sums in figures and in letters."""
+    """Write sixty pairs of numbers, as digits and as words."""
     words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     pairs = [(f"{a} and {b}", f"{words[a]} {words[b]}") for a in range(10) for b in range(6)]
     for name, side in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
@@ -55,13 +56,13 @@ def task_for(run):
     return TranslationTask(run, corpora_of(run))
 
 
-def test_without_validation_files_a_part_is_held_out_and_said_so(small_run):
+def test_without_validation_files_the_description_says_held_out(small_run):
     assert "held out of the training files" in " ".join(task_for(small_run).describe())
 
 
-def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp_path):
+def test_training_writes_model_settings_metrics_and_checkpoints(small_run, tmp_path):
     out = tmp_path / "run"
-    outcome = train_translation(small_run, out, QUIET)
+    result = train_translation(small_run, out, QUIET)
     names = sorted(path.name for path in out.iterdir())
     assert names == [
         ".lock",
@@ -75,15 +76,15 @@ def test_a_training_leaves_the_model_the_settings_and_the_metrics(small_run, tmp
     files = sorted(path.name for path in (out / "model").iterdir())
     assert files == ["README.md", "config.toml", "manifest.json", "model.safetensors", "tokenizer.json"]
     assert (out / "model" / "model.safetensors").read_bytes() == (
-        outcome.best_folder / "model.safetensors"
+        result.best_folder / "model.safetensors"
     ).read_bytes()
-    effective = apply_settings(TranslationRun(), read_settings(out / "config.toml"))
-    assert effective == small_run  # as asked for, so that the file starts the same run again
-    reached = read_settings(out / "model" / "config.toml")["model"]["vocab_size"]
-    assert reached == load_translation_model(out).tokenizer.vocab_size
+    stored = apply_settings(TranslationRun(), read_settings(out / "config.toml"))
+    assert stored == small_run  # as requested, so that the file starts the same run again
+    vocab_size = read_settings(out / "model" / "config.toml")["model"]["vocab_size"]
+    assert vocab_size == load_translation_model(out).tokenizer.vocab_size
 
 
-def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
+def test_the_manifest_names_the_training_and_validation_data(small_run, tmp_path):
     train_translation(small_run, tmp_path / "run", QUIET)
     manifest = load_translation_model(tmp_path / "run").manifest
     files = {name: file_sha256(Path(name)) for name in (*small_run.data.source, *small_run.data.target)}
@@ -92,7 +93,7 @@ def test_the_manifest_says_what_the_model_was_trained_on(small_run, tmp_path):
     assert "tok:13a" in manifest["metrics"]["bleu_signature"]
 
 
-def test_the_card_and_the_curves_are_sealed_with_the_model(small_run, tmp_path):
+def test_the_manifest_covers_model_card_and_curves(small_run, tmp_path):
     train_translation(
         small_run, tmp_path / "run", QUIET, render_curves=lambda folder: f"<svg>{folder.name}</svg>"
     )
@@ -108,16 +109,16 @@ def test_the_card_and_the_curves_are_sealed_with_the_model(small_run, tmp_path):
         load_translation_model(tmp_path / "run")
 
 
-def test_the_first_line_of_the_metrics_says_what_to_compare_with(small_run, tmp_path):
+def test_the_first_line_of_the_metrics_has_loss_floor_and_planned_rates(small_run, tmp_path):
     run = replace(small_run, optimizer=OptimizerConfig(warmup=2, cooldown=1))
     train_translation(run, tmp_path / "run", QUIET)
-    facts = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[0])
+    first = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[0])
     vocab = load_translation_model(tmp_path / "run").tokenizer.vocab_size
-    assert facts["kind"] == "run"
-    assert facts["loss_floor"] == pytest.approx(label_smoothing_floor(0.1, vocab))
+    assert first["kind"] == "run"
+    assert first["loss_floor"] == pytest.approx(label_smoothing_floor(0.1, vocab))
     rates = [[step, learning_rate(step, 4, 16, run.optimizer)] for step in (1, 2, 3, 4)]
-    assert facts["planned"] == [[step, pytest.approx(rate, rel=1e-5)] for step, rate in rates]
-    assert facts["peak"] == pytest.approx((16 * 2) ** -0.5)
+    assert first["planned"] == [[step, pytest.approx(rate, rel=1e-5)] for step, rate in rates]
+    assert first["peak"] == pytest.approx((16 * 2) ** -0.5)
 
 
 def test_each_validation_records_bleu_by_the_length_of_the_source(small_run, tmp_path):
@@ -126,9 +127,9 @@ def test_each_validation_records_bleu_by_the_length_of_the_source(small_run, tmp
     tokenizer = load_translation_model(tmp_path / "run").tokenizer
     texts = task_for(small_run).corpora.valid_texts[: small_run.data.bleu_pairs]
     lengths = [len(row) for row in tokenizer.tokenize([source for source, _ in texts])]
-    found = [row["bleu_by_length"] for row in rows if row["kind"] == "valid"]
-    assert found
-    for groups in found:
+    validations = [row["bleu_by_length"] for row in rows if row["kind"] == "valid"]
+    assert validations
+    for groups in validations:
         assert sum(groups["pairs"]) == len(texts)
         assert (groups["bins"][0], groups["bins"][-1]) == (min(lengths), max(lengths) + 1)
 
@@ -140,10 +141,10 @@ def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, 
     assert not (tmp_path / "run").exists()
 
 
-def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_run, tmp_path, monkeypatch):
+def test_the_error_is_reported_even_if_the_run_folder_cannot_be_removed(small_run, tmp_path, monkeypatch):
     out = tmp_path / "run"
 
-    def fail(*_):
+    def fail(*_, **__):
         (out / "notes.txt").write_text("mine")
         raise RegardError("the loss is nan")
 
@@ -153,7 +154,7 @@ def test_what_went_wrong_is_said_even_where_the_folder_cannot_be_removed(small_r
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
 
 
-def test_a_folder_that_was_there_before_stays(small_run, tmp_path):
+def test_an_empty_run_folder_that_existed_before_is_kept(small_run, tmp_path):
     (tmp_path / "run").mkdir()
     run = replace(small_run, optimizer=OptimizerConfig(peak=1e30, warmup=1))
     with pytest.raises(RegardError, match="the loss or its gradient is not finite"):
@@ -161,7 +162,7 @@ def test_a_folder_that_was_there_before_stays(small_run, tmp_path):
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_training_smooths_as_asked(small_run):
+def test_the_training_loss_depends_on_label_smoothing(small_run):
     def loss(smoothing):
         task = task_for(replace(small_run, loss=LossConfig(smoothing)))
         task.model.eval()
@@ -170,14 +171,14 @@ def test_training_smooths_as_asked(small_run):
     assert loss(0.0) != loss(0.3)
 
 
-def test_epochs_take_the_tokenizations_in_turn(small_run):
+def test_epochs_use_the_tokenizations_in_turn(small_run):
     data = replace(small_run.data, bpe_dropout=0.3, bpe_variants=2)
     task = task_for(replace(small_run, data=data))
-    assert "        cut into pieces 2 ways, with dropout 0.3" in list(task.describe())
+    assert "        2 tokenizations per pair, with BPE dropout 0.3" in list(task.describe())
     batches = task.batches({})
 
     def epoch():
-        """The target side of all pairs, in an order of their own."""
+        """Return the target ids of all pairs, sorted."""
         rows = []
         while len(rows) < len(task.corpora.train):
             batch, _ = next(batches)
@@ -192,7 +193,7 @@ def test_epochs_take_the_tokenizations_in_turn(small_run):
     assert texts[0] == texts[1]
 
 
-def test_rdrop_passes_twice_with_different_dropout(small_run):
+def test_rdrop_penalizes_different_passes(small_run):
     def loss(rdrop, dropout):
         model = replace(small_run.model, dropout=dropout)
         task = task_for(replace(small_run, model=model, loss=LossConfig(rdrop=rdrop)))
@@ -200,8 +201,8 @@ def test_rdrop_passes_twice_with_different_dropout(small_run):
         torch.manual_seed(1)
         return task.loss(batch).item() / batch.target_tokens
 
-    nothing_dropped = loss(0.0, 0.0)
-    assert loss(5.0, 1e-7) == pytest.approx(nothing_dropped, rel=1e-4)
+    without_dropout = loss(0.0, 0.0)
+    assert loss(5.0, 1e-7) == pytest.approx(without_dropout, rel=1e-4)
     assert loss(5.0, 0.5) > loss(1e-9, 0.5) + 0.01
 
 
@@ -210,7 +211,7 @@ def test_rdrop_without_dropout_is_refused(small_run):
         replace(small_run, model=replace(small_run.model, dropout=0.0), loss=LossConfig(rdrop=5.0))
 
 
-def test_a_lower_case_model_lower_cases_by_itself_and_is_judged_so(small_run, tmp_path):
+def test_a_lower_case_model_lower_cases_its_input_and_is_evaluated_so(small_run, tmp_path):
     for name in ("source", "target"):
         (tmp_path / name).write_text((tmp_path / name).read_text().title())
     run = replace(small_run, data=replace(small_run.data, lowercase=True))
@@ -220,7 +221,7 @@ def test_a_lower_case_model_lower_cases_by_itself_and_is_judged_so(small_run, tm
     assert "case:lc" in load_translation_model(tmp_path / "run").manifest["metrics"]["bleu_signature"]
 
 
-def test_validation_drops_nothing(small_run):
+def test_validation_is_without_dropout(small_run):
     task = task_for(replace(small_run, model=replace(small_run.model, dropout=0.5)))
     task.model.train()
     first = task.validate().metrics
@@ -230,11 +231,34 @@ def test_validation_drops_nothing(small_run):
 
 def test_bleu_compares_with_the_references(small_run):
     task = task_for(small_run)
-    answers = dict(task.corpora.valid_texts)
-    task._translator.translate = lambda texts, **_: [f"{answers[text]} and so on" for text in texts]
+    texts = task.corpora.valid_texts[: small_run.data.bleu_pairs]
+    task._translator.translate_ids = lambda *_: [f"{reference} and so on" for _, reference in texts]
     close = task.validate().metrics["bleu"]
-    task._translator.translate = lambda texts, **_: [f"{text} and so on" for text in texts]
+    task._translator.translate_ids = lambda *_: [f"{source} and so on" for source, _ in texts]
     assert close > task.validate().metrics["bleu"]
+
+
+def test_validation_texts_are_tokenized_once(small_run, monkeypatch):
+    task = task_for(small_run)
+    sources = {source for source, _ in task.corpora.valid_texts}
+    calls, tokenize = [], Tokenizer.tokenize
+    monkeypatch.setattr(
+        Tokenizer, "tokenize", lambda self, texts: calls.extend(sources & set(texts)) or tokenize(self, texts)
+    )
+    task.validate()
+    task.validate()
+    assert len(calls) == small_run.data.bleu_pairs
+
+
+def test_a_validation_sentence_that_is_too_long_is_not_translated(small_run):
+    run = replace(small_run, model=replace(small_run.model, max_length=8))
+    task = task_for(run)
+    sources, references, rows = task._bleu_texts
+    task._bleu_texts = sources, references, [rows[0] * 9, *rows[1:]]
+    hypotheses = [sample.hypothesis for sample in task.validate().samples]
+    assert hypotheses[0] == ""
+    task.model.eval()
+    assert hypotheses[1:] == task._translator.translate(sources[1:], beam=1)
 
 
 def test_the_same_seed_gives_the_same_model(small_run, tmp_path):
@@ -248,7 +272,7 @@ def test_the_same_seed_gives_the_same_model(small_run, tmp_path):
     assert weights("c", 2) != first
 
 
-def test_any_position_in_the_data_is_reached_at_once(small_run):
+def test_batches_can_start_at_any_position(small_run):
     task = task_for(small_run)
     first = list(islice(task.batches({}), 25))
     assert first[-1][1]["epoch"] >= 1
@@ -257,7 +281,7 @@ def test_any_position_in_the_data_is_reached_at_once(small_run):
         assert (again.pair_indexes.tolist() == batch.pair_indexes.tolist(), then) == (True, after)
 
 
-def test_a_bad_batch_can_be_found_again(small_run):
+def test_the_lines_of_a_batch_can_be_located(small_run):
     task = task_for(small_run)
     batch, _ = next(task.batches({}))
     [lines] = task.locate_lines(batch)
@@ -270,10 +294,10 @@ def test_a_bad_batch_can_be_found_again(small_run):
 
 
 @pytest.mark.parametrize("change", [b"!", b"\n1 and 1\n"])
-def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path, monkeypatch, change):
-    """One byte changed, or lines appended, between a run that was cut short and the next start."""
+def test_a_changed_corpus_is_refused_with_the_names_of_the_files(small_run, tmp_path, monkeypatch, change):
+    """One byte changes, or lines are appended, between an interrupted run and its resumption."""
     out = tmp_path / "run"
-    monkeypatch.setattr("regard.train.harness.publish_model", _killed)
+    monkeypatch.setattr("regard.train.harness.publish_model", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         train_translation(small_run, out, QUIET)
     for name in ("source", "target"):
@@ -285,13 +309,13 @@ def test_a_corpus_that_changed_is_refused_and_the_file_named(small_run, tmp_path
         train_translation(small_run, out, QUIET)
 
 
-def _killed(*_, **__):
+def _interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-def test_a_run_killed_before_it_was_published_ends_without_another_step(small_run, tmp_path, monkeypatch):
+def test_a_run_killed_before_publishing_finishes_without_another_step(small_run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("regard.train.harness.publish_model", _killed)
+        patch.setattr("regard.train.harness.publish_model", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             train_translation(small_run, tmp_path / "run", QUIET)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
@@ -300,7 +324,7 @@ def test_a_run_killed_before_it_was_published_ends_without_another_step(small_ru
     assert (tmp_path / "run" / "model").is_dir()
 
 
-def test_a_folder_in_use_is_not_touched(small_run, tmp_path):
+def test_a_folder_with_other_files_is_refused(small_run, tmp_path):
     out = tmp_path / "mine"
     out.mkdir()
     (out / "precious").write_text("do not lose")
@@ -309,7 +333,7 @@ def test_a_folder_in_use_is_not_touched(small_run, tmp_path):
     assert [path.name for path in out.iterdir()] == ["precious"]
 
 
-def test_a_folder_that_cannot_be_made_is_said_before_training(small_run, tmp_path):
+def test_a_folder_that_cannot_be_created_is_reported_before_training(small_run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RegardError, match="out cannot be written: .*file is not a folder"):
         train_translation(small_run, tmp_path / "file" / "out", QUIET)
@@ -322,7 +346,7 @@ def test_a_bad_corpus_leaves_no_folder(small_run, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_validation_leaves_smoothing_out(small_run):
+def test_the_validation_loss_is_without_label_smoothing(small_run):
     def metrics(smoothing):
         return task_for(replace(small_run, loss=LossConfig(smoothing))).validate().metrics
 
@@ -330,54 +354,54 @@ def test_validation_leaves_smoothing_out(small_run):
     assert metrics(0.0)["perplexity"] == pytest.approx(math.exp(metrics(0.0)["loss"]), rel=1e-6)
 
 
-def test_pieces_are_learnt_from_both_sides(small_run, tmp_path):
+def test_the_tokenizer_is_learned_from_both_sides(small_run, tmp_path):
     run = replace(small_run, model=replace(small_run.model, vocab_size=500))
     train_translation(replace(run, train=replace(run.train, steps=1)), tmp_path / "run", QUIET)
     source_word, target_word = load_translation_model(tmp_path / "run").tokenizer.tokenize(["and", "seven"])
     assert len(source_word) == len(target_word) == 1
 
 
-def test_a_step_that_does_not_fit_is_taken_in_parts_and_goes_on_in_the_same(small_run, tmp_path, monkeypatch):
-    """Free memory differs from one start to the next; what is computed must not."""
+def test_a_step_that_does_not_fit_is_split_and_stays_so_when_resumed(small_run, tmp_path, monkeypatch):
+    """Free memory may differ when a run is resumed; the result must not."""
 
-    def trained(out, *rooms):
-        for steps, room in zip((2, 4), rooms, strict=True):
-            monkeypatch.setattr(memory, "free_memory", lambda _, room=room: room)
+    def train(out, *free_bytes):
+        for steps, free in zip((2, 4), free_bytes, strict=True):
+            monkeypatch.setattr(memory, "free_memory", lambda _, free=free: free)
             train_translation(replace(run, train=replace(run.train, steps=steps)), tmp_path / out, QUIET)
         return file_sha256(tmp_path / out / "step-000004" / "model.safetensors")
 
     compute = ComputeConfig(precision="fp32")
     run = replace(small_run, model=replace(small_run.model, max_length=64), compute=compute)
-    tight, ample = int(1.25 * room_for(run, 110)), 2**40
-    cut = trained("cut", tight, tight)
+    tight, ample = int(1.25 * step_bytes(run, 110)), 2**40
+    cut = train("cut", tight, tight)
     settings = read_settings(tmp_path / "cut" / "step-000004" / "config.toml")
     assert (settings["data"]["batch_tokens"], settings["train"]["accumulate"]) == (100, 2)
     assert read_settings(tmp_path / "cut" / "config.toml")["data"]["batch_tokens"] == 200
-    assert trained("ample later", tight, ample) == cut
-    assert trained("ample", ample, tight) == trained("ample before", ample, ample) != cut
+    assert train("ample later", tight, ample) == cut
+    assert train("ample", ample, tight) == train("ample before", ample, ample) != cut
 
 
-def test_a_run_goes_on_in_the_precision_it_was_begun_in(small_run, tmp_path, monkeypatch):
-    """Another machine, or another regard, might choose another."""
+def test_a_resumed_run_keeps_its_precision(small_run, tmp_path, monkeypatch):
+    """Another machine, or another version, might choose another."""
     out = tmp_path / "run"
-    for steps, has_it in ((2, True), (4, False)):
-        monkeypatch.setattr("regard.train.device._has_native_bf16", lambda _, has_it=has_it: has_it)
+    for steps, has_bf16 in ((2, True), (4, False)):
+        monkeypatch.setattr("regard.train.device._has_native_bf16", lambda _, has_bf16=has_bf16: has_bf16)
         train_translation(replace(small_run, train=replace(small_run.train, steps=steps)), out, QUIET)
     assert read_settings(out / "config.toml")["compute"]["precision"] == "auto"
     for step in (2, 4):
-        kept = read_settings(out / f"step-00000{step}" / "config.toml")["compute"]
-        assert (kept["device"], kept["precision"]) == ("cpu", "bf16")
+        stored = read_settings(out / f"step-00000{step}" / "config.toml")["compute"]
+        assert (stored["device"], stored["precision"]) == ("cpu", "bf16")
 
 
-def test_a_model_that_does_not_fit_is_refused_and_leaves_nothing(small_run, tmp_path):
+def test_a_model_that_does_not_fit_into_memory_is_refused(small_run, tmp_path):
     run = replace(small_run, compute=ComputeConfig(memory=1e-6))
     with pytest.raises(ConfigError, match="the model does not fit"):
         train_translation(run, tmp_path / "run", QUIET)
     assert not (tmp_path / "run").exists()
 
 
-def room_for(run, tokens):
-    """Bytes that batches of so many tokens take."""
+def step_bytes(run, tokens):
+    """Return the estimated memory of a step with that many tokens."""
     corpora = corpora_of(run)
     model = replace(run.model, vocab_size=corpora.tokenizer.vocab_size)
     mean = corpora.train.mean_length
