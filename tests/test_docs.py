@@ -1,4 +1,4 @@
-"""What the documents say is there, is there."""
+"""The tests, names, links and settings on the documentation pages exist."""
 
 import re
 import runpy
@@ -11,12 +11,12 @@ PAPER = (ROOT / "docs/paper.md").read_text(encoding="utf-8")
 IDS = {"A": 5, "B": 7, "C": 12, "D": 15, "E": 7, "F": 10, "G": 8, "H": 4, "I": 4}
 
 
-def test_every_id_of_the_checklist_has_a_row():
+def test_every_topic_has_a_row():
     rows = set(re.findall(r"^\| ([A-I]\d+) \|", PAPER, re.MULTILINE))
     assert rows == {f"{letter}{n}" for letter, last in IDS.items() for n in range(1, last + 1)}
 
 
-def test_every_test_that_is_cited_exists():
+def test_every_cited_test_exists():
     cited = re.findall(r"(tests/[\w/]+\.py)::(test_\w+)", PAPER)
     assert len(cited) > 60
     missing = [
@@ -27,10 +27,10 @@ def test_every_test_that_is_cited_exists():
     assert missing == []
 
 
-def test_every_name_that_is_cited_is_in_its_file():
+def test_every_cited_name_is_in_its_file():
     cited = re.findall(r"\[([\w/]+\.py)\] ((?:`[\w.]+`(?:, )?)+)", PAPER)
-    homes = dict(re.findall(r"^\[([\w/]+\.py)\]: (\S+)", PAPER, re.MULTILINE))
-    names = [(homes[file], name) for file, some in cited for name in re.findall(r"[\w.]+\w", some)]
+    paths = dict(re.findall(r"^\[([\w/]+\.py)\]: (\S+)", PAPER, re.MULTILINE))
+    names = [(paths[file], name) for file, listed in cited for name in re.findall(r"[\w.]+\w", listed)]
     assert len(names) > 60
     missing = [
         (file, name)
@@ -41,24 +41,14 @@ def test_every_name_that_is_cited_is_in_its_file():
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=str)
-def test_every_link_leads_somewhere(page):
+def test_every_relative_link_has_a_target(page):
     text = page.read_text(encoding="utf-8")
     assert "@@" not in text
     links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_page_of_settings_is_what_the_code_says():
+def test_the_settings_page_matches_the_source():
     page = runpy.run_path(str(ROOT / "docs/settings.py"))["page"]()
     assert '| `train.judge` | `"loss"` | The validation metric that selects the best checkpoint;' in page
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == page, "run python docs/settings.py"
-
-
-def test_the_tree_in_the_readme_names_every_package_and_module():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    tree = readme[readme.index("## The tree") : readme.index("Imports go one way")]
-    source = ROOT / "src" / "regard"
-    packages = [path.parent.name for path in source.glob("*/__init__.py")]
-    assert [name for name in packages if f"{name}/" not in tree] == []
-    modules = [path.name for path in source.glob("[!c]*/*.py") if not path.name.startswith("__")]
-    assert [name for name in modules if name not in tree] == []
