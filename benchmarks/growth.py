@@ -1,12 +1,12 @@
-"""What grows with the corpus? Start, memory and cost per token from ten thousand pairs to ten million.
+"""Start-up time, memory and cost per token from ten thousand training pairs to ten million.
 
     python benchmarks/growth.py --work /tmp/growth
 
-All pairs are the phrasebook's and distinct; a smaller corpus is the beginning of a larger one. They are
-written to the folder of --work once (a minute and a half per ten million) and used again. Each figure
-comes from a process of its own. Cold: an empty cache, so that files are counted, checked, cut into
-pieces and stored. Warm: the second start, the best of several. Speed of start-up is the wall clock's, a
-step's is CPU time with one thread, which others on the machine hardly change.
+All pairs are distinct pairs of the phrasebook; a smaller corpus is the beginning of a larger one. They are
+written to the folder of --work once (a minute and a half per ten million) and reused. Each figure
+comes from a separate process. Cold: an empty cache, so that files are counted, checked, tokenized and
+stored. Warm: the second start, the best of several. Start-up is wall-clock time; a step is CPU time with
+one thread, which other processes hardly change.
 Writes growth.md and growth.svg to benchmarks/results.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from regard.translation.run import TranslationRun
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
-TOKENS, PIECES, BATCHES, WARM_UP, STEPS, TURNS = 2048, 2000, 1000, 2, 10, 5
+BATCH_TOKENS, VOCAB_SIZE, BATCHES, WARM_UP, STEPS, ROUNDS = 2048, 2000, 1000, 2, 10, 5
 RESULTS = Path(__file__).parent / "results"
 Figures = dict[str, float]
 Curve = Callable[[Figures], float]
@@ -40,17 +40,17 @@ Curve = Callable[[Figures], float]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--work", type=Path, required=True, help="folder for corpora and cache: 4 GB")
+    parser.add_argument("--work", type=Path, required=True, help="folder for corpora and cache (4 GB)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--alone", choices=("cold", "warm", "steps"), help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=("cold", "warm", "steps"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.alone:
-        print(json.dumps(MEASURES[options.alone](options.work, options.sizes[0])))
+    if options.measure:
+        print(json.dumps(MEASUREMENTS[options.measure](options.work, options.sizes[0])))
         return
     options.work.mkdir(parents=True, exist_ok=True)
     write_corpora(options.work, options.sizes)
     shutil.rmtree(options.work / "cache", ignore_errors=True)
-    rows = measured(options.work, options.sizes)
+    rows = measure_all(options.work, options.sizes)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "growth.svg").write_text(plot(rows), encoding="utf-8")
     (RESULTS / "growth.md").write_text(page(rows), encoding="utf-8")
@@ -58,133 +58,134 @@ def main() -> None:
 
 
 def write_corpora(work: Path, sizes: Sequence[int]) -> None:
-    """The first pairs of the phrasebook, as many as each size asks for, unless they are there."""
+    """Write the first pairs of the phrasebook for each size, unless the files exist."""
     from regard.demo.phrasebook.corpus import iterate_pairs
 
-    if all(path.exists() for size in sizes for path in files(work, size)):
+    if all(path.exists() for size in sizes for path in corpus_paths(work, size)):
         return
     drawn, done = iterate_pairs("train"), 0
     for before, size in zip([None, *sizes], sizes, strict=False):
-        for side, path in enumerate(files(work, size)):
+        for side, path in enumerate(corpus_paths(work, size)):
             path.unlink(missing_ok=True)
             if before is not None:
-                shutil.copy(files(work, before)[side], path)
-        with files(work, size)[0].open("a") as source, files(work, size)[1].open("a") as target:
+                shutil.copy(corpus_paths(work, before)[side], path)
+        with corpus_paths(work, size)[0].open("a") as source, corpus_paths(work, size)[1].open("a") as target:
             for english, french in islice(drawn, size - done):
                 source.write(f"{english}\n")
                 target.write(f"{french}\n")
         done = size
-    time.sleep(1)  # files that have just changed are not remembered
+    time.sleep(1)  # files that changed just now are not remembered by the cache
 
 
-def files(work: Path, size: int) -> tuple[Path, Path]:
+def corpus_paths(work: Path, size: int) -> tuple[Path, Path]:
     return work / f"{size}.en", work / f"{size}.fr"
 
 
-def measured(work: Path, sizes: Sequence[int]) -> list[Figures]:
-    """All that is known of each size; where time counts they take turns, and the best turn is taken."""
+def measure_all(work: Path, sizes: Sequence[int]) -> list[Figures]:
+    """Measure each size; sizes take turns where time is measured, and the best round counts."""
     rows = [
-        {"pairs": size, "mb": sum(path.stat().st_size for path in files(work, size)) / 1e6}
-        | alone("cold", work, size)
+        {"pairs": size, "mb": sum(path.stat().st_size for path in corpus_paths(work, size)) / 1e6}
+        | run_measurement("cold", work, size)
         for size in sizes
     ]
-    for what in ("warm", "steps"):
-        turns = [[alone(what, work, size) for size in sizes] for _ in range(TURNS)]
-        for row, found in zip(rows, zip(*turns, strict=True), strict=True):
-            row |= {name: min(turn[name] for turn in found) for name in found[0]}
+    for name in ("warm", "steps"):
+        rounds = [[run_measurement(name, work, size) for size in sizes] for _ in range(ROUNDS)]
+        for row, repetitions in zip(rows, zip(*rounds, strict=True), strict=True):
+            row |= {key: min(each[key] for each in repetitions) for key in repetitions[0]}
     return rows
 
 
-def alone(what: str, work: Path, size: int) -> Figures:
-    command = [sys.executable, __file__, "--work", str(work), "--sizes", str(size), "--alone", what]
-    answer = subprocess.run(command, check=True, stdout=-1, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    return json.loads(answer.stdout)
+def run_measurement(name: str, work: Path, size: int) -> Figures:
+    """Measure one size in a separate process."""
+    command = [sys.executable, __file__, "--work", str(work), "--sizes", str(size), "--measure", name]
+    process = subprocess.run(command, check=True, stdout=-1, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    return json.loads(process.stdout)
 
 
-def cold(work: Path, size: int) -> Figures:
-    """The first start: everything is made."""
+def measure_cold_start(work: Path, size: int) -> Figures:
+    """Measure the first start, which prepares everything."""
     from regard.data.cache import DiskCache
 
-    import_module("regard.translation.run")  # which is no part of it
+    import_module("regard.translation.task")  # loading PyTorch is not measured
     counts = []
-    for turn in range(3):
-        counting = DiskCache(str(work / "cache" / f"count-{size}-{turn}"), print)
-        began = time.perf_counter()
-        for path in files(work, size):
+    for repetition in range(3):
+        counting = DiskCache(str(work / "cache" / f"count-{size}-{repetition}"), print)
+        started = time.perf_counter()
+        for path in corpus_paths(work, size):
             counting.file_facts(path)
-        counts.append(time.perf_counter() - began)
-    with most_anonymous() as most:
-        began = time.perf_counter()
-        first_batch(work, size)
-        seconds = time.perf_counter() - began
-    return {"count_s": min(counts), "cold_s": seconds, "cold_mb": most[0]}
+        counts.append(time.perf_counter() - started)
+    with watch_peak_memory() as peak:
+        started = time.perf_counter()
+        make_first_batch(work, size)
+        seconds = time.perf_counter() - started
+    return {"count_s": min(counts), "cold_s": seconds, "cold_mb": peak[0]}
 
 
-def warm(work: Path, size: int) -> Figures:
-    """The second start: everything is there."""
-    import_module("regard.translation.run")  # which is no part of it
-    with most_anonymous() as most:
-        began, cpu = time.perf_counter(), time.process_time()
-        first_batch(work, size)
-        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    return {"warm_s": seconds, "warm_cpu_s": cpu, "warm_mb": most[0]}
+def measure_warm_start(work: Path, size: int) -> Figures:
+    """Measure the second start, which finds everything in the cache."""
+    import_module("regard.translation.task")  # loading PyTorch is not measured
+    with watch_peak_memory() as peak:
+        started, cpu = time.perf_counter(), time.process_time()
+        make_first_batch(work, size)
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
+    return {"warm_s": seconds, "warm_cpu_s": cpu, "warm_mb": peak[0]}
 
 
-def steps(work: Path, size: int) -> Figures:
-    """Batches alone, and then with a model to learn from them."""
+def measure_steps(work: Path, size: int) -> Figures:
+    """Measure batching alone, then training steps."""
     from regard.runtime import keep_freed_memory
     from regard.train.step import EagerStep
-    from regard.translation.run import TranslationTask
+    from regard.translation.task import TranslationTask
 
     keep_freed_memory()
-    run = settings(work, size)
-    task = TranslationTask(run, prepared(run))
-    began = time.process_time()
+    run = make_run(work, size)
+    task = TranslationTask(run, prepare(run))
+    started = time.process_time()
     for _ in islice(task.batches({}), BATCHES):
         pass
-    batch = (time.process_time() - began) / BATCHES
+    batch_seconds = (time.process_time() - started) / BATCHES
     step = EagerStep(task, task.setup.build_learner(), run.train.seed, run.train.clip)
-    batches = [found for found, _ in islice(task.batches({}), WARM_UP + STEPS)]
+    batches = [batch for batch, _ in islice(task.batches({}), WARM_UP + STEPS)]
     task.model.train()
-    began, tokens = 0.0, 0
-    for number, each in enumerate(batches, start=1):
+    started, tokens = 0.0, 0
+    for number, batch in enumerate(batches, start=1):
         if number == WARM_UP + 1:
-            began, tokens = time.process_time(), 0
-        step(number, [each], task.setup.learning_rate(number))
-        tokens += each.target_tokens
-    spent = time.process_time() - began
+            started, tokens = time.process_time(), 0
+        step(number, [batch], task.setup.learning_rate(number))
+        tokens += batch.target_tokens
+    seconds = time.process_time() - started
     return {
-        "batch_ms": 1e3 * batch,
-        "token_us": 1e6 * spent / tokens,
+        "batch_ms": 1e3 * batch_seconds,
+        "token_us": 1e6 * seconds / tokens,
         "run_mb": anonymous_mb(),
         "pieces": task.model.config.vocab_size,
     }
 
 
-MEASURES = {"cold": cold, "warm": warm, "steps": steps}
+MEASUREMENTS = {"cold": measure_cold_start, "warm": measure_warm_start, "steps": measure_steps}
 
 
-def first_batch(work: Path, size: int) -> None:
+def make_first_batch(work: Path, size: int) -> None:
     from regard.data.batch import make_pair_batch
     from regard.data.stream import TokenBudget, stream_batches
 
-    run = settings(work, size)
-    pairs = prepared(run).train
-    indexes, _ = next(stream_batches(pairs, TokenBudget(TOKENS), run.train.seed))
+    run = make_run(work, size)
+    pairs = prepare(run).train
+    indexes, _ = next(stream_batches(pairs, TokenBudget(BATCH_TOKENS), run.train.seed))
     make_pair_batch(pairs.source, pairs.target, indexes)
 
 
-def settings(work: Path, size: int) -> "TranslationRun":
+def make_run(work: Path, size: int) -> "TranslationRun":
     from regard.data.config import DataConfig
     from regard.model.config import TINY
     from regard.translation.run import TranslationRun
 
-    source, target = map(str, files(work, size))
-    data = DataConfig((source,), (target,), cache=str(work / "cache"), batch_tokens=TOKENS)
-    return TranslationRun(model=replace(TINY, vocab_size=PIECES), data=data)
+    source, target = map(str, corpus_paths(work, size))
+    data = DataConfig((source,), (target,), cache=str(work / "cache"), batch_tokens=BATCH_TOKENS)
+    return TranslationRun(model=replace(TINY, vocab_size=VOCAB_SIZE), data=data)
 
 
-def prepared(run: "TranslationRun") -> "PreparedCorpora":
+def prepare(run: "TranslationRun") -> "PreparedCorpora":
     from rich.console import Console
 
     from regard.translation.corpus import prepare_pair_corpora
@@ -195,22 +196,22 @@ def prepared(run: "TranslationRun") -> "PreparedCorpora":
 
 
 @contextmanager
-def most_anonymous() -> Iterator[list[float]]:
-    """While entered, the most memory of the process's own is watched: what is mapped from files is not."""
-    most, over = [anonymous_mb()], threading.Event()
+def watch_peak_memory() -> Iterator[list[float]]:
+    """Watch the peak of the process's anonymous memory, which excludes mapped files."""
+    peak, stopped = [anonymous_mb()], threading.Event()
 
     def watch() -> None:
-        while not over.wait(0.02):
-            most[0] = max(most[0], anonymous_mb())
+        while not stopped.wait(0.02):
+            peak[0] = max(peak[0], anonymous_mb())
 
     thread = threading.Thread(target=watch)
     thread.start()
     try:
-        yield most
+        yield peak
     finally:
-        over.set()
+        stopped.set()
         thread.join()
-        most[0] = max(most[0], anonymous_mb())
+        peak[0] = max(peak[0], anonymous_mb())
 
 
 def anonymous_mb() -> float:
@@ -225,24 +226,24 @@ COLUMNS = (
     ("cold start, s", lambda row: f"{row['cold_s']:.1f}"),
     ("pairs/s", lambda row: f"{row['pairs'] / row['cold_s']:,.0f}"),
     ("MB/s", lambda row: f"{row['mb'] / row['cold_s']:.1f}"),
-    ("its memory, MB", lambda row: f"{row['cold_mb']:.0f}"),
+    ("cold memory, MB", lambda row: f"{row['cold_mb']:.0f}"),
     ("warm start, s", lambda row: f"{row['warm_s']:.3f}"),
-    ("its memory, MB", lambda row: f"{row['warm_mb']:.0f}"),
-    ("a batch, ms", lambda row: f"{row['batch_ms']:.2f}"),
-    ("a target token, µs", lambda row: f"{row['token_us']:.0f}"),
+    ("warm memory, MB", lambda row: f"{row['warm_mb']:.0f}"),
+    ("batch, ms", lambda row: f"{row['batch_ms']:.2f}"),
+    ("target token, µs", lambda row: f"{row['token_us']:.0f}"),
 )
 
 
 def table(rows: Sequence[Figures]) -> str:
     lines = [[name for name, _ in COLUMNS], ["---:"] * len(COLUMNS)]
-    lines += [[said(row) for _, said in COLUMNS] for row in rows]
+    lines += [[render(row) for _, render in COLUMNS] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def page(rows: Sequence[Figures]) -> str:
     import torch
 
-    return f"""# What grows with the corpus
+    return f"""# Growth with the size of the corpus
 
 python benchmarks/growth.py --work DIR ({os.cpu_count()} CPU cores, shared; torch {torch.__version__})
 
@@ -251,11 +252,12 @@ python benchmarks/growth.py --work DIR ({os.cpu_count()} CPU cores, shared; torc
 ![The same as curves](growth.svg)
 
 Distinct pairs of the phrasebook; a smaller corpus is the beginning of a larger one. The cold start counts,
-checks, learns {PIECES:,} pieces from at most two million pairs, tokenizes and stores. The warm start is from
-`prepare` to the first batch, the best of {TURNS} processes. Memory is anonymous memory, the most at any
-moment, libraries included. A batch has {TOKENS:,} tokens and is made without a model. A target token's cost
-is CPU time of real steps of a tiny model ({STEPS} steps after {WARM_UP}, one thread), the best of {TURNS}
-processes too. The smallest corpus is less than a pool of the stream, hence its shorter start.
+checks, learns a vocabulary of {VOCAB_SIZE:,} from at most two million pairs, tokenizes and stores. The warm
+start is from the call of `prepare_pair_corpora` to the first batch, the best of {ROUNDS} processes. Memory is
+the peak of anonymous memory, libraries included. A batch has {BATCH_TOKENS:,} tokens and is made without a
+model. The cost of a target token is CPU time of real steps of a tiny model ({STEPS} steps after {WARM_UP},
+one thread), the best of {ROUNDS} processes as well. The smallest corpus is smaller than a pool of the stream,
+so its start is shorter.
 """
 
 
@@ -270,7 +272,7 @@ COLOURS = ("#1f5fa8", "#c2571a")
 
 
 def plot(rows: Sequence[Figures]) -> str:
-    """Panels side by side: pairs to the right, each ten times the last; every height counted from zero."""
+    """Draw panels side by side over the number of pairs on a logarithmic axis; heights start at zero."""
     width = len(PANELS) * (WIDTH + LEFT) + 20
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {TOP + HEIGHT + 40}" '
@@ -303,10 +305,10 @@ def panel(title: str, curves: Sequence[tuple[str, Curve]], rows: Sequence[Figure
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for (x, y), row in zip(points, rows, strict=True):
-            said = f"{value(row):.3g}"
+            text = f"{value(row):.3g}"
             label = y + 18 if colour != COLOURS[0] else y - 8
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>')
-            parts.append(f'<text x="{x:.1f}" y="{label:.1f}" text-anchor="middle">{said}</text>')
+            parts.append(f'<text x="{x:.1f}" y="{label:.1f}" text-anchor="middle">{text}</text>')
         if name:
             x, y = points[-1]
             parts.append(f'<text x="{x + 16:.1f}" y="{y + 4:.1f}" fill="{colour}">{name}</text>')
