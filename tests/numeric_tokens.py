@@ -1,4 +1,4 @@
-"""Tokens that are read as their numbers, for models without a tokenizer."""
+"""A token renderer that shows ids as numbers, for models without a tokenizer."""
 
 from regard.trace.tokens import TokenRenderer
 

@@ -1,17 +1,17 @@
-"""How much memory a piece of code takes, in a process of its own."""
+"""Peak memory of Python code in a separate process."""
 
 import subprocess
 import sys
 
 END = """
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
-"""  # getrusage would count what the parent held when it forked
+"""  # getrusage would count the memory of the parent when it forked
 
 
 def measure_peak_memory(code: str, *arguments: object) -> tuple[list[str], float]:
-    """What the code prints, and the most megabytes it held."""
-    answer = subprocess.run(
+    """Run the code; return the lines that it prints and its peak memory in megabytes."""
+    process = subprocess.run(
         [sys.executable, "-c", code + END, *map(str, arguments)], capture_output=True, check=True, text=True
     )
-    *said, kilobytes = answer.stdout.splitlines()
-    return said, int(kilobytes) / 1024
+    *lines, kilobytes = process.stdout.splitlines()
+    return lines, int(kilobytes) / 1024

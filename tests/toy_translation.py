@@ -1,7 +1,4 @@
-"""A run whose model was trained for seconds to copy words, as a person trains one: through the command.
-
-Each word comes out spelled backwards, in its own place: pairs of equal sides are left out of a training.
-"""
+"""A toy translation model, trained in seconds through the command line: it spells each word backwards."""
 
 import os
 import subprocess
@@ -9,28 +6,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-WORDS = [
-    "ba",
-    "cu",
-    "do",
-    "fe",
-    "gi",
-    "ha",
-    "ju",
-    "ko",
-    "lu",
-    "mi",
-    "na",
-    "po",
-    "qui",
-    "ra",
-    "so",
-    "tu",
-    "vo",
-    "we",
-    "xi",
-    "zu",
-]
+SYLLABLES = "ba cu do fe gi ha ju ko lu mi na po qui ra so tu vo we xi zu"
+WORDS = SYLLABLES.split()
 SETTINGS = (
     "model.encoder_layers=2 model.decoder_layers=2 model.heads=4 model.d_model=64 model.d_ff=128 "
     "model.dropout=0.0 model.vocab_size=380 model.max_length=300 data.batch_tokens=512 data.bleu_pairs=20 "
@@ -48,14 +25,14 @@ def toy_translation(text: str) -> str:
 
 
 def train_toy_model(folder: Path) -> Path:
-    """The run's folder: two checkpoints, metrics, a model."""
+    """Train the model; return the run folder with two checkpoints, metrics and the model."""
     random = Random(0)
     lines = [random_sentence(random) for _ in range(6000)]
     (folder / "train.la").write_text("".join(f"{line}\n" for line in lines))
     (folder / "train.eo").write_text("".join(f"{toy_translation(line)}\n" for line in lines))
-    command = [sys.executable, "-m", "regard", "train", "--preset", "tiny", "--out", str(folder / "copying")]
+    command = [sys.executable, "-m", "regard", "train", "--preset", "tiny", "--out", str(folder / "toy")]
     command += ["--source", str(folder / "train.la"), "--target", str(folder / "train.eo")]
     command += [f"--set={setting}" for setting in SETTINGS.split()]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
-    return folder / "copying"
+    return folder / "toy"

@@ -265,7 +265,7 @@ def test_a_bomb_of_blank_lines_is_rejected_in_little_memory(tmp_path):
     assert megabytes < 200
 
 
-def test_every_kind_says_what_it_means_and_what_to_do():
+def test_every_kind_of_pair_defect_has_a_meaning_and_a_remedy():
     every = [kind for kind in vars(kinds).values() if isinstance(kind, kinds.FindingKind)]
     assert len(every) == 13
     assert all(kind.meaning and kind.remedy for kind in every)

@@ -54,8 +54,8 @@ NOT_UTF8 = FindingKind(
 BLANK_SIDE = FindingKind(
     "blank side",
     "bad",
-    "a sentence without a translation, or a translation without a sentence",
-    "leave it out",
+    "one side is empty",
+    "remove it",
     excludes_line=True,
 )
 NUL_CHARACTER = FindingKind(
