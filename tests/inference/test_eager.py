@@ -172,3 +172,9 @@ def test_samples_do_not_depend_on_the_batch(micro_model):
     config = SearchConfig(n_best=2, sampling=Sampling(seed=3), max_length=8)
     batch = best_tokens(engine.translate(rows, config))
     assert [best_tokens(engine.translate([row], config))[0] for row in rows] == batch
+
+
+def test_more_samples_than_beam_slots_can_be_drawn(micro_model):
+    config = SearchConfig(beam=1, n_best=3, sampling=Sampling(), max_length=8)
+    ((*samples,),) = EagerEngine(micro_model).translate(sources(1), config)
+    assert len(samples) == 3

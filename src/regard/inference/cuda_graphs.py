@@ -66,9 +66,8 @@ class CudaGraphEngine:
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
         """Return the best translations of each source."""
-        masks_logits = config.no_repeat_ngram is not None or not config.allow_unknown or config.min_length > 0
         is_constrained = any(each != NO_CONSTRAINTS for each in constraints or ())
-        if config.sampling is not None or masks_logits or is_constrained:
+        if is_constrained or not config.is_plain:
             return self._eager.translate(sources, config, constraints)
         results: list[list[Hypothesis]] = []
         while len(results) < len(sources):

@@ -184,8 +184,7 @@ def _token_bans(
 
     An unconstrained search never writes special tokens; one with masked tokens, or a sample, could.
     """
-    plain = SearchConfig(config.beam, config.alpha, config.n_best, max_length=config.max_length)
-    if config == plain and not is_constrained:
+    if config.is_plain and not is_constrained:
         return None
     suppressed = (SPECIAL_TOKEN_IDS,) if config.allow_unknown else (SPECIAL_TOKEN_IDS, BYTE_TOKEN_IDS)
     return TokenBans.from_phrases(forbidden, config.no_repeat_ngram, suppressed, device)

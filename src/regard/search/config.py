@@ -76,6 +76,12 @@ class SearchConfig:
         ngram = self.no_repeat_ngram
         require_setting(ngram is None or ngram >= 1, "no_repeat_ngram", ngram, "it must be at least 1")
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is beam or greedy search in which every token is always allowed."""
+        has_rules = self.min_length > 0 or self.no_repeat_ngram is not None or not self.allow_unknown
+        return self.sampling is None and not has_rules
+
 
 PAPER_SEARCH = SearchConfig()
 GREEDY_SEARCH = SearchConfig(beam=1)
