@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from regard.classification.run import ClassificationRun, LabelledDataConfig
-from regard.model.classifier import ClassifierConfig
+from regard.model.transformer_classifier import ClassifierConfig
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.config import SeriesDataConfig
-from regard.model.forecaster import ForecasterConfig
+from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig

@@ -4,7 +4,7 @@ import torch
 from labelled_corpus import labelled_sentences
 from regard.classification.classifier import Classifier
 from regard.errors import DataError
-from regard.model.classifier import ClassifierConfig, TransformerClassifier
+from regard.model.transformer_classifier import ClassifierConfig, TransformerClassifier
 from regard.text.tokenizer import PAD, learn_word_tokenizer
 
 LABELS = ("animal", "colour", "number")

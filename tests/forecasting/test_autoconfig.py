@@ -11,7 +11,7 @@ from regard.forecasting.autoconfig import (
 )
 from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.time_axis import TimeStep
-from regard.model.forecaster import ForecasterConfig
+from regard.model.transformer_forecaster import ForecasterConfig
 from synthetic_series import small_forecast_run, write_wave_series
 
 HOUR, DAY = TimeStep(3_600_000_000), TimeStep(86_400_000_000)

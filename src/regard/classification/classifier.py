@@ -19,7 +19,7 @@ from regard.text.unicode import reject_lone_surrogates
 from regard.train.device import DeviceChoice, choose_device
 
 if TYPE_CHECKING:
-    from regard.model.classifier import TransformerClassifier
+    from regard.model.transformer_classifier import TransformerClassifier
 
 BATCH_TOKENS = 8192
 """Tokens per batch, class tokens included."""

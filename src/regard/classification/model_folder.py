@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.errors import CheckpointError
-from regard.model.classifier import ClassifierConfig
+from regard.model.transformer_classifier import ClassifierConfig
 from regard.text.tokenizer import PAD, Tokenizer, load_tokenizer
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
-    from regard.model.classifier import TransformerClassifier
+    from regard.model.transformer_classifier import TransformerClassifier
 
 CLASSIFICATION_TASK = "classification"
 TOKENIZER_FILE, LABELS_FILE = "tokenizer.json", "labels.json"
@@ -50,7 +50,7 @@ def load_classifier(path: Path) -> LoadedClassifier:
     """
     import torch
 
-    from regard.model.classifier import TransformerClassifier
+    from regard.model.transformer_classifier import TransformerClassifier
     from regard.train.weights import load_weights
 
     folder, manifest = open_model_folder(path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE])

@@ -7,7 +7,7 @@ from regard.classification.model_folder import CLASSIFICATION_TASK
 from regard.config import setting
 from regard.data.config import LongTextPolicy, require_paths
 from regard.errors import ConfigError, require_setting
-from regard.model.classifier import ClassifierConfig
+from regard.model.transformer_classifier import ClassifierConfig
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig

@@ -28,8 +28,8 @@ from regard.metrics.classification import (
     fit_temperature,
     negative_log_likelihood,
 )
-from regard.model.classifier import TransformerClassifier
 from regard.model.masks import PackedSequences
+from regard.model.transformer_classifier import TransformerClassifier
 from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD, load_tokenizer
 from regard.train.device import choose_device

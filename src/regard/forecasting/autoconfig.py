@@ -12,7 +12,7 @@ from regard.forecasting.dataset import read_training_table
 from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.calendar import season_length
 from regard.forecasting.series.time_axis import MICROSECONDS_PER_DAY, TimeStep
-from regard.model.forecaster import ForecasterConfig
+from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.device import choose_device
 
 MIN_FORECASTING_STEPS, MAX_FORECASTING_STEPS = 300, 1500

@@ -16,7 +16,7 @@ from regard.forecasting.series.read_table import has_column, read_series_table
 from regard.forecasting.series.regularize import interpolate_gaps
 from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import Times
-from regard.model.forecaster import ForecasterConfig, TransformerForecaster
+from regard.model.transformer_forecaster import ForecasterConfig, TransformerForecaster
 from regard.train.device import DeviceChoice, choose_device
 
 QuantileOutputs = Float[Tensor, "batch horizon channels outputs"]

@@ -13,11 +13,11 @@ from regard.forecasting.series.calendar import CYCLES, Cycle
 from regard.forecasting.series.config import SeriesDataConfig
 from regard.forecasting.series.table import SeriesScaler
 from regard.forecasting.series.time_axis import TIME_DTYPE, TimeAxis, TimeStep
-from regard.model.forecaster import ForecasterConfig
+from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
-    from regard.model.forecaster import TransformerForecaster
+    from regard.model.transformer_forecaster import TransformerForecaster
 
 FORECASTING_TASK = "forecasting"
 SERIES_FILE = "series.json"
@@ -93,7 +93,7 @@ def load_forecaster(path: Path) -> LoadedForecaster:
     """Load a model after checking every file against the manifest; weights are fp32 on the CPU."""
     import torch
 
-    from regard.model.forecaster import TransformerForecaster
+    from regard.model.transformer_forecaster import TransformerForecaster
     from regard.train.weights import load_weights
 
     folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE])

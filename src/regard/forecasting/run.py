@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from regard.errors import require_setting
 from regard.forecasting.model_folder import FORECASTING_TASK
 from regard.forecasting.series.config import SeriesDataConfig
-from regard.model.forecaster import ForecasterConfig
+from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
 from regard.train.optimizer import OptimizerConfig

@@ -24,7 +24,7 @@ from regard.forecasting.dataset import (
 from regard.forecasting.model_folder import write_forecaster_files
 from regard.forecasting.run import ForecastingRun, ForecastLossConfig, PointLoss
 from regard.forecasting.series.windows import SeriesBatch
-from regard.model.forecaster import TransformerForecaster
+from regard.model.transformer_forecaster import TransformerForecaster
 from regard.text.corpus_files import FileLines
 from regard.train.device import choose_device
 from regard.train.harness import train_and_publish

@@ -5,6 +5,17 @@ from functools import cache
 from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, times
+from regard.demo.phrasebook.basic_sentences import (
+    TimedClause,
+    TimedQuestion,
+    make_modal_question,
+    make_modal_statement,
+    make_possessive_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
 from regard.demo.phrasebook.clauses import (
     AFFIRMATIVE,
     FREQUENCIES,
@@ -23,17 +34,6 @@ from regard.demo.phrasebook.entries import Adjective, Verb
 from regard.demo.phrasebook.lexicon import VerbFrame
 from regard.demo.phrasebook.noun_phrases import AGREEMENTS, IL, NounPhrase, Subject
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import (
-    TimedClause,
-    TimedQuestion,
-    make_modal_question,
-    make_modal_statement,
-    make_possessive_statement,
-    make_question,
-    make_statement,
-    timed_clauses,
-    timed_questions,
-)
 from regard.demo.phrasebook.subjects import all_subject_groups, named_subjects, pronoun_subjects
 from regard.demo.phrasebook.times import UNTIMED, timed_adverbials
 

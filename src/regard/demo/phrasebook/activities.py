@@ -3,6 +3,14 @@
 from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, travel
+from regard.demo.phrasebook.basic_sentences import (
+    TimedClause,
+    make_intransitive_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
 from regard.demo.phrasebook.clauses import (
     AFFIRMATIVE,
     FREQUENCIES,
@@ -16,14 +24,6 @@ from regard.demo.phrasebook.clauses import (
 from regard.demo.phrasebook.entries import Verb
 from regard.demo.phrasebook.noun_phrases import AGREEMENTS, NounPhrase, Subject, fixed_phrase
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import (
-    TimedClause,
-    make_intransitive_statement,
-    make_question,
-    make_statement,
-    timed_clauses,
-    timed_questions,
-)
 from regard.demo.phrasebook.subjects import all_subject_groups, named_subjects, pronoun_subjects
 from regard.demo.phrasebook.times import UNTIMED, TimeAdverbial, timed_adverbials, with_tenses
 

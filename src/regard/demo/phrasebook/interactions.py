@@ -4,6 +4,18 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, times
+from regard.demo.phrasebook.basic_sentences import (
+    TimedClause,
+    TimedQuestion,
+    make_intransitive_statement,
+    make_modal_question,
+    make_modal_statement,
+    make_possessive_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
 from regard.demo.phrasebook.clauses import (
     AFFIRMATIVE,
     FREQUENCIES,
@@ -23,18 +35,6 @@ from regard.demo.phrasebook.clauses import (
 from regard.demo.phrasebook.entries import Verb
 from regard.demo.phrasebook.noun_phrases import AGREEMENTS, NounPhrase, Subject
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import (
-    TimedClause,
-    TimedQuestion,
-    make_intransitive_statement,
-    make_modal_question,
-    make_modal_statement,
-    make_possessive_statement,
-    make_question,
-    make_statement,
-    timed_clauses,
-    timed_questions,
-)
 from regard.demo.phrasebook.subjects import (
     FIRST_PERSONS,
     SECOND_PERSON,

@@ -4,6 +4,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from regard.demo.phrasebook import entries, french, lexicon, noun_phrases, times
+from regard.demo.phrasebook.basic_sentences import (
+    TimedClause,
+    TimedQuestion,
+    make_intransitive_statement,
+    make_modal_statement,
+    make_question,
+    make_statement,
+    timed_clauses,
+    timed_questions,
+)
 from regard.demo.phrasebook.clauses import (
     AFFIRMATIVE,
     FREQUENCIES,
@@ -17,16 +27,6 @@ from regard.demo.phrasebook.descriptions import BE
 from regard.demo.phrasebook.entries import Verb
 from regard.demo.phrasebook.noun_phrases import IL, NounPhrase, Subject, fixed_phrase
 from regard.demo.phrasebook.sentence_pattern import Pattern
-from regard.demo.phrasebook.sentences import (
-    TimedClause,
-    TimedQuestion,
-    make_intransitive_statement,
-    make_modal_statement,
-    make_question,
-    make_statement,
-    timed_clauses,
-    timed_questions,
-)
 from regard.demo.phrasebook.subjects import (
     SubjectGroup,
     all_subject_groups,

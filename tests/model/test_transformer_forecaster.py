@@ -6,7 +6,9 @@ import torch
 
 from regard.errors import ConfigError
 from regard.model.attention import MultiHeadAttention
-from regard.model.forecaster import (
+from regard.model.layers import DecoderLayer
+from regard.model.stacks import EncoderLayer
+from regard.model.transformer_forecaster import (
     ForecasterConfig,
     TransformerForecaster,
     compute_window_scale,
@@ -14,8 +16,6 @@ from regard.model.forecaster import (
     make_patches,
     patch_start_steps,
 )
-from regard.model.layers import DecoderLayer
-from regard.model.stacks import EncoderLayer
 
 SMALL = ForecasterConfig(
     d_model=16, heads=2, d_ff=32, encoder_layers=1, history=20, horizon=10, patch=4, stride=2, calendar=2

@@ -5,9 +5,9 @@ import torch
 
 from oracles import make_packed_sequences
 from regard.errors import ConfigError
-from regard.model.classifier import ClassifierConfig, TransformerClassifier
 from regard.model.stacks import Encoder
 from regard.model.transformer import Transformer
+from regard.model.transformer_classifier import ClassifierConfig, TransformerClassifier
 
 MICRO = ClassifierConfig(
     vocab_size=23, d_model=16, heads=4, d_ff=32, encoder_layers=2, dropout=0.0, max_length=40
