@@ -1,10 +1,9 @@
-"""Do the engines answer alike? Each against torch in fp32, on a model and a test set of yours.
+"""Agreement of the engines with torch in fp32, on a model and a test set of yours.
 
-    python benchmarks/agree.py runs/en-de --source test.en --reference test.de
+    python benchmarks/engine_agreement.py runs/en-de --source test.en --reference test.de
 
-Prints one JSON line: for greedy search and for beam 4 the share of lines that are the same, letter for
-letter, BLEU (lower-case where the model knows no capitals), and how much it differs. A line that differs
-need not be worse.
+Prints one JSON line: for greedy search and for beam 4 the share of identical lines, BLEU (lowercased if the
+model is), and its difference. A line that differs need not be worse.
 """
 
 import argparse
@@ -28,18 +27,18 @@ from regard.translation.model_folder import TranslationFolder, load_translation_
 BATCH_TOKENS = 4096
 
 
-def eager(folder: TranslationFolder) -> Engine:
+def load_torch_fp32(folder: TranslationFolder) -> Engine:
     return EagerEngine(load_translation_model(folder.path).transformer)
 
 
-def lean(folder: TranslationFolder) -> Engine:
+def load_torch_int8(folder: TranslationFolder) -> Engine:
     return EagerEngine(IncrementalDecoder(load_translation_model(folder.path).transformer, "int8"))
 
 
 REFERENCE = "torch-fp32"
 ENGINES: dict[str, Callable[[TranslationFolder], Engine]] = {
-    REFERENCE: eager,
-    "torch-int8": lean,
+    REFERENCE: load_torch_fp32,
+    "torch-int8": load_torch_int8,
     "ctranslate2-fp32": lambda folder: CTranslate2Engine(folder.path, folder.config, "fp32"),
     "ctranslate2-int8": lambda folder: CTranslate2Engine(folder.path, folder.config, "int8"),
 }
@@ -57,17 +56,17 @@ def main() -> None:
     sources = folder.tokenizer.tokenize([text.strip() for text in read_texts(options.source)])
     references = read_texts(options.reference)
     engines = {name: make(folder) for name, make in ENGINES.items()}
-    found: dict[str, object] = {"benchmark": "agree", "model": options.model.name, "lines": len(sources)}
+    results: dict[str, object] = {"benchmark": "agree", "model": options.model.name, "lines": len(sources)}
     for beam in (1, 4):
         texts = {
-            name: folder.tokenizer.detokenize(best(engine, sources, SearchConfig(beam)))
+            name: folder.tokenizer.detokenize(translate_all(engine, sources, SearchConfig(beam)))
             for name, engine in engines.items()
         }
         scores = {
             name: corpus_bleu(lines, references, folder.tokenizer.lowercase).score
             for name, lines in texts.items()
         }
-        found[f"beam {beam}"] = {
+        results[f"beam {beam}"] = {
             name: {
                 "same": round(sum(map(str.__eq__, lines, texts[REFERENCE])) / len(lines), 4),
                 "bleu": round(scores[name], 2),
@@ -75,17 +74,19 @@ def main() -> None:
             }
             for name, lines in texts.items()
         }
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
-def best(engine: Engine, sources: Sequence[Sequence[int]], config: SearchConfig) -> list[Sequence[int]]:
-    """The best translation of each source, like lengths together."""
-    found: list[Sequence[int]] = [()] * len(sources)
+def translate_all(
+    engine: Engine, sources: Sequence[Sequence[int]], config: SearchConfig
+) -> list[Sequence[int]]:
+    """Return the best translation of each source, in batches of similar lengths."""
+    translations: list[Sequence[int]] = [()] * len(sources)
     for batch in bucket_by_length(concatenate_rows(sources).lengths, BATCH_TOKENS // config.beam):
-        answers = engine.translate([sources[index] for index in batch], config)
-        for index, answer in zip(batch, answers, strict=True):
-            found[index] = answer[0].tokens
-    return found
+        batch_results = engine.translate([sources[index] for index in batch], config)
+        for index, hypotheses in zip(batch, batch_results, strict=True):
+            translations[index] = hypotheses[0].tokens
+    return translations
 
 
 if __name__ == "__main__":

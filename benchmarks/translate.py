@@ -1,17 +1,17 @@
-"""How fast is translation, next to HF's MarianMTModel.generate and CTranslate2 called directly?
+"""Translation speed compared with HF's MarianMTModel.generate and with CTranslate2 called directly.
 
     python benchmarks/translate.py --shape base --threads 1
     python benchmarks/translate.py --shape base --threads 2 --only ctranslate2 direct
     python benchmarks/translate.py --shape base --device cuda --only torch marian --batches 1 64 256
 
-All take turns, each in a process of its own as its users run it: a busy machine slows all alike, and the
-ratio is what counts. Random weights, about 25 tokens in and 24 out, the end mark among them: our model
-ends there by itself, because its position says so, and Marian is told to. With one thread the clock is
-the CPU time of the process, which others on the machine hardly change; with more, CTranslate2 has as many
-workers of one thread, its best setting for many sentences, and the clock is the wall's, as it is on a
+The engines take turns, each run in a process of its own: a busy machine slows all of them alike, and the
+ratio is what counts. The model has random weights; sources have about 25 tokens and translations 24, with
+the end mark: our model ends there because of its position table, and Marian is told to. With one thread the
+clock is the CPU time of the process, which other processes hardly change; with more, CTranslate2 has as
+many workers of one thread, its best setting for many sentences, and the clock is wall time, as it is on a
 GPU, where both compute in half precision. Ours keep freed memory, as the commands of regard do; with
---alike the others, too. Prints one JSON line: milliseconds for each batch and beam, and how many times as
-fast each engine of ours is as the others.
+--keep-memory the others do, too. Prints one JSON line: milliseconds for each batch and beam, and the speed
+of each of our engines relative to each of the others.
 """
 
 import argparse
@@ -39,12 +39,12 @@ SHAPES = {
     "small": replace(presets.SMALL, position="learned"),
     "base": replace(presets.BASE, vocab_size=32_000, position="learned"),
 }
-OUT = 24
-"""Tokens written, the end mark included."""
+TARGET_TOKENS = 24
+"""Tokens of a translation, end mark included."""
 
 
-class Where(NamedTuple):
-    """What computes."""
+class Hardware(NamedTuple):
+    """The device and its threads."""
 
     device: str
     threads: int
@@ -52,26 +52,26 @@ class Where(NamedTuple):
 
 Ids = Sequence[Sequence[int]]
 Translate = Callable[[Ids, int], list[int]]
-"""Sources and a beam in, the length of each translation out, its end mark counted."""
+"""From sources and a beam to the length of each translation, end mark included."""
 
 
-def ours(name: str) -> Callable[[Path, ModelConfig, Where], Translate]:
-    """An engine of regard's: to add one, add a case here and its name to `ENTRANTS`."""
+def make_engine_runner(name: str) -> Callable[[Path, ModelConfig, Hardware], Translate]:
+    """Return a factory of one of our engines; a new one needs a case here and an entry in `RUNNERS`."""
 
-    def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
+    def make(folder: Path, model: ModelConfig, hardware: Hardware) -> Translate:
         match name:
             case "ctranslate2" | "ctranslate2-fp32":
                 from regard.inference.ctranslate2 import CTranslate2Engine
 
                 precision = "int8" if name == "ctranslate2" else "fp32"
-                engine = CTranslate2Engine(folder, model, precision, where.threads)
+                engine = CTranslate2Engine(folder, model, precision, hardware.threads)
             case "torch" | "torch-int8":
                 from regard.inference.cuda_graphs import CudaGraphEngine
                 from regard.inference.eager import EagerEngine
                 from regard.inference.incremental import IncrementalDecoder
 
-                transformer = loaded(folder, model, where)
-                if where.device == "cuda":
+                transformer = load_transformer(folder, model, hardware)
+                if hardware.device == "cuda":
                     engine = CudaGraphEngine(IncrementalDecoder(transformer, "fp16"))
                 else:
                     engine = EagerEngine(
@@ -80,29 +80,29 @@ def ours(name: str) -> Callable[[Path, ModelConfig, Where], Translate]:
             case _:
                 raise ValueError(name)
         return lambda sources, beam: [
-            len(found[0].tokens) + 1 for found in engine.translate(sources, SearchConfig(beam))
+            len(hypotheses[0].tokens) + 1 for hypotheses in engine.translate(sources, SearchConfig(beam))
         ]
 
     return make
 
 
-def loaded(folder: Path, model: ModelConfig, where: Where):
-    """The model, for engines that compute with torch."""
+def load_transformer(folder: Path, model: ModelConfig, hardware: Hardware):
+    """Return the model, for engines that compute with torch."""
     import torch
 
     from regard.model.transformer import Transformer
     from regard.train.weights import load_weights
 
-    torch.set_num_threads(where.threads)
+    torch.set_num_threads(hardware.threads)
     transformer = Transformer(model).eval()
     load_weights(folder, transformer)
-    return transformer.to(where.device)
+    return transformer.to(hardware.device)
 
 
-def direct(precision: str) -> Callable[[Path, ModelConfig, Where], Translate]:
-    """CTranslate2 with the same weights, called as its users call it: no scores, one hypothesis."""
+def make_ctranslate2_runner(precision: str) -> Callable[[Path, ModelConfig, Hardware], Translate]:
+    """Return a factory of CTranslate2 itself with the same weights: no scores, one hypothesis."""
 
-    def make(folder: Path, model: ModelConfig, where: Where) -> Translate:
+    def make(folder: Path, model: ModelConfig, hardware: Hardware) -> Translate:
         import ctranslate2
 
         from regard.inference.ctranslate2 import COMPUTE_TYPES
@@ -111,27 +111,27 @@ def direct(precision: str) -> Callable[[Path, ModelConfig, Where], Translate]:
         translator = ctranslate2.Translator(
             str(cached_conversion(folder, model, precision)),
             compute_type=COMPUTE_TYPES[precision],
-            inter_threads=where.threads,
+            inter_threads=hardware.threads,
             intra_threads=1,
         )
 
         def translate(sources: Ids, beam: int) -> list[int]:
-            words = [[str(id) for id in row] for row in sources]
-            share = -(-len(words) // where.threads)
-            answers = translator.translate_batch(words, beam_size=beam, max_batch_size=share)
-            return [len([int(word) for word in answer.hypotheses[0]]) + 1 for answer in answers]
+            texts = [[str(id) for id in row] for row in sources]
+            batch_size = -(-len(texts) // hardware.threads)
+            results = translator.translate_batch(texts, beam_size=beam, max_batch_size=batch_size)
+            return [len([int(token) for token in result.hypotheses[0]]) + 1 for result in results]
 
         return translate
 
     return make
 
 
-def marian(_folder: Path, model: ModelConfig, where: Where) -> Translate:
-    """HF's MarianMTModel of the same shape."""
+def make_marian_runner(_folder: Path, model: ModelConfig, hardware: Hardware) -> Translate:
+    """Return HF's MarianMTModel of the same size."""
     import torch
     from transformers import MarianConfig, MarianMTModel
 
-    torch.set_num_threads(where.threads)
+    torch.set_num_threads(hardware.threads)
     torch.manual_seed(0)
     peer = MarianMTModel(
         MarianConfig(
@@ -153,44 +153,44 @@ def marian(_folder: Path, model: ModelConfig, where: Where) -> Translate:
             max_position_embeddings=model.max_length,
         )
     ).eval()
-    peer = peer.half().cuda() if where.device == "cuda" else peer
+    peer = peer.half().cuda() if hardware.device == "cuda" else peer
     peer.generation_config.forced_eos_token_id = peer.generation_config.bad_words_ids = None
 
     def translate(sources: Ids, beam: int) -> list[int]:
         longest = max(map(len, sources)) + 1
         rows = torch.tensor([[*row, EOS, *[PAD] * (longest - len(row) - 1)] for row in sources])
-        rows = rows.to(where.device)
+        rows = rows.to(hardware.device)
         with torch.inference_mode():
-            found = peer.generate(
+            tokens = peer.generate(
                 input_ids=rows,
                 attention_mask=(rows != PAD).long(),
                 num_beams=beam,
                 do_sample=False,
-                min_new_tokens=OUT,
-                max_new_tokens=OUT,
+                min_new_tokens=TARGET_TOKENS,
+                max_new_tokens=TARGET_TOKENS,
             )
-        return [len(row) - 1 for row in found]
+        return [len(row) - 1 for row in tokens]
 
     return translate
 
 
-ENTRANTS: dict[str, Callable[[Path, ModelConfig, Where], Translate]] = {
-    "ctranslate2": ours("ctranslate2"),
-    "ctranslate2-fp32": ours("ctranslate2-fp32"),
-    "torch": ours("torch"),
-    "torch-int8": ours("torch-int8"),
-    "direct": direct("int8"),
-    "direct-fp32": direct("fp32"),
-    "marian": marian,
+RUNNERS: dict[str, Callable[[Path, ModelConfig, Hardware], Translate]] = {
+    "ctranslate2": make_engine_runner("ctranslate2"),
+    "ctranslate2-fp32": make_engine_runner("ctranslate2-fp32"),
+    "torch": make_engine_runner("torch"),
+    "torch-int8": make_engine_runner("torch-int8"),
+    "direct": make_ctranslate2_runner("int8"),
+    "direct-fp32": make_ctranslate2_runner("fp32"),
+    "marian": make_marian_runner,
 }
 PEERS = ("direct", "direct-fp32", "marian")
 
 
 def write_model(folder: Path, model: ModelConfig) -> None:
-    """Random weights that write tokens until the position before the last, and there the end mark.
+    """Write random weights whose translations have `TARGET_TOKENS` tokens.
 
-    Every sublayer adds little, so that what the position says reaches the output. Before the last place
-    it points away from the end mark's vector, there straight to it.
+    Sublayers contribute little, so that the positional encoding dominates the output: it points away from the
+    end mark's embedding, and towards it at the last position.
     """
     import torch
 
@@ -208,19 +208,19 @@ def write_model(folder: Path, model: ModelConfig) -> None:
                 weight.mul_(0.1)
         table = transformer.target_embedding.positions.table
         table.copy_(paper_position_table(*table.shape) - width * end)
-        table[OUT - 1] = 10 * width * end
+        table[TARGET_TOKENS - 1] = 10 * width * end
         transformer.output.weight[EOS] = 2 * end
 
-    def fill(place: Path) -> dict[str, object]:
-        save_weights(place, transformer)
+    def fill(temporary: Path) -> dict[str, object]:
+        save_weights(temporary, transformer)
         return {}
 
     write_folder_atomically(folder, fill)
 
 
-def sources(count: int, vocab: int) -> list[list[int]]:
-    draw = random.Random(0)
-    return [[draw.randrange(4, vocab) for _ in range(draw.randint(20, 29))] for _ in range(count)]
+def random_sources(count: int, vocab: int) -> list[list[int]]:
+    rng = random.Random(0)
+    return [[rng.randrange(4, vocab) for _ in range(rng.randint(20, 29))] for _ in range(count)]
 
 
 def main() -> None:
@@ -232,13 +232,13 @@ def main() -> None:
     parser.add_argument("--beams", type=int, nargs="*", default=[1, 4])
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument(
-        "--seconds", type=float, default=1.0, help="how long a turn repeats one batch, at least"
+        "--seconds", type=float, default=1.0, help="minimum time for which a turn repeats one batch"
     )
-    parser.add_argument("--alike", action="store_true", help="others keep freed memory as ours do")
-    parser.add_argument("--only", nargs="*", choices=ENTRANTS, default=list(ENTRANTS))
-    parser.add_argument("--alone", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument("--keep-memory", action="store_true", help="the others keep freed memory, too")
+    parser.add_argument("--only", nargs="*", choices=RUNNERS, default=list(RUNNERS))
+    parser.add_argument("--run-one", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.alone:
+    if options.run_one:
         print(json.dumps(measure(options)))
         return
     results: dict[str, list[dict[str, float]]] = {name: [] for name in options.only}
@@ -247,21 +247,23 @@ def main() -> None:
         write_model(Path(folder), SHAPES[options.shape])
         for _ in range(options.turns):
             for name, turns in results.items():
-                command = [sys.executable, *sys.argv, "--alone", name, folder]
+                command = [sys.executable, *sys.argv, "--run-one", name, folder]
                 turns.append(json.loads(subprocess.run(command, check=True, stdout=-1).stdout))
-    print(json.dumps(report(options, results)))
+    print(json.dumps(summarize(options, results)))
 
 
-def report(options: argparse.Namespace, results: dict[str, list[dict[str, float]]]) -> dict[str, object]:
+def summarize(options: argparse.Namespace, results: dict[str, list[dict[str, float]]]) -> dict[str, object]:
     cells = [f"{batch}x{beam}" for batch in options.batches for beam in options.beams]
-    spent = {
+    milliseconds = {
         name: {cell: statistics.median(turn[cell] for turn in turns) for cell in cells}
         for name, turns in results.items()
     }
     ratios = {
-        f"{name}_over_{peer}": {cell: round(spent[peer][cell] / spent[name][cell], 2) for cell in cells}
-        for name in spent
-        for peer in spent
+        f"{name}_over_{peer}": {
+            cell: round(milliseconds[peer][cell] / milliseconds[name][cell], 2) for cell in cells
+        }
+        for name in milliseconds
+        for peer in milliseconds
         if name not in PEERS and peer in PEERS
     }
     return {
@@ -269,39 +271,39 @@ def report(options: argparse.Namespace, results: dict[str, list[dict[str, float]
         "shape": options.shape,
         "device": options.device,
         "threads": options.threads,
-        "clock": "cpu" if by_cpu_time(options) else "wall",
+        "clock": "cpu" if uses_cpu_time(options) else "wall",
         "cells": "batch x beam",
         "milliseconds": {
-            name: {cell: round(ms, 1) for cell, ms in row.items()} for name, row in spent.items()
+            name: {cell: round(ms, 1) for cell, ms in row.items()} for name, row in milliseconds.items()
         },
         **ratios,
     }
 
 
-def by_cpu_time(options: argparse.Namespace) -> bool:
+def uses_cpu_time(options: argparse.Namespace) -> bool:
     return options.threads == 1 and options.device == "cpu"
 
 
 def measure(options: argparse.Namespace) -> dict[str, float]:
-    """One of them in a process of its own: milliseconds of each batch."""
-    name, folder = options.alone
+    """Return the milliseconds of each batch for one engine, in this process."""
+    name, folder = options.run_one
     model = SHAPES[options.shape]
-    if options.alike or name not in PEERS:
+    if options.keep_memory or name not in PEERS:
         keep_freed_memory()
-    translate = ENTRANTS[name](Path(folder), model, Where(options.device, options.threads))
-    now = time.process_time if by_cpu_time(options) else time.perf_counter
-    spent = {}
+    translate = RUNNERS[name](Path(folder), model, Hardware(options.device, options.threads))
+    clock = time.process_time if uses_cpu_time(options) else time.perf_counter
+    milliseconds = {}
     for batch in options.batches:
-        rows = sources(batch, model.vocab_size)
+        rows = random_sources(batch, model.vocab_size)
         for beam in options.beams:
-            lengths = translate(rows, beam)  # for warming up
-            assert set(lengths) == {OUT}, f"{name} wrote {lengths}"
-            start, runs = now(), 0
-            while runs == 0 or now() - start < options.seconds:
+            lengths = translate(rows, beam)  # warms up
+            assert set(lengths) == {TARGET_TOKENS}, f"{name} wrote {lengths}"
+            start, runs = clock(), 0
+            while runs == 0 or clock() - start < options.seconds:
                 translate(rows, beam)
                 runs += 1
-            spent[f"{batch}x{beam}"] = 1000 * (now() - start) / runs
-    return spent
+            milliseconds[f"{batch}x{beam}"] = 1000 * (clock() - start) / runs
+    return milliseconds
 
 
 if __name__ == "__main__":
