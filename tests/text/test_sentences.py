@@ -110,7 +110,7 @@ def test_time_is_linear_in_the_text(run):
             best = min(best, time.process_time() - began)
         return best
 
-    assert seconds(160_000) < 8 * seconds(40_000) + 0.05
+    assert seconds(64_000) < 8 * seconds(16_000) + 0.05
 
 
 @given(ODD)
