@@ -3,16 +3,18 @@
 python docs/api.py
 """
 
+import ast
 import dataclasses
 import inspect
-import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from settings import field_docstrings
+
 import regard
-from settings import _docstrings as field_docstrings
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -22,7 +24,10 @@ Everything `import regard` offers, generated from signatures and docstrings by `
 not on this page may change without notice. [translation.md](translation.md) is the tutorial.
 """
 GROUPS = {
-    "Translation": ("Translator", "TranslateOptions", "SearchConfig", "Sampling", "Glossary", "Translation"),
+    "Translation": (
+        *("Translator", "TranslateOptions", "SearchConfig", "Sampling"),
+        *("Glossary", "Translation"),
+    ),
     "Classification": ("Classifier", "Classification"),
     "Forecasting": ("Forecaster", "Forecast"),
     "Traces": ("Trace",),
@@ -44,7 +49,7 @@ def page() -> str:
 
 def _entry(name: str, value: Any) -> str:
     if not inspect.isclass(value):
-        return f"### regard.{name}\n\n```python\n{name} = {_wrapped(repr(value))}\n```\n"
+        return f"### regard.{name}\n\n```python\n{name} = {_constructor(value)}\n```\n"
     lines = [f"### regard.{name}\n", _text(value.__doc__)]
     if dataclasses.is_dataclass(value):
         lines += list(_fields(value))
@@ -74,35 +79,48 @@ def _member(name: str, member: Any) -> str:
 
 
 def _signature(name: str, function: Any) -> str:
-    signature = inspect.signature(function)
-    parameters = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
-    text = f"{name}{signature.replace(parameters=parameters)}"
-    return f"```python\n{_wrapped(_plain(text))}\n```\n"
+    """Return the signature as the source writes it, one parameter a line where it is long."""
+    [definition] = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(definition, ast.FunctionDef)
+    parameters = [each for each in _parameters(definition.args) if each not in ("self", "cls")]
+    returns = "" if definition.returns is None or name[0].isupper() else f" -> {_plain(definition.returns)}"
+    line = f"{name}({', '.join(parameters)}){returns}"
+    if len(line) > 100:
+        lines = ",\n    ".join(parameters)
+        line = f"{name}(\n    {lines},\n){returns}"
+    return f"```python\n{line}\n```\n"
 
 
-def _plain(text: str) -> str:
-    """Shorten qualified names of types and drop quotes around forward references."""
-    text = re.sub(r"\b(?:[a-z_]\w*\.)+([A-Z]\w*)", r"\1", text)
-    text = re.sub(r"<class '([^']+)'>", lambda match: match[1].rpartition(".")[2], text)
-    return text.replace("'", "").replace('"', "")
+def _parameters(arguments: ast.arguments) -> Iterator[str]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    missing: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+    for argument, default in zip(positional, [*missing, *arguments.defaults], strict=True):
+        yield _parameter(argument, default)
+    if arguments.kwonlyargs:
+        yield "*"
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield _parameter(argument, default)
 
 
-def _wrapped(text: str) -> str:
-    """Put each argument on a line of its own where one line is too long."""
-    if len(text) <= 100:
-        return text
-    depth, parts, start = 0, [], text.index("(") + 1
-    last = start
-    for at, letter in enumerate(text[start:], start):
-        depth += letter in "([{"
-        depth -= letter in ")]}"
-        if depth < 0:
-            parts.append(text[last:at].strip())
-            return text[:start] + "\n    " + ",\n    ".join(parts) + ",\n" + text[at:]
-        if letter == "," and depth == 0:
-            parts.append(text[last:at].strip())
-            last = at + 1
-    return text
+def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
+    annotation = "" if argument.annotation is None else f": {_plain(argument.annotation)}"
+    return f"{argument.arg}{annotation}" + ("" if default is None else f" = {ast.unparse(default)}")
+
+
+def _plain(annotation: ast.expr) -> str:
+    """Return an annotation without the quotes of a forward reference."""
+    quoted = isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
+    return annotation.value if quoted else ast.unparse(annotation)
+
+
+def _constructor(value: Any) -> str:
+    """Return a settings object with those fields that differ from their defaults."""
+    changed = [
+        f"{field.name}={getattr(value, field.name)!r}"
+        for field in dataclasses.fields(value)
+        if getattr(value, field.name) != field.default
+    ]
+    return f"{type(value).__name__}({', '.join(changed)})"
 
 
 def _fields(value: type) -> Iterator[str]:

@@ -96,7 +96,7 @@ def _defaults(section: str, run: object) -> Iterator[tuple[str, str]]:
 
 def _description(section: type, key: str) -> str:
     """Return the docstring of a field, its possible values, and its flag."""
-    parts, kind = [_docstrings(section).get(key, "")], get_type_hints(section)[key]
+    parts, kind = [field_docstrings(section).get(key, "")], get_type_hints(section)[key]
     if get_origin(kind) is Literal:
         parts.append(f"One of {', '.join(f'`{value}`' for value in get_args(kind))}.")
     if flag := section_traits(section)[key].flag:
@@ -104,13 +104,13 @@ def _description(section: type, key: str) -> str:
     return " ".join(filter(None, parts))
 
 
-def _docstrings(section: type) -> dict[str, str]:
+def field_docstrings(section: type) -> dict[str, str]:
     """Return the docstrings of the fields, which Python does not keep at run time."""
     if section is object:
         return {}
     [definition] = ast.parse(inspect.getsource(section)).body
     assert isinstance(definition, ast.ClassDef)
-    docstrings = _docstrings(section.__mro__[1])
+    docstrings = field_docstrings(section.__mro__[1])
     for field, below in zip(definition.body, definition.body[1:], strict=False):
         match field, below:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):

@@ -26,7 +26,9 @@ def test_each_name_is_in_the_file_cited_before_it(page):
     missing = [
         (file, name)
         for file, name in names
-        if not re.search(rf"^\s*(?:def|class) {name}\b|^{name}\b", (ROOT / file).read_text("utf-8"), re.MULTILINE)
+        if not re.search(
+            rf"^\s*(?:def|class) {name}\b|^{name}\b", (ROOT / file).read_text("utf-8"), re.MULTILINE
+        )
     ]
     assert missing == []
 
