@@ -20,8 +20,8 @@ PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Python API
 
-Everything that `import regard` offers, generated from signatures and docstrings by `python docs/api.py`. Names
-that are not on this page may change without notice. [translation.md](translation.md) is the tutorial.
+Everything that `import regard` offers, generated from signatures and docstrings by `python docs/api.py`.
+Names that are not on this page may change without notice. [translation.md](translation.md) is the tutorial.
 """
 GROUPS = {
     "Translation": (
