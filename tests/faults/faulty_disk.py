@@ -1,4 +1,4 @@
-"""A disk that fails when told to: every call that changes it passes through here."""
+"""Simulated disk faults: crashes and full disks at any call that changes a folder."""
 
 import errno
 import io
@@ -14,23 +14,23 @@ DISK_CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
 
 
 class SimulatedCrash(BaseException):
-    """The process is gone: nothing that it would still have done is done."""
+    """The process dies: no code after this point changes the disk."""
 
 
 class FaultyDisk:
-    """Counts the calls that change `root`, and calls `at` before and after each of them."""
+    """Counts the calls that change `root`, and runs `at` before and after each of them."""
 
     def __init__(self, root, at):
         self.root = str(root)
         self.calls = 0
         self.unsynced = set()
-        """Files written and not yet flushed: after a power cut there may be nothing in them."""
+        """Files written and not yet flushed, which a power cut can truncate."""
         self._at = at
 
     @contextmanager
     def intercept(self):
-        opening = self._open(io.open)
-        with mock.patch("io.open", opening), mock.patch("builtins.open", opening):
+        patched_open = self._open(io.open)
+        with mock.patch("io.open", patched_open), mock.patch("builtins.open", patched_open):
             patches = [
                 mock.patch(f"os.{name}", self._wrapped(name, getattr(os, name))) for name in DISK_CALLS
             ]
@@ -83,7 +83,7 @@ class FaultyDisk:
         return wrapper
 
     def lose_unsynced(self):
-        """What a power cut may do to what was not flushed."""
+        """Truncate the files that were not flushed, as a power cut may do."""
         for path in self.unsynced:
             if os.path.isfile(path):
                 os.truncate(path, os.path.getsize(path) // 2)
@@ -108,29 +108,29 @@ class _File:
 
 
 def crash_at(number, when):
-    """The process ends at that call; what its `finally` blocks would still do fails, too."""
-    dead = []
+    """Crash at that call; the calls of `finally` blocks after it fail, too."""
+    crashed = []
 
     def at(call, _, moment):
-        if dead or (call, moment) == (number, when):
-            dead.append(True)
+        if crashed or (call, moment) == (number, when):
+            crashed.append(True)
             raise SimulatedCrash
 
     return at
 
 
 def disk_full_from(number, error=errno.ENOSPC, until=lambda: False):
-    """From that call on, what takes room fails, until there is room again."""
+    """Fail every call that needs disk space, from that call on, until `until()` is true."""
 
     def at(call, name, when):
-        takes_room = name in ("open", "write", "mkdir", "fsync")
-        if takes_room and when == "before" and number <= call and not until():
+        needs_space = name in ("open", "write", "mkdir", "fsync")
+        if needs_space and when == "before" and number <= call and not until():
             raise OSError(error, os.strerror(error))
 
     return at
 
 
-def copy_folder(folder, place):
-    """The folder as it is, under another name."""
-    shutil.rmtree(place, ignore_errors=True)
-    return Path(shutil.copytree(folder, place))
+def copy_folder(folder, path):
+    """Copy a folder to `path`, replacing what is there."""
+    shutil.rmtree(path, ignore_errors=True)
+    return Path(shutil.copytree(folder, path))

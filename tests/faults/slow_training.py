@@ -1,4 +1,4 @@
-"""The toy in a process of its own, slow enough to be hit by a signal at any moment."""
+"""Toy training in a separate process, slow enough for a signal to arrive at any moment."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from faults.training_process import start_process
 
 
 class SlowToyTask(ToyTask):
-    """Steps, validations and saves that take long enough to be hit."""
+    """A toy whose steps, validations and saves take long enough for a signal to arrive."""
 
     def __init__(self, ready, validation):
         super().__init__()
@@ -34,14 +34,14 @@ def train_slow_toy(folder, ready, steps, flush=0.002, validation=0.03):
 
 
 def start_slow_training(folder, ready, *arguments):
-    """A process that has begun to train and so listens for signals."""
+    """Return a process that is training, and so handles signals."""
     ready.unlink(missing_ok=True)
     process = start_process(train_slow_toy, folder, ready, *arguments)
     wait_until(ready.exists, process)
     return process
 
 
-def wait_until(true, process):
-    while not true():
+def wait_until(condition, process):
+    while not condition():
         assert process.is_alive()
         time.sleep(0.0005)

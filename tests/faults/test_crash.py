@@ -1,4 +1,4 @@
-"""T3: whatever call to the disk a process dies at, the newest complete checkpoint survives."""
+"""T3: a process may die at any call to the disk, and the newest complete checkpoint survives."""
 
 import pytest
 
@@ -12,12 +12,15 @@ STEPS = 12
 
 
 @pytest.fixture
-def begun(tmp_path):
-    """A run that stands at step 6, with two checkpoints; what is left of it prunes twice and publishes."""
+def interrupted(tmp_path):
+    """A run interrupted at step 6; its rest prunes two checkpoints and publishes."""
     with pytest.raises(SimulatedCrash):
-        train_toy(tmp_path / "begun", stopping_after(6), steps=STEPS)
-    assert [path.name for path in list_checkpoints(tmp_path / "begun")] == ["step-000003", "step-000006"]
-    return tmp_path / "begun"
+        train_toy(tmp_path / "interrupted", crashing_after(6), steps=STEPS)
+    assert [path.name for path in list_checkpoints(tmp_path / "interrupted")] == [
+        "step-000003",
+        "step-000006",
+    ]
+    return tmp_path / "interrupted"
 
 
 @pytest.fixture
@@ -26,13 +29,13 @@ def whole(tmp_path):
     return tmp_path / "whole"
 
 
-def stopping_after(steps):
-    """A toy whose process dies in the step after those."""
-    toy, seen = ToyTask(), []
+def crashing_after(steps):
+    """Return a toy whose process dies in the step after those."""
+    toy, losses = ToyTask(), []
 
     def stop(loss):
-        seen.append(loss)
-        if len(seen) > steps:
+        losses.append(loss)
+        if len(losses) > steps:
             raise SimulatedCrash
         return loss
 
@@ -40,44 +43,44 @@ def stopping_after(steps):
     return toy
 
 
-def calls_of(begun, place):
-    """How many calls to the disk the rest of the run makes."""
-    disk = FaultyDisk(place, lambda *_: None)
-    copy_folder(begun, place)
+def count_disk_calls(interrupted, path):
+    """Return how many calls to the disk the rest of the run makes."""
+    disk = FaultyDisk(path, lambda *_: None)
+    copy_folder(interrupted, path)
     with disk.intercept():
-        train_toy(place, steps=STEPS)
+        train_toy(path, steps=STEPS)
     return disk.calls
 
 
-def survives(begun, place, number, moment, whole):
-    copy_folder(begun, place)
-    disk = FaultyDisk(place, crash_at(number, moment))
+def check_crash(interrupted, path, number, moment, whole):
+    copy_folder(interrupted, path)
+    disk = FaultyDisk(path, crash_at(number, moment))
     with disk.intercept(), pytest.raises(SimulatedCrash):
-        train_toy(place, steps=STEPS)
+        train_toy(path, steps=STEPS)
     disk.lose_unsynced()
-    found = list_checkpoints(place)
-    assert len(found) >= 2
-    for path in found:
-        assert read_manifest(path)
-    assert find_resume_point(place, pytest.fail).folder == found[-1]
-    train_toy(place, steps=STEPS)
-    assert not list(place.glob(".*-*"))
-    assert read_exact_losses(place) == read_exact_losses(whole)
-    assert step_digests(place, STEPS) == step_digests(whole, STEPS)
+    checkpoints = list_checkpoints(path)
+    assert len(checkpoints) >= 2
+    for checkpoint in checkpoints:
+        assert read_manifest(checkpoint)
+    assert find_resume_point(path, pytest.fail).folder == checkpoints[-1]
+    train_toy(path, steps=STEPS)
+    assert not list(path.glob(".*-*"))
+    assert read_exact_losses(path) == read_exact_losses(whole)
+    assert step_digests(path, STEPS) == step_digests(whole, STEPS)
 
 
-def crash_points(begun, tmp_path):
-    calls = calls_of(begun, tmp_path / "count")
+def crash_points(interrupted, tmp_path):
+    calls = count_disk_calls(interrupted, tmp_path / "count")
     assert calls > 50
     return [(number, moment) for number in range(1, calls + 1) for moment in ("before", "after")]
 
 
-def test_a_crash_at_one_call_in_seven_loses_no_checkpoint(begun, whole, tmp_path):
-    for number, moment in crash_points(begun, tmp_path)[::7]:
-        survives(begun, tmp_path / "run", number, moment, whole)
+def test_a_crash_at_one_call_in_seven_loses_no_checkpoint(interrupted, whole, tmp_path):
+    for number, moment in crash_points(interrupted, tmp_path)[::7]:
+        check_crash(interrupted, tmp_path / "run", number, moment, whole)
 
 
 @pytest.mark.slow
-def test_a_crash_at_any_call_loses_no_checkpoint(begun, whole, tmp_path):
-    for number, moment in crash_points(begun, tmp_path):
-        survives(begun, tmp_path / "run", number, moment, whole)
+def test_a_crash_at_any_call_loses_no_checkpoint(interrupted, whole, tmp_path):
+    for number, moment in crash_points(interrupted, tmp_path):
+        check_crash(interrupted, tmp_path / "run", number, moment, whole)

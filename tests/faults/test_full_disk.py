@@ -1,4 +1,4 @@
-"""T5: a disk that is full, over its quota or read-only costs the save and nothing else."""
+"""T5: on a full, over-quota or read-only disk only the save fails, not the training."""
 
 import errno
 import re
@@ -24,7 +24,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def saves(tmp_path_factory):
-    """The numbers of the calls to the disk that each save makes."""
+    """Return the calls to the disk, and the numbers of those that end a save."""
     folder, names = tmp_path_factory.mktemp("saves") / "run", []
     with FaultyDisk(folder, lambda number, name, when: names.append((number, name, when))).intercept():
         train_toy(folder)
@@ -35,18 +35,20 @@ def saves(tmp_path_factory):
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
-def test_a_save_that_fails_is_said_and_the_training_goes_on(whole, saves, tmp_path, error):
+def test_a_failed_save_is_reported_and_training_continues(whole, saves, tmp_path, error):
     """The disk fails during the second save, at each of its calls in turn."""
     calls, ends = saves
     second = [n for n, name in calls if ends[0] < n < ends[1] and name in ("open", "write", "mkdir", "fsync")]
     second = second[1:]  # the first is the flush that ends the first save
     assert len(second) > 8
     for first in second if error == errno.ENOSPC else second[::5]:
-        folder, said = tmp_path / f"{error}-{first}", []
-        with FaultyDisk(folder, disk_full_from(first, error, until=lambda said=said: bool(said))).intercept():
-            train_toy(folder, messages=said)
+        folder, messages = tmp_path / f"{error}-{first}", []
+        with FaultyDisk(
+            folder, disk_full_from(first, error, until=lambda messages=messages: bool(messages))
+        ).intercept():
+            train_toy(folder, messages=messages)
         assert not list(folder.glob(".step-*"))
-        (message,) = said
+        (message,) = messages
         assert re.search(
             rf"{folder}/step-000006 cannot be written: .*; it needs [\d,]+ bytes and [\d,]+ are free; "
             rf"training continues, the last good checkpoint is {folder}/step-000003",
@@ -57,15 +59,15 @@ def test_a_save_that_fails_is_said_and_the_training_goes_on(whole, saves, tmp_pa
         assert step_digests(folder, 12) == step_digests(whole, 12)
 
 
-def test_three_saves_that_fail_in_a_row_end_it_with_an_exit_code_of_their_own(saves, tmp_path):
+def test_three_failed_saves_in_a_row_end_the_training_with_exit_code_3(saves, tmp_path):
     _, ends = saves
-    said = []
+    messages = []
     with (
         FaultyDisk(tmp_path / "run", disk_full_from(ends[0] + 2)).intercept(),
         pytest.raises(SaveError) as failure,
     ):
-        train_toy(tmp_path / "run", messages=said, steps=100)
-    assert len(said) == 2
+        train_toy(tmp_path / "run", messages=messages, steps=100)
+    assert len(messages) == 2
     assert "step-000012 cannot be written: No space left on device" in str(failure.value)
     assert "the last good checkpoint is" in str(failure.value)
     assert failure.value.exit_code == 3
@@ -74,7 +76,7 @@ def test_three_saves_that_fail_in_a_row_end_it_with_an_exit_code_of_their_own(sa
     assert not list((tmp_path / "run").glob(".step-*"))
 
 
-def test_room_that_comes_back_is_used_and_the_same_bits_come_out(whole, saves, tmp_path):
+def test_a_run_resumes_bit_by_bit_when_there_is_space_again(whole, saves, tmp_path):
     _, ends = saves
     with FaultyDisk(tmp_path / "run", disk_full_from(ends[0] + 2)).intercept(), pytest.raises(SaveError):
         train_toy(tmp_path / "run", steps=12)
@@ -83,8 +85,8 @@ def test_room_that_comes_back_is_used_and_the_same_bits_come_out(whole, saves, t
     assert step_digests(tmp_path / "run", 12) == step_digests(whole, 12)
 
 
-def limited(folder):
-    """After step 5 no file may be longer than this: the kernel itself refuses the rest of a write."""
+def train_with_file_size_limit(folder):
+    """Train with a limit on file sizes after step 5, so that the kernel refuses a write."""
     task, steps = ToyTask(), []
 
     def limit(loss):
@@ -98,21 +100,21 @@ def limited(folder):
     try:
         train_toy(folder, task, steps=30, log_every=30)
     except SaveError as error:
-        (folder.parent / "said").write_text(str(error))
+        (folder.parent / "error").write_text(str(error))
         raise SystemExit(error.exit_code) from None
 
 
-def test_the_kernels_own_refusal_is_handled_as_well(tmp_path):
-    process = start_process(limited, tmp_path / "run")
+def test_a_write_refused_by_the_kernel_is_handled(tmp_path):
+    process = start_process(train_with_file_size_limit, tmp_path / "run")
     process.join(300)
     assert process.exitcode == 3
-    assert "step-000012 cannot be written: File too large" in (tmp_path / "said").read_text()
+    assert "step-000012 cannot be written: File too large" in (tmp_path / "error").read_text()
     (left,) = list_checkpoints(tmp_path / "run")
     assert read_manifest(left)["step"] == 3
     assert not list((tmp_path / "run").glob(".step-*"))
 
 
-def test_a_crash_is_not_taken_for_a_full_disk(tmp_path):
+def test_a_crash_is_not_handled_as_a_full_disk(tmp_path):
     def crash(number, name, when):  # noqa: ARG001
         if name == "rename":
             raise SimulatedCrash

@@ -1,4 +1,4 @@
-"""Promises about batch translation, B1 to B4; those marked slow are at their full figures."""
+"""B1 to B4: guarantees about batch translation; tests marked slow are at full sizes."""
 
 import io
 import json
@@ -35,7 +35,7 @@ from regard.translation.run import TranslationRun
 pytestmark = pytest.mark.fault
 
 SENTENCES = ["the cat sees the dog.", "the dog sees a bird.", "a bird sings."]
-WORK = """
+JOB = """
 import sys
 from pathlib import Path
 from regard.search.config import SearchConfig
@@ -59,7 +59,7 @@ COMMAND = "import sys; from regard.cli.main import main; main(sys.argv[1:])"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """Random and tiny, but as real as any."""
+    """A tiny model folder with random weights."""
     tokenizer = learn_tokenizer(SENTENCES * 3, 300)
     torch.manual_seed(0)
     transformer = Transformer(replace(MICRO, vocab_size=tokenizer.vocab_size, max_length=24))
@@ -81,7 +81,7 @@ def write_lines(path, count):
 
 DEFECTS = {
     "not UTF-8": [b"caf\xe9", b"\xff\xfe\x00", b"cut \xe2\x82", b"\xed\xa0\x80"],
-    "fine": [
+    "unusual": [
         b"",
         b" \t ",
         b"a\0b",
@@ -100,24 +100,24 @@ DEFECTS = {
 
 
 def with_defects(count):
-    """Lines, most of them sound, and what is planted where."""
+    """Return lines, most of them valid, and the kind of each line by number."""
     random, lines, planted = Random(2), [], {}
     for number in range(1, count + 1):
-        kind = random.choice([*DEFECTS, "sound"]) if random.random() < 0.3 else "sound"
-        lines.append(b"sentence %d" % number if kind == "sound" else random.choice(DEFECTS[kind]))
+        kind = random.choice([*DEFECTS, "valid"]) if random.random() < 0.3 else "valid"
+        lines.append(b"sentence %d" % number if kind == "valid" else random.choice(DEFECTS[kind]))
         planted[number] = kind
     return lines, planted
 
 
 def expected(line):
-    """What an echo answers: the text in one spelling, and without what would end the line."""
+    """Return the output of an echo: the text in NFC, on one line."""
     text = line.removesuffix(b"\r").decode().strip()
     return unicodedata.normalize("NFC", text).replace("\r", " ").replace("\n", " ")
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("long", ["split", "cut", "skip"])
-def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
+def test_b1_every_line_has_an_output_line_in_order_and_bad_ones_are_reported(
     tmp_path, model, monkeypatch, count, long
 ):
     tokenizer = learn_tokenizer([*SENTENCES, "sentence 1234567890"] * 3, 320)
@@ -126,10 +126,10 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
     )
     lines, planted = with_defects(count)
     (tmp_path / "in").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
-    said = io.StringIO()
+    stderr = io.StringIO()
     monkeypatch.chdir(tmp_path)
     arguments = ["--input", "in", "--output", "out", "--report", "report", "--workers", "1"]
-    with redirect_stderr(said), pytest.raises(SystemExit) as stop:
+    with redirect_stderr(stderr), pytest.raises(SystemExit) as stop:
         main(["translate", str(model), *arguments, "--long", long])
     assert stop.value.code == 4
     *out, end = (tmp_path / "out").read_bytes().decode().split("\n")
@@ -144,41 +144,42 @@ def test_b1_as_many_lines_come_out_in_order_and_bad_ones_are_reported(
             number for number, planted_kind in planted.items() if planted_kind == kind
         ]
     assert reported == {}
-    for number, (line, found) in enumerate(zip(lines, out, strict=True), start=1):
+    for number, (line, translation) in enumerate(zip(lines, out, strict=True), start=1):
         match planted[number]:
-            case "sound" | "fine":
-                assert found == expected(line)
+            case "valid" | "unusual":
+                assert translation == expected(line)
             case "not UTF-8":
-                assert found == ""
+                assert translation == ""
             case "too long" if long == "split":
-                assert "".join(found.split()) == "".join(expected(line).split())
+                assert "".join(translation.split()) == "".join(expected(line).split())
             case "too long" if long == "cut":
-                assert found
-                assert expected(line).startswith(found)
+                assert translation
+                assert expected(line).startswith(translation)
             case _:
-                assert found == ""
-    bad = sum(kind == "not UTF-8" or (kind == "too long" and long == "skip") for kind in planted.values())
+                assert translation == ""
+    failed = sum(kind == "not UTF-8" or (kind == "too long" and long == "skip") for kind in planted.values())
     assert (
-        f"regard: {bad:,} of {count:,} lines could not be translated and are left empty\n" in said.getvalue()
+        f"regard: {failed:,} of {count:,} lines could not be translated and are left empty\n"
+        in stderr.getvalue()
     )
 
 
 # --- B2: kill and rerun
 
 
-def work(source, output, model, lines, workers=2):
+def start_job(source, output, model, lines, workers=2):
     arguments = [source, output, model, lines, workers]
-    return subprocess.Popen([sys.executable, "-c", WORK, *map(str, arguments)], start_new_session=True)
+    return subprocess.Popen([sys.executable, "-c", JOB, *map(str, arguments)], start_new_session=True)
 
 
 def parts(output):
-    """Each finished part, and when it was written."""
+    """Return the finished parts with their modification times."""
     folder = output.with_name(f"{output.name}.parts")
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("0*")}
 
 
 def workers_of(process):
-    """The processes that it started."""
+    """Return the ids of the processes that it started."""
     return [
         int(pid)
         for pid in os.listdir("/proc")
@@ -194,11 +195,11 @@ def _read(path):
         return ""
 
 
-def killed(source, output, model, lines, kills, step):
-    """Killed so often, each time after some more parts; what was finished is never written again."""
+def run_with_kills(source, output, model, lines, kills, step):
+    """Kill the job several times, each after some more parts; no finished part is written again."""
     before = parts(output)
     for _ in range(kills):
-        process = work(source, output, model, lines)
+        process = start_job(source, output, model, lines)
         while len(parts(output)) < len(before) + step:
             assert process.poll() is None
             time.sleep(0.005)
@@ -207,7 +208,7 @@ def killed(source, output, model, lines, kills, step):
         process.wait()
         after = parts(output)
         while any(os.path.exists(f"/proc/{child}/fd/0") for child in children):
-            time.sleep(0.005)  # they end by themselves
+            time.sleep(0.005)  # they end with their parent
         assert {name: after.get(name) for name in before} == before
         assert not output.exists()
         before = parts(output)
@@ -217,16 +218,16 @@ def killed(source, output, model, lines, kills, step):
 def compare(tmp_path, model, count, lines, kills, step):
     source = write_lines(tmp_path / "in", count)
     with mock.patch.object(sys, "argv", ["", *map(str, (source, tmp_path / "whole", model, lines, 1))]):
-        exec(WORK)
-    kept = killed(source, tmp_path / "out", model, lines, kills, step)
-    assert kills * step <= len(kept) < count // lines
-    assert work(source, tmp_path / "out", model, lines).wait() == 0
+        exec(JOB)
+    finished = run_with_kills(source, tmp_path / "out", model, lines, kills, step)
+    assert kills * step <= len(finished) < count // lines
+    assert start_job(source, tmp_path / "out", model, lines).wait() == 0
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (tmp_path / "out").read_bytes().count(b"\n") == count
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
 
 
-def test_b2_a_job_that_was_killed_has_the_same_bytes_and_no_part_twice(tmp_path, model):
+def test_b2_a_killed_job_has_the_same_bytes_and_writes_no_part_twice(tmp_path, model):
     compare(tmp_path, model, count=400, lines=40, kills=1, step=3)
 
 
@@ -240,21 +241,21 @@ def test_b2_a_hundred_thousand_lines_killed_in_the_middle_have_the_same_bytes(tm
     compare(tmp_path, model, count=100_000, lines=512, kills=1, step=90)
 
 
-def test_b2_a_worker_that_is_killed_ends_the_job_in_one_line(tmp_path, model):
+def test_b2_a_killed_worker_process_ends_the_job_with_one_line(tmp_path, model):
     source = write_lines(tmp_path / "in", 4000)
-    command = [sys.executable, "-c", WORK, *map(str, (source, tmp_path / "out", model, 20, 2))]
+    command = [sys.executable, "-c", JOB, *map(str, (source, tmp_path / "out", model, 20, 2))]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     while len(parts(tmp_path / "out")) < 3:
         assert process.poll() is None
         time.sleep(0.005)
     victim = next(pid for pid in workers_of(process) if "spawn_main" in _read(f"/proc/{pid}/cmdline"))
     os.kill(victim, signal.SIGKILL)
-    said = process.communicate()[1].decode()
-    assert "a worker process was killed, perhaps because memory ran out; fewer --workers" in said
+    stderr = process.communicate()[1].decode()
+    assert "a worker process was killed, perhaps because memory ran out; fewer --workers" in stderr
     assert len(parts(tmp_path / "out")) >= 3
 
 
-def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
+def test_ctrl_c_keeps_the_finished_parts_and_says_how_to_resume(tmp_path, model):
     source = write_lines(tmp_path / "in", 12_000)
     arguments = ["--output", "out", "--beam", "1", "--max-length", "1", "--engine", "torch", "--workers", "1"]
     command = [sys.executable, "-m", "regard", "translate", str(model), "--input", str(source), *arguments]
@@ -263,14 +264,14 @@ def test_ctrl_c_says_how_to_go_on_and_keeps_what_is_finished(tmp_path, model):
         assert process.poll() is None
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    said = process.communicate()[1].decode()
+    stderr = process.communicate()[1].decode()
     assert process.returncode == 130
-    assert said == "\nstopped; what is finished is in out.parts, and the same command goes on\n"
+    assert stderr == "\nstopped; finished parts are in out.parts, and the same command resumes\n"
     assert parts(tmp_path / "out")
 
 
 @pytest.mark.parametrize("call", range(1, 40, 3))
-def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call):
+def test_a_full_disk_keeps_the_finished_parts(tmp_path, monkeypatch, call):
     tokenizer = learn_tokenizer(SENTENCES * 3, 300)
     monkeypatch.setattr(
         "regard.translation.translator.load_engine", lambda *_: LoadedModel(EchoEngine(), tokenizer)
@@ -281,11 +282,11 @@ def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call
     worker = LineTranslator(TranslationFolder(tmp_path / "model", MICRO, tokenizer, {}))
     job = FileJob(source, tmp_path / "out", worker, LineBatchLimits(10, 2**20), 1)
 
-    done = []
+    finished = []
 
     def finish():
         with job.open():
-            done.extend(f"{answer.number:08}" for answer in job.run())
+            finished.extend(f"{result.number:08}" for result in job.run())
             job.merge_parts()
 
     disk = FaultyDisk(tmp_path, disk_full_from(call))
@@ -296,8 +297,8 @@ def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call
         finish()
     assert not job.output_path.exists()
     assert not list(tmp_path.rglob(".*.writing-*"))
-    assert {*parts(job.output_path)} >= {*done}
-    assert done or call < 18
+    assert {*parts(job.output_path)} >= {*finished}
+    assert finished or call < 18
     finish()
     assert job.output_path.read_bytes() == source.read_bytes()
 
@@ -306,36 +307,36 @@ def test_a_full_disk_costs_nothing_that_was_finished(tmp_path, monkeypatch, call
 
 
 def scored(folder, model, lines, *arguments):
-    """The answer to each line, score and all, to the last bit."""
+    """Return the JSON result of each line, to the last bit."""
     (folder / "in").write_text("".join(f"{line}\n" for line in lines))
     options = ["--input", folder / "in", "--output", folder / "out", "--json", "--deterministic"]
     search = ["--engine", "torch", "--threads", "1", "--n-best", "2", "--max-length", "6"]
     command = [sys.executable, "-c", COMMAND, "translate", model, *options, *search, *arguments]
     subprocess.run(list(map(str, command)), check=True)
-    answers = [json.loads(line) for line in (folder / "out").read_text("utf-8").splitlines()]
-    return [{**answer, "line": 0} for answer in answers]
+    results = [json.loads(line) for line in (folder / "out").read_text("utf-8").splitlines()]
+    return [{**result, "line": 0} for result in results]
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(2000, marks=pytest.mark.slow)])
-def test_b3_order_neighbours_and_workers_change_no_bit_of_a_deterministic_answer(tmp_path, model, count):
+def test_b3_order_neighbours_and_workers_change_no_bit_of_a_deterministic_translation(tmp_path, model, count):
     lines = write_lines(tmp_path / "lines", count).read_text().splitlines()
     order = Random(3).sample(range(count), count)
-    foreign = [f"a bird sings {i}" for i in range(count)]
+    others = [f"a bird sings {i}" for i in range(count)]
     one = scored(tmp_path, model, lines, "--workers", "1")
-    assert len({answer["score"] for answer in one}) > count / 2
+    assert len({result["score"] for result in one}) > count / 2
     assert scored(tmp_path, model, lines, "--workers", "2") == one
     shuffled = scored(tmp_path, model, [lines[i] for i in order], "--workers", "1")
     assert [
-        answer for _, answer in sorted(zip(order, shuffled, strict=True), key=lambda each: each[0])
+        result for _, result in sorted(zip(order, shuffled, strict=True), key=lambda each: each[0])
     ] == one
-    both = [line for pair in zip(lines, foreign, strict=True) for line in pair]
+    both = [line for pair in zip(lines, others, strict=True) for line in pair]
     assert scored(tmp_path, model, both, "--workers", "1")[::2] == one
 
 
 # --- B4: one long line does not exhaust memory
 
 
-def most_memory(tmp_path, model, name, lines, *arguments):
+def peak_memory(tmp_path, model, name, lines, *arguments):
     (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
     options = [
         "--input",
@@ -349,27 +350,27 @@ def most_memory(tmp_path, model, name, lines, *arguments):
     ]
     more = ["--engine", "torch", "--max-length", "6", "--threads", "1", "--workers", "1", *arguments]
     code = f"import sys\ntry:\n    exec({COMMAND!r})\nexcept SystemExit as stop:\n    print(stop.code)\n"
-    said, most = measure_peak_memory(code, "translate", model, *options, *more)
+    output, peak = measure_peak_memory(code, "translate", model, *options, *more)
     assert (tmp_path / f"{name}.out").read_bytes().count(b"\n") == len(lines)
-    return said, most
+    return output, peak
 
 
 def check_memory(tmp_path, model, long, megabytes, rc):
     normal = [b"the cat sees the dog."] * 1000
     huge = [b"The cat sees the dog. " * (size * 10**6 // 22) for size in megabytes]
-    _, usual = most_memory(tmp_path, model, "normal", normal)
-    said, most = most_memory(tmp_path, model, "long", [*normal[:500], *huge, *normal[500:]], "--long", long)
-    assert said == rc
-    assert most < 1.2 * usual, (most, usual)
+    _, usual = peak_memory(tmp_path, model, "normal", normal)
+    output, peak = peak_memory(tmp_path, model, "long", [*normal[:500], *huge, *normal[500:]], "--long", long)
+    assert output == rc
+    assert peak < 1.2 * usual, (peak, usual)
 
 
-def test_b4_huge_lines_cut_off_take_no_memory(tmp_path, model):
+def test_b4_huge_lines_that_are_cut_need_no_memory(tmp_path, model):
     check_memory(tmp_path, model, "cut", (1, 20), [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("long", "rc"), [("cut", []), ("split", ["4"]), ("skip", ["4"])])
-def test_b4_huge_lines_take_no_memory(tmp_path, model, long, rc):
+def test_b4_huge_lines_need_no_memory(tmp_path, model, long, rc):
     check_memory(tmp_path, model, long, (1, 100), rc)
 
 
@@ -378,5 +379,5 @@ def test_memory_does_not_grow_with_the_file(tmp_path, model, most):
     sizes = []
     for count in (10_000, most):
         lines = write_lines(tmp_path / f"{count}", count).read_bytes().splitlines()
-        sizes.append(most_memory(tmp_path, model, f"{count}", lines)[1])
+        sizes.append(peak_memory(tmp_path, model, f"{count}", lines)[1])
     assert sizes[1] < 1.05 * sizes[0], sizes

@@ -1,4 +1,4 @@
-"""Two processes on one run folder: the second is refused, and a dead one is in nobody's way."""
+"""Two processes with one run folder: the second is refused, and a dead one does not block it."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from regard.errors import RegardError
 pytestmark = pytest.mark.fault
 
 
-def test_the_second_process_is_refused_until_the_first_is_gone(tmp_path):
+def test_a_second_process_is_refused_until_the_first_has_ended(tmp_path):
     folder = tmp_path / "run"
     first = start_slow_training(folder, tmp_path / "ready", 1000)
     settings = {"steps": 1000, "save_every": 5, "ema": 0.9, "average": 2}
@@ -29,19 +29,19 @@ def test_the_second_process_is_refused_until_the_first_is_gone(tmp_path):
 
 
 def test_a_forked_worker_that_outlives_its_parent_does_not_hold_the_folder(tmp_path):
-    parent = start_process(forks, tmp_path / "run", tmp_path / "ready")
+    parent = start_process(fork_and_die, tmp_path / "run", tmp_path / "ready")
     parent.join(60)
     worker = int((tmp_path / "worker").read_text())
     try:
-        os.kill(worker, 0)  # it lives
+        os.kill(worker, 0)  # raises if it has ended
         start_process(train_slow_toy, tmp_path / "run", tmp_path / "ready", 5).join(60)
         assert (tmp_path / "run" / "model").is_dir()
     finally:
         os.kill(worker, signal.SIGKILL)
 
 
-def forks(folder, ready):
-    """Dies in its first save, leaving a child that does nothing."""
+def fork_and_die(folder, ready):
+    """Fork a child that waits for a signal, then die in the first save."""
 
     def die(descriptor):  # noqa: ARG001
         if ready.exists():

@@ -1,4 +1,4 @@
-"""A task that trains in milliseconds, to which everything that a resume must restore matters."""
+"""A task that trains in milliseconds and depends on everything that a resumed run must restore."""
 
 import json
 from itertools import count
@@ -29,11 +29,10 @@ from regard.train.task import BatchCounts, ValidationResult
 from regard.train.weights import save_weights
 
 BATCHES_PER_EPOCH = 7
-"""In an epoch."""
 
 
 class ToyTask:
-    """Tells three kinds of points apart, with dropout."""
+    """Classifies points of three kinds, with dropout."""
 
     def __init__(self):
         torch.manual_seed(0)
@@ -41,7 +40,7 @@ class ToyTask:
             torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 3)
         )
         self.hook = lambda loss: loss
-        """Called with each loss, before the gradient is taken."""
+        """Called with each loss before the backward pass."""
         self.data = "0" * 64
 
     def batches(self, start):
@@ -78,7 +77,7 @@ class ToyTask:
 
 
 def train_toy(folder, task=None, messages=None, **settings):
-    """A training of the toy in `folder`, gone on with where it was cut short; `said` gathers what is said."""
+    """Train the toy in `folder`, or resume it; messages of the run are appended to `messages`."""
     config = TrainConfig(**{"steps": 12, "save_every": 3, "log_every": 1, **settings})
     task = task or ToyTask()
     console = Console(quiet=True)
@@ -100,7 +99,7 @@ def train_toy(folder, task=None, messages=None, **settings):
         log.log_message = messages.append
         with log, InterruptHandler() as interrupt:
             step = EagerStep(task, learner, config.seed, config.clip)
-            outcome = TrainingLoop(
+            result = TrainingLoop(
                 task=task,
                 folder=folder,
                 config=config,
@@ -111,9 +110,9 @@ def train_toy(folder, task=None, messages=None, **settings):
                 interrupt=interrupt,
                 state=state,
             ).run()
-            if outcome.stop_reason != "interrupt":
-                publish_model(outcome.best_folder, folder / "model", exclude=TRAINING_FILES)
-    return outcome
+            if result.stop_reason != "interrupt":
+                publish_model(result.best_folder, folder / "model", exclude=TRAINING_FILES)
+    return result
 
 
 def toy_learning_rate(step):
@@ -121,15 +120,15 @@ def toy_learning_rate(step):
 
 
 def read_exact_losses(folder: Path) -> dict[int, str]:
-    """The loss of each step, exactly; no step stands there twice."""
+    """Return the exact loss of each step; no step may be recorded twice."""
     lines = [json.loads(line) for line in (folder / METRICS_FILE).read_text().splitlines()]
-    found = [(line["step"], float(line["loss"]).hex()) for line in lines if line["kind"] == "train"]
-    assert len(found) == len(dict(found)), "a step is recorded twice"
-    return dict(found)
+    losses = [(line["step"], float(line["loss"]).hex()) for line in lines if line["kind"] == "train"]
+    assert len(losses) == len(dict(losses)), "a step is recorded twice"
+    return dict(losses)
 
 
 def step_digests(folder: Path, step: int) -> dict[str, str]:
-    """The SHA-256 of what a step left, and of the model that came out."""
+    """Return the SHA-256 of a checkpoint's weights and optimizer, and of the published weights."""
     last = folder / f"step-{step:06}"
     paths = (last / WEIGHTS_FILE, last / OPTIMIZER_FILE, folder / "model" / WEIGHTS_FILE)
     return {str(path.relative_to(folder)): file_sha256(path) for path in paths}

@@ -1,4 +1,4 @@
-"""Trainings in processes of their own, which tests may kill."""
+"""Training runs in separate processes, which tests can kill."""
 
 import multiprocessing
 import os
@@ -22,20 +22,19 @@ from regard.translation.run import TranslationRun
 from regard.translation.task import TranslationTask, train_translation
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(  # once, and not in each process: the second one the first optimizer loads
-    ["regard.translation.task", "torch._dynamo", "regard.demo.phrasebook.corpus"]
-)
+# Imported once and not in each process; torch._dynamo is imported by the first optimizer.
+CONTEXT.set_forkserver_preload(["regard.translation.task", "torch._dynamo", "regard.demo.phrasebook.corpus"])
 
 
 def start_process(target, *arguments):
-    """A process that has imported everything already, and shares nothing with this one."""
+    """Start a process with all imports done, which shares no state with this one."""
     process = CONTEXT.Process(target=target, args=arguments)
     process.start()
     return process
 
 
 def write_phrasebook_files(folder):
-    """The files that `translation_run` reads."""
+    """Write the files that `small_translation_run` reads."""
     write_phrasebook(phrasebook(train=300, valid=20, test=1), folder)
 
 
@@ -58,9 +57,9 @@ def small_translation_run(text, steps, save_every) -> TranslationRun:
 
 
 def train_small_translation(text, out, steps, save_every, mutant="none", pause=0.0):
-    """A run with everything on: dropout, accumulation, clipping, decay, both kinds of mean.
+    """Train with dropout, accumulation, clipping, weight decay, EMA and checkpoint averaging.
 
-    `pause` makes each flush to disk take that long, so that a kill can hit a save.
+    Each flush to disk takes `pause` seconds, so that a kill can hit a save.
     """
     torch.set_num_threads(1)
     fsync = os.fsync
@@ -82,13 +81,13 @@ def _none():
     yield
 
 
-def _unkeyed():
-    """Dropout goes on drawing from where the process happens to be."""
+def _ignores_the_seed():
+    """Dropout ignores the step and continues the process's own random state."""
     return mock.patch("regard.train.step.torch.manual_seed", return_value=None)
 
 
 def _forgets_moments():
-    """All but the raw weights are dropped."""
+    """Only the raw weights are restored, not the optimizer state."""
     restore = Learner.load_state_tensors
     return mock.patch.object(
         Learner,
@@ -100,7 +99,7 @@ def _forgets_moments():
 
 
 def _forgets_the_schedule():
-    """The warm-up begins again with each process."""
+    """The warm-up starts again in each process."""
     steps = []
 
     def rate(self, step):
@@ -112,14 +111,14 @@ def _forgets_the_schedule():
 
 
 def _forgets_the_position():
-    """The data begins again with each process."""
+    """The data starts again in each process."""
     batches = TranslationTask.batches
     return mock.patch.object(TranslationTask, "batches", lambda self, start: batches(self, {}))  # noqa: ARG005
 
 
 MUTANTS = {
     "none": _none,
-    "keying": _unkeyed,
+    "dropout seed": _ignores_the_seed,
     "optimizer": _forgets_moments,
     "schedule": _forgets_the_schedule,
     "position": _forgets_the_position,

@@ -1,4 +1,4 @@
-"""Resumable translation of a file: finished parts are kept on disk, so that a killed job can go on."""
+"""Resumable jobs on a file: finished parts are kept on disk, so that a killed job can resume."""
 
 import json
 import re
@@ -189,8 +189,8 @@ def _reject_different_job(job: FileJob, before: JobFacts, now: JobFacts) -> None
     different = [name for name in now if now[name] != before.get(name)]
     if different:
         raise RegardError(
-            f"{job.parts_folder} holds unfinished work with another {', '.join(different)}; to go on with it "
-            "give the same command as then, to start over add --restart"
+            f"{job.parts_folder} holds unfinished work with another {', '.join(different)}; give the "
+            "same command as then to resume it, or add --restart to start over"
         )
 
 
@@ -221,5 +221,5 @@ def _os_errors_as_save_errors(job: FileJob) -> Iterator[None]:
 def _unwritable_message(folder: Path, error: OSError) -> str:
     reason = error.strerror or str(error)
     return (
-        f"{folder} cannot be written: {reason}; what is finished is kept there, and the same command goes on"
+        f"{folder} cannot be written: {reason}; finished parts are kept there, and the same command resumes"
     )
