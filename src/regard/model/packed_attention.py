@@ -178,9 +178,9 @@ def _forward_kernel(
     for q_from in range(0, q_count, TILE):
         rows = q_from + tile
         q = _load(query, q0, rows, q_count, query_row, head, WIDTH)
-        top = tl.full((TILE,), float("-inf"), tl.float32)
+        highest = tl.full((TILE,), float("-inf"), tl.float32)
         total = tl.zeros((TILE,), tl.float32)
-        found = tl.zeros((TILE, WIDTH), tl.float32)
+        weighted = tl.zeros((TILE, WIDTH), tl.float32)
         k_end = k_count
         if CAUSAL:
             k_end = tl.minimum(k_count, q_from + TILE)
@@ -190,17 +190,17 @@ def _forward_kernel(
             v = _load(value, k0, columns, k_count, value_row, head, WIDTH)
             scores = tl.dot(q, tl.trans(k)) * scale
             scores = tl.where(_visible_pairs(rows, columns, q_count, k_count, CAUSAL), scores, float("-inf"))
-            higher = tl.maximum(top, tl.max(scores, 1))
-            base = tl.where(higher == float("-inf"), 0.0, higher)
+            new_highest = tl.maximum(highest, tl.max(scores, 1))
+            base = tl.where(new_highest == float("-inf"), 0.0, new_highest)
             p = tl.exp(scores - base[:, None])
-            fade = tl.exp(top - base)
-            total = total * fade + tl.sum(p, 1)
-            found = found * fade[:, None] + tl.dot(p.to(v.dtype), v)
-            top = higher
+            decay = tl.exp(highest - base)
+            total = total * decay + tl.sum(p, 1)
+            weighted = weighted * decay[:, None] + tl.dot(p.to(v.dtype), v)
+            highest = new_highest
         total = tl.where(total == 0.0, 1.0, total)
-        top = tl.where(top == float("-inf"), 0.0, top)
-        _store(out, found / total[:, None], q0, rows, q_count, heads * WIDTH, head, WIDTH)
-        tl.store(log_sum + (q0 + rows) * heads + head, top + tl.log(total), mask=rows < q_count)
+        highest = tl.where(highest == float("-inf"), 0.0, highest)
+        _store(out, weighted / total[:, None], q0, rows, q_count, heads * WIDTH, head, WIDTH)
+        tl.store(log_sum + (q0 + rows) * heads + head, highest + tl.log(total), mask=rows < q_count)
 
 
 @triton.jit
