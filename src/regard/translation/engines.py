@@ -204,7 +204,7 @@ def load_engine(
 
 
 def wrap_model(model: "Transformer", tokenizer: Tokenizer) -> LoadedModel:
-    """Return a model in memory, unchanged, as one to translate with; it may go on learning meanwhile."""
+    """Return a model in memory, unchanged, as one to translate with; it may still be training."""
     from regard.inference.eager import EagerEngine
     from regard.inference.word_boundaries import find_word_boundaries
     from regard.trace.model_facts import identify_model_in_memory

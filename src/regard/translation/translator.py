@@ -97,7 +97,7 @@ class Translator:
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizer: Tokenizer) -> "Translator":
-        """Translate with a model in memory, on its device; it may go on learning meanwhile."""
+        """Translate with a model in memory, on its device; it may still be training."""
         return cls(wrap_model(model, tokenizer))
 
     @property
