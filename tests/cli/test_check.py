@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from failing_command import run_failing_command
 from regard.cli.main import main
 
 
@@ -23,7 +24,7 @@ def check(*arguments):
 
 
 def failure(*arguments) -> str:
-    return commands.failure("check", "--source", "en", "--target", "fr", *arguments)
+    return run_failing_command("check", "--source", "en", "--target", "fr", *arguments)
 
 
 def spoil(path, line, text):
@@ -33,12 +34,12 @@ def spoil(path, line, text):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_sound_corpus_is_said_to_be_one(capsys):
+def test_a_clean_corpus_has_no_defects(capsys):
     check("--strict")
-    assert capsys.readouterr().out == "en and fr: 300 pairs\n  nothing wrong was found\n"
+    assert capsys.readouterr().out == "en and fr: 300 pairs\n  no defects found\n"
 
 
-def test_bad_pairs_are_shown_and_are_no_error(here, capsys):
+def test_bad_pairs_are_listed_and_are_not_an_error(here, capsys):
     for line in (3, 14, 15, 92, 65, 35, 89, 79):
         spoil(here / "fr", line, "")
     spoil(here / "en", 200, "the [bold]cat[/bold] \x1b[31m sleeps")
@@ -48,20 +49,20 @@ def test_bad_pairs_are_shown_and_are_no_error(here, capsys):
     assert row.split()[2:9] == ["8", "3,", "14,", "15,", "35,", "65,", "79,"]
     assert "..." in row
     assert "control characters" in said
-    assert "9 of 300 pairs (3 %) should not be learned from" in said
+    assert "9 of 300 pairs (3 %) are unusable for training" in said
     assert "\x1b" not in said
 
 
-def test_strict_refuses_what_is_bad_but_not_what_is_noted(here, capsys):
+def test_strict_rejects_bad_lines_but_not_notes(here, capsys):
     spoil(here / "en", 9, "the cat 9 sleeps")
     spoil(here / "fr", 9, "le chat 9 dort")
     check("--strict")
     assert "duplicate" in capsys.readouterr().out
     spoil(here / "fr", 17, "")
-    assert "en and fr: not clean: blank side (1); --strict refuses them" in failure("--strict")
+    assert "en and fr has bad lines: blank side (1); --strict rejects them" in failure("--strict")
 
 
-def test_what_is_fatal_ends_with_one_line_after_the_report(here, capsys):
+def test_a_fatal_finding_is_an_error_after_the_report(here, capsys):
     (here / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(299)))
     assert failure("--json", "out.json") == (
         "regard: en has 300 lines and fr 299; the two sides must pair line by line"
@@ -70,7 +71,7 @@ def test_what_is_fatal_ends_with_one_line_after_the_report(here, capsys):
     assert json.loads((here / "out.json").read_text())["fatal"] is True
 
 
-def test_the_json_has_the_line_numbers(here):
+def test_json_report_has_the_line_numbers(here):
     spoil(here / "fr", 17, "")
     check("--json", "out.json")
     document = json.loads((here / "out.json").read_text())
@@ -78,7 +79,7 @@ def test_the_json_has_the_line_numbers(here):
     assert [(f["kind"], f["lines"]) for f in document["findings"]] == [("blank side", [17])]
 
 
-def test_packed_files_and_a_test_set_are_read(here, capsys):
+def test_compressed_files_and_a_test_set_are_checked(here, capsys):
     for name in ("en", "fr"):
         (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
     (here / "test.en").write_text("the cat 41 sleeps\n")
@@ -104,19 +105,19 @@ def test_pairs_in_one_file_are_checked(here, capsys):
     ("arguments", "message"),
     [
         ([], "there is nothing to check; give --source FILE and --target FILE, or --pairs FILE"),
-        (["--source", "en"], "--source and --target go together"),
-        (["--source", "en", "--target", "fr", "--pairs", "a.tsv"], "--pairs takes the place of --source"),
+        (["--source", "en"], "--source and --target belong together"),
+        (["--source", "en", "--target", "fr", "--pairs", "a.tsv"], "--pairs replaces --source and --target"),
         (["--pairs", "en"], "its name must end in .tsv or .jsonl"),
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_what_to_check_must_be_clear(arguments, message):
-    assert message in commands.failure("check", *arguments)
+def test_check_needs_exactly_one_corpus(arguments, message):
+    assert message in run_failing_command("check", *arguments)
 
 
-def test_mistakes_are_one_line(here):
+def test_invalid_check_arguments_are_one_error_line(here):
     assert "none does not exist" in failure("--source", "none")
-    assert "go together" in failure("--against-source", "en")
+    assert "belong together" in failure("--against-source", "en")
     (here / "folder").mkdir()
     for output in ("folder", "no/where"):
         assert f"{output} cannot be written" in failure("--json", output)
@@ -124,12 +125,12 @@ def test_mistakes_are_one_line(here):
     assert "bad.gz ends too early" in failure("--source", "bad.gz")
 
 
-def test_help_teaches(capsys):
+def test_check_help_lists_the_findings(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["check", "--help"])
     assert stop.value.code == 0
     said = capsys.readouterr().out
-    assert "what it looks for" in said
+    assert "findings\n  fatal" in said
     assert "regard check --source train.en --target train.fr" in said
 
 

@@ -1,4 +1,4 @@
-"""`regard translate` on documents, with an echo for a model: what is translated, and what is left alone."""
+"""`regard translate` on documents, with an engine that echoes the source."""
 
 from pathlib import Path
 
@@ -19,11 +19,11 @@ PAGE = """<html><body><!-- the cat -->
 
 
 class Reverse(EchoEngine):
-    """Tokens in reverse, to be told from the source."""
+    """Returns the source tokens in reverse."""
 
     def translate(self, sources, config, wishes=None):
-        found = super().translate(sources, config, wishes)
-        return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in some] for some in found]
+        translations = super().translate(sources, config, wishes)
+        return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in n_best] for n_best in translations]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def translate(name, *arguments):
         ),
     ],
 )
-def test_a_document_that_is_copied_is_the_same_file(folder, name, content):
+def test_an_echoed_document_is_byte_identical(folder, name, content):
     (folder / name).write_text(content)
     translate(name)
     assert (folder / "out").read_text() == content
@@ -87,7 +87,7 @@ def test_only_the_text_of_a_page_changes(folder, engine):
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_table_gets_a_column(folder):
+def test_a_table_gets_a_translation_column(folder):
     (folder / "a.tsv").write_text("id\ttext\n7\tthe cat\n")
     translate("a.tsv", "--column", "text")
     assert (folder / "out").read_text().splitlines()[1] == "7\tthe cat\tthe cat"
@@ -99,7 +99,7 @@ def test_a_table_gets_a_column(folder):
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_format_can_be_given_or_left_aside(folder):
+def test_the_format_flag_overrides_the_file_name(folder):
     (folder / "page.html").write_text("<b>the cat</b>\n")
     (folder / "page").write_text("<p title=x>the cat</p>")
     translate("page.html", "--format", "lines")
@@ -109,19 +109,21 @@ def test_a_format_can_be_given_or_left_aside(folder):
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_has_no_place_in_a_document_is_refused(folder):
+def test_flags_without_effect_on_documents_are_rejected(folder):
     for name in ("page.html", "page.html.gz", "page.gz"):
         (folder / name).write_text("<b>the cat</b>\n")
     common = ("translate", "model", "--input", "page.html", "--device", "cpu")
-    assert "page.html is a document, and has no place for scores" in run_failing_command(*common, "--scores")
-    assert "--format docx is not known; it may be lines, txt" in run_failing_command(
-        *common, "--format", "docx"
+    assert "page.html is a document, which cannot hold --scores" in run_failing_command(*common, "--scores")
+    assert "--format docx is unknown; choose lines, txt" in run_failing_command(*common, "--format", "docx")
+    assert "cannot hold --scores, --alignments, --confidences" in run_failing_command(
+        *common, "--confidences"
     )
-    assert "has no place for scores, alignments, confidences" in run_failing_command(*common, "--confidences")
-    assert "page.html.gz is a packed document; unpack it first" in run_failing_command(
+    assert "page.html.gz is a compressed document; decompress it first" in run_failing_command(
         *common[:3], "page.html.gz"
     )
-    assert "page.gz is a packed document" in run_failing_command(*common[:3], "page.gz", "--format", "html")
+    assert "page.gz is a compressed document" in run_failing_command(
+        *common[:3], "page.gz", "--format", "html"
+    )
     assert "--restart is for lines" in run_failing_command(*common, "--output", "out", "--restart")
     assert "--column is for .tsv, .jsonl, not for .html" in run_failing_command(*common, "--column", "text")
     assert "--overwrite is for .tsv, .jsonl, .po, .pot" in run_failing_command(*common, "--overwrite")
@@ -134,7 +136,7 @@ def test_what_has_no_place_in_a_document_is_refused(folder):
 
 
 @pytest.mark.usefixtures("engine")
-def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, capsys):
+def test_overlong_sentences_of_a_document_stay_and_are_reported(folder, capsys):
     page = f"<p>the cat sings</p><p>{'the dog sleeps ' * 60}</p>\n"
     (folder / "page.html").write_text(page)
     with pytest.raises(SystemExit) as stop:
@@ -146,14 +148,14 @@ def test_sentences_that_are_too_long_stay_as_they_are_and_are_reported(folder, c
     assert (folder / "out").read_text() == page
     report = (folder / "report").read_text()
     assert '"line": 2' in report
-    assert ": the dog sleeps the dog" in report  # nobody can count the sentences of a page
+    assert ": the dog sleeps the dog" in report  # sentences of a document have no visible numbers
     assert "--prefix is for lines" in run_failing_command(
         "translate", "model", "--input", "page.html", "--prefix", "a"
     )
 
 
 @pytest.mark.usefixtures("engine")
-def test_paragraphs_inside_a_text_stay(folder):
+def test_paragraph_breaks_inside_a_segment_are_kept(folder):
     (folder / "a.jsonl").write_text(r'{"text": "The cat sings all day.\n\nThe dog sleeps.  The cat."}' + "\n")
     translate("a.jsonl")
     assert (
@@ -163,7 +165,7 @@ def test_paragraphs_inside_a_text_stay(folder):
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_document_without_text_is_said_to_have_none(folder, capsys):
+def test_a_document_without_text_is_reported(folder, capsys):
     (folder / "done.po").write_text('msgid "the cat"\nmsgstr "le chat"\n')
     translate("done.po")
     assert "there is nothing to translate in done.po" in capsys.readouterr().err
@@ -171,7 +173,7 @@ def test_a_document_without_text_is_said_to_have_none(folder, capsys):
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_document_can_be_finished_in_its_place_but_no_report_takes_that_of_a_text(folder):
+def test_a_document_can_be_translated_in_place_but_a_report_needs_its_own_file(folder):
     (folder / "page.html").write_text("<p>the cat sings</p>")
     (folder / "a.txt").write_text("the cat sings\n")
     common = ("translate", "model", "--device", "cpu", "--input")
@@ -189,7 +191,7 @@ def test_a_document_can_be_finished_in_its_place_but_no_report_takes_that_of_a_t
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_device_that_is_full_has_its_own_exit_code(folder):
+def test_a_full_device_exits_with_3(folder):
     if not Path("/dev/full").exists():
         pytest.skip("no device that is always full")
     (folder / "page.html").write_text("<p>the cat sings</p>")

@@ -25,7 +25,7 @@ def started(*arguments):
     )
 
 
-def test_the_address_is_said_answered_and_left_quietly(model):
+def test_explore_prints_its_address_and_stops_on_ctrl_c(model):
     with started(model, "--text", "the cat", "--beam", 2, "--max-trace-tokens", 9) as process:
         address = process.stdout.readline().split()[-1]
         assert address.startswith("http://127.0.0.1:")
@@ -43,20 +43,20 @@ def test_the_address_is_said_answered_and_left_quietly(model):
     [
         (["--beam", 0], "beam = 0 cannot work; it must be at least 1"),
         (["--max-trace-tokens", 1], "--max-trace-tokens = 1 cannot work"),
-        (["--port", 70_000], "there is no such port"),
-        (["--host", "no.such.host.invalid"], "no.such.host.invalid:0 cannot be served on"),
+        (["--port", 70_000], "the port does not exist"),
+        (["--host", "no.such.host.invalid"], "cannot serve on no.such.host.invalid:0"),
     ],
 )
-def test_a_mistake_is_one_line(model, flags, said):
+def test_invalid_explore_flags_are_one_error_line(model, flags, said):
     assert said in run_failing_command("explore", model, *flags)
 
 
-def test_what_must_be_given_is_named_and_nothing_else(capsys):
+def test_a_missing_argument_is_named(capsys):
     with pytest.raises(SystemExit):
         main(["explore"])
     assert capsys.readouterr().err.endswith("required: MODEL_OR_RUN\n")
 
 
-def test_a_folder_without_a_model_is_one_line(tmp_path):
+def test_a_folder_without_a_model_is_one_error_line(tmp_path):
     assert "is not a model folder" in run_failing_command("explore", tmp_path)
     assert "does not exist; give the folder" in run_failing_command("explore", tmp_path / "nowhere")

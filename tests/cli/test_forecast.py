@@ -29,17 +29,17 @@ def here(trained, monkeypatch):
     return trained
 
 
-def test_a_table_and_nothing_else_is_planned_for_trained_and_foretold(tmp_path, monkeypatch, capsys):
+def test_a_table_alone_is_enough_to_configure_train_and_forecast(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_wave_series(tmp_path / "waves.csv")
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
     said = capsys.readouterr().out
-    assert "plan    240 training rows of 1 series, step 1 hour, season 24 steps: a tiny model" in said
+    assert "auto    240 training rows of 1 series, step 1 hour, season 24 steps: a tiny model" in said
     assert "forecast with: " in said
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
-    assert "plan    that of run, which was begun with it" in capsys.readouterr().out
+    assert "auto    settings from the start of run" in capsys.readouterr().out
     main(["forecast", "run", "waves.csv", "--device", "cpu"])
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == "date,load,load q0.025,load q0.1,load q0.5,load q0.9,load q0.975"
@@ -51,7 +51,7 @@ def test_a_table_and_nothing_else_is_planned_for_trained_and_foretold(tmp_path, 
     ("name", "start"),
     [("f.csv", "date,load,"), ("f.json", "{"), ("f.svg", "<svg"), ("f.html", "<!doctype html>")],
 )
-def test_a_forecast_is_written_as_its_name_says(here, name, start):
+def test_the_suffix_selects_the_forecast_format(here, name, start):
     main(["forecast", "run", "waves.csv", "-o", name, "--horizon", "6", "--device", "cpu"])
     text = (here / name).read_text("utf-8")
     assert text.startswith(start)
@@ -63,7 +63,7 @@ def test_a_forecast_is_written_as_its_name_says(here, name, start):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_model_is_scored_beside_baselines(capsys):
+def test_a_forecaster_is_scored_with_baselines(capsys):
     main(["score", "run", "--series", "waves.csv"])
     said = capsys.readouterr().out
     assert "38 windows of 12 steps" in said
@@ -74,7 +74,7 @@ def test_a_model_is_scored_beside_baselines(capsys):
 
 
 @pytest.mark.usefixtures("here")
-def test_the_score_as_json_has_both_kinds_of_units(capsys):
+def test_backtest_json_has_standardised_and_own_units(capsys):
     main(["score", "run", "--series", "waves.csv", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["windows"] == 38
@@ -85,18 +85,18 @@ def test_the_score_as_json_has_both_kinds_of_units(capsys):
     assert found["coverage"].keys() == {"0.95", "0.8"}
 
 
-def test_a_table_is_checked_before_it_is_learnt(tmp_path, capsys):
+def test_check_series_reports_statistics_and_repairs(tmp_path, capsys):
     path = write_wave_series(tmp_path / "waves.csv", rows=40)
     main(["check", "--series", str(path)])
     said = capsys.readouterr().out
     assert "40 rows, 1 hour apart, 2024-01-01 00:00:00 to 2024-01-02 15:00:00" in said
-    assert "nothing wrong was found" in said
+    assert "no defects found" in said
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:5], lines[7], *lines[8:20], "2024-01-01 20:00:00,,1"]) + "\n")
     main(["check", "--series", str(path), "--json", str(tmp_path / "found.json")])
     assert "3 steps have no row (after lines 5, 18)" in capsys.readouterr().out
     assert json.loads((tmp_path / "found.json").read_text())["rows"] == 21
-    assert "had to be changed" in run_failing_command("check", "--series", path, "--strict")
+    assert "has rows that need repair" in run_failing_command("check", "--series", path, "--strict")
     assert "--source is for text" in run_failing_command(
         "check", "--series", path, "--source", "a", "--target", "b"
     )
@@ -104,12 +104,12 @@ def test_a_table_is_checked_before_it_is_learnt(tmp_path, capsys):
 
 @pytest.mark.fault
 @pytest.mark.usefixtures("here")
-def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
+def test_a_killed_and_resumed_forecasting_run_is_equal(capsys):
     options = [f"--set={setting}" for setting in SETTINGS.split()]
     main(["verify-resume", "--series", "waves.csv", "--horizon", "12", "--steps", "30", *options])
     said = capsys.readouterr().out
     assert "losses     30 of 30 equal" in said
-    assert "is the same, bit for bit" in said
+    assert "equals the uninterrupted one, bit for bit" in said
 
 
 @pytest.mark.fault
@@ -122,11 +122,14 @@ def test_a_forecasting_run_is_killed_gone_on_with_and_found_the_same(capsys):
         ),
         ("date,load\n2024-01-01,1\n2024-01-02,x\n", "line 3 has 'x' in column 'load', which is not a number"),
         ("date,load\n2024-01-01,1\n2024-01-02,2\n", "bad.csv has 2 rows; a series needs at least 3"),
-        ("date,load\nnow,1\nlater,2\nnever,3\n", "bad.csv column 'date': 'now' is not a time in a known format"),
+        (
+            "date,load\nnow,1\nlater,2\nnever,3\n",
+            "bad.csv column 'date': 'now' is not a time in a known format",
+        ),
         ("date\n2024-01-01\n", "bad.csv has no column beside 'date'; there is nothing to forecast"),
     ],
 )
-def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypatch, text, said):
+def test_a_bad_table_is_one_error_line_and_leaves_nothing(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_text(text)
     assert said in run_failing_command("train", "--series", "bad.csv", "--out", "run")
@@ -146,10 +149,13 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
         ),
         (["train", "--series", "waves.csv", "--horizon", "500", "--out", "new"], "does not fit"),
         (["train", "--series", "waves.csv", "--source", "a", "--out", "new"], "--series is for forecasting"),
-        (["train", "--series", "waves.csv", "--preset", "tiny", "--out", "new"], "--preset tiny cannot work"),
+        (
+            ["train", "--series", "waves.csv", "--preset", "tiny", "--out", "new"],
+            "--preset tiny is for translation",
+        ),
         (["train", "--series", "waves.csv", "--strict", "--out", "new"], "--strict is for texts"),
         (["train", "--series", "none.csv", "--out", "new"], "none.csv does not exist"),
-        (["forecast", "run", "waves.csv", "-o", "f.png"], "f.png has no ending that can be written"),
+        (["forecast", "run", "waves.csv", "-o", "f.png"], "f.png has no supported suffix"),
         (["forecast", "run", "waves.csv", "--horizon", "0"], "--horizon = 0 cannot work"),
         (["forecast", "run", "none.csv"], "none.csv does not exist"),
         (["forecast", "none", "waves.csv"], "none does not exist; give the folder"),
@@ -157,9 +163,9 @@ def test_a_bad_table_is_said_in_one_line_and_nothing_is_left(tmp_path, monkeypat
         (["score", "run", "--series", "waves.csv", "--reference", "a"], "--reference is for translations"),
         (["score", "run", "--labelled", "a.tsv", "--series", "waves.csv"], "--series is for a forecaster"),
         (["check", "--series", "waves.csv", "--labelled", "a.tsv"], "--labelled is for text"),
-        (["score", "--series", "waves.csv"], "there is no model to score"),
+        (["score", "--series", "waves.csv"], "there is no model; give the forecaster"),
     ],
 )
-def test_what_cannot_work_is_said_in_one_line(here, arguments, said):
+def test_invalid_forecast_arguments_are_one_error_line(here, arguments, said):
     assert said in run_failing_command(*arguments)
     assert not (here / "new").exists()

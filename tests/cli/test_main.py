@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 import regard
 from regard.cli.main import main
 from regard.cli.output import command_name
+from regard.errors import RegardError, SaveError
+from regard.jobs.line_report import UntranslatedError
 
 SMALL = [
     f"--set={setting}"
@@ -33,7 +36,7 @@ SMALL = [
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder with two files that match."""
+    """An empty folder with a parallel corpus."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
     (tmp_path / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(30)))
@@ -51,7 +54,7 @@ def run(*arguments):
 
 
 def failure(capsys, *arguments) -> str:
-    """The one line that a command ends with when it cannot go on."""
+    """Run a command that fails; return its error message, the only line on stderr."""
     capsys.readouterr()
     with pytest.raises(SystemExit) as stop:
         run(*arguments)
@@ -68,7 +71,7 @@ def shell(*arguments, **options):
     )
 
 
-def test_training_says_what_it_does_and_where_the_model_is(here, capsys):
+def test_training_prints_its_corpus_and_where_the_model_is(here, capsys):
     run("train", "--source", "en", "--target", "fr", "--out", "runs/a", *SMALL)
     said = capsys.readouterr().out
     assert "27 pairs for training, 3 for validation (held out of the training files)" in said
@@ -78,7 +81,7 @@ def test_training_says_what_it_does_and_where_the_model_is(here, capsys):
     assert (here / "runs/a/model/manifest.json").is_file()
 
 
-def test_training_goes_on_from_a_model(model, capsys):
+def test_training_fine_tunes_a_model(model, capsys):
     few = ["--set=data.batch_tokens=200", "--set=data.bleu_pairs=2", "--set=train.steps=2"]
     files = ["--source", "en", "--target", "fr"]
     run("train", "--from", "run", *files, "--out", "more", *few)
@@ -87,7 +90,7 @@ def test_training_goes_on_from_a_model(model, capsys):
     assert "peak = 0.0002" in effective
     assert "d_model = 16" in effective
     wrong = failure(capsys, "train", "--from", "run", *files, "--out", "c", "--preset", "tiny")
-    assert "--preset tiny cannot work; the model and its sizes are those of run" in wrong
+    assert "--preset tiny conflicts with --from: the model and its size come from run" in wrong
     wrong = failure(capsys, "train", "--from", "run", *files, "--out", "c", "--set", "model.heads=4")
     assert "model.heads = 4 contradicts run, where it is 2" in wrong
     wrong = failure(capsys, "train", *files, "--out", "c", "--extend-vocabulary", "5")
@@ -95,50 +98,53 @@ def test_training_goes_on_from_a_model(model, capsys):
     assert not (model.parent / "c").exists()
 
 
-def test_a_plan_is_made_once_and_a_corpus_that_changed_is_named(here, capsys):
+def test_automatic_settings_are_kept_and_a_changed_corpus_is_named(here, capsys):
     few = ["--set=train.steps=2", "--set=data.bleu_pairs=2", "--set=model.max_length=32"]
     few += ["--set=model.encoder_layers=1", "--set=model.decoder_layers=1"]
     again = ["train", "--source", "en", "--target", "fr", "--out", "run", *few]
     run(*again)
     said = capsys.readouterr().out
-    assert "plan    30 pairs, about 94 target tokens, on a " in said
+    assert "auto    30 pairs, about 94 target tokens, on a " in said
     assert "U: a tiny model, 11 epochs\n" in said
     before = (here / "run" / "config.toml").read_text()
     assert "d_model = 128" in before
     run(*again)
-    assert "plan    that of run, which was begun with it" in capsys.readouterr().out
+    assert "auto    settings from the start of run" in capsys.readouterr().out
     shutil.rmtree(here / "run" / "model")  # as if it had been killed before the end
-    for name, word in (("en", "line"), ("fr", "ligne")):  # so much that a new plan would have larger batches
+    for name, word in (
+        ("en", "line"),
+        ("fr", "ligne"),
+    ):  # so much that new automatic settings would have larger batches
         (here / name).write_text("".join(f"{word} {i} of a longer file\n" for i in range(6000)))
     assert "en, fr changed since run was started" in failure(capsys, *again)
     assert (here / "run" / "config.toml").read_text() == before
     wrong = failure(capsys, *again, "--set=optimizer.beta1=0.8")
-    assert "begun with other settings: optimizer.beta1 was 0.9 and is 0.8; give" in wrong
+    assert "started with other settings: optimizer.beta1 was 0.9 and is 0.8; give" in wrong
 
 
 @pytest.mark.usefixtures("here")
-def test_where_to_write_is_asked_before_the_files_are_read(capsys):
+def test_the_run_folder_is_checked_before_files_are_read(capsys):
     assert "give --out DIR" in failure(capsys, "train", "--source", "none", "--target", "fr")
     wrong = failure(capsys, "train", "--source", "none", "--target", "fr", "--out", "en")
     assert "en cannot be written" in wrong
 
 
-def test_departures_from_the_paper_are_shown_without_training(here, capsys):
+def test_compare_to_paper_lists_differences_without_training(here, capsys):
     run("train", "--recipe", "paper", "--compare-to-paper")
-    assert "departs in nothing from the paper's base model" in capsys.readouterr().out
+    assert "no setting differs from the base model of the paper" in capsys.readouterr().out
     run("train", "--recipe", "paper", "--preset", "big", "--set", "train.steps=9", "--compare-to-paper")
     said = capsys.readouterr().out
-    assert "departs from the paper's big model" in said
+    assert "differences from the big model of the paper" in said
     assert [line.split() for line in said.splitlines() if "train.steps" in line] == [
         ["train.steps", "300000", "5.2", "Hardware", "and", "Schedule", "9"]
     ]
-    assert "the paper leaves open" in said
+    assert "not specified in the paper" in said
     assert sorted(path.name for path in here.iterdir()) == ["en", "fr"]
     tiny = ["--recipe", "paper", "--preset", "tiny", "--compare-to-paper"]
     assert "a base and a big model" in failure(capsys, "train", *tiny)
 
 
-def test_lines_go_in_and_come_out_in_order(model):
+def test_lines_are_translated_in_order(model):
     (model.parent / "new").write_text("the cat 3 sleeps\n\nthe cat\n")
     run("translate", "run", "--input", "new", "--output", "out")
     lines = (model.parent / "out").read_text().split("\n")
@@ -148,21 +154,21 @@ def test_lines_go_in_and_come_out_in_order(model):
     assert lines[:3] == expected
 
 
-def test_packed_input_and_the_beam_are_taken(model):
+def test_compressed_input_and_beam_settings_are_used(model):
     (model.parent / "new.gz").write_bytes(gzip.compress(b"the cat 3 sleeps\n\nthe cat\n"))
     run("translate", "run", "--input", "new.gz", "--output", "out", "--beam", "2", "--alpha", "1")
     expected = regard.Translator.load(model).translate(["the cat 3 sleeps", "", "the cat"], beam=2, alpha=1.0)
     assert (model.parent / "out").read_text().split("\n")[:3] == expected
 
 
-def test_stdin_goes_to_stdout_and_nothing_else_does(model):
+def test_stdout_has_only_translations(model):
     answer = shell("translate", "run", input=b"the cat\nsleeps", cwd=model.parent)
     assert answer.returncode == 0
     assert answer.stdout.count(b"\n") == 2
     assert answer.stderr == b""
 
 
-def test_a_run_file_and_flags_meet_with_the_nearest_winning(here):
+def test_flags_override_set_which_overrides_the_run_file(here):
     (here / "run.toml").write_text(
         '[data]\nsource = "en"\ntarget = "fr"\nbleu_pairs = 2\n[train]\nsteps = 9\nseed = 4\n'
         "[model]\nd_model = 16\nheads = 2\nd_ff = 8\nvocab_size = 300\n"
@@ -186,7 +192,7 @@ def test_several_corpora_are_trained_on_with_their_weights(here, capsys):
     assert list(report["files"]) == ["en", "fr", "more.tsv"]
 
 
-def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
+def test_bad_pairs_are_reported_and_rejected_with_strict(here, capsys):
     (here / "fr").write_text("".join(f"le chat {i} dort\n" if i != 3 else "\n" for i in range(30)))
     files = ["--source", "en", "--target", "fr", "--out", "run", *SMALL]
     assert "en and fr line 4: blank side; in all" in failure(capsys, "train", *files, "--strict")
@@ -221,7 +227,7 @@ def test_bad_pairs_are_said_in_the_header_and_refused_if_strict(here, capsys):
         (["--source", "en", "--target", "fr", "--config", "none.toml"], "none.toml does not exist"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(here, capsys, arguments, message):
+def test_bad_input_is_one_error_line_and_leaves_nothing(here, capsys, arguments, message):
     (here / "empty").write_bytes(b"")
     (here / "short").write_text("one\n")
     (here / "latin").write_bytes("é\n".encode("latin-1") * 30)
@@ -231,13 +237,13 @@ def test_bad_input_is_one_line_and_leaves_nothing(here, capsys, arguments, messa
 
 
 @pytest.mark.usefixtures("here")
-def test_an_output_folder_that_cannot_be_is_refused(capsys):
+def test_an_impossible_run_folder_is_rejected(capsys):
     assert "en/run cannot be written" in failure(
         capsys, "train", "--source", "en", "--target", "fr", "--out", "en/run"
     )
 
 
-def test_a_second_training_finds_the_first_finished(model, capsys):
+def test_a_finished_run_is_not_trained_again(model, capsys):
     before = (model / "model" / "manifest.json").read_bytes()
     run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
     said = capsys.readouterr().out
@@ -246,19 +252,20 @@ def test_a_second_training_finds_the_first_finished(model, capsys):
     assert (model / "model" / "manifest.json").read_bytes() == before
 
 
-def test_a_finished_run_trains_longer_when_asked(model, capsys):
+def test_a_finished_run_trains_on_with_more_steps(model, capsys):
     run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL, "--set", "train.steps=5")
-    assert "goes on from step 3 of 5" in capsys.readouterr().out
+    assert "resumes from step 3 of 5" in capsys.readouterr().out
     assert (model / "step-000005").is_dir()
     assert json.loads((model / "model" / "manifest.json").read_text())["step"] in (3, 5)
 
 
 @pytest.mark.usefixtures("model")
-def test_other_settings_than_the_runs_are_refused_by_name(capsys):
+def test_changed_settings_of_a_run_are_rejected_by_name(capsys):
     changed = ["--set", "train.seed=2", "--set", "model.d_ff=24"]
     message = failure(capsys, "train", "--source", "en", "--target", "fr", "--out", "run", *SMALL, *changed)
     assert (
-        "run was started with other settings: model.d_ff was 16 and is 24, train.seed was 1 and is 2" in message
+        "run was started with other settings: model.d_ff was 16 and is 24, train.seed was 1 and is 2"
+        in message
     )
 
 
@@ -270,13 +277,13 @@ def test_a_cooldown_ties_a_run_to_its_steps(capsys):
     assert "train.steps was 3 and is 5" in message
 
 
-def test_translate_refuses_what_is_no_model(here, capsys):
+def test_translate_rejects_a_folder_without_a_model(here, capsys):
     assert "nowhere does not exist" in failure(capsys, "translate", "nowhere", "--input", "en")
     (here / "folder").mkdir()
     assert "folder is not a model folder" in failure(capsys, "translate", "folder", "--input", "en")
 
 
-def test_translate_refuses_a_damaged_model(model, capsys):
+def test_translate_rejects_a_damaged_model(model, capsys):
     weights = model / "model" / "model.safetensors"
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
@@ -291,7 +298,7 @@ def test_translate_names_bad_input_and_output(capsys):
     assert "cannot be written" in failure(capsys, "translate", "run", "--input", "en", "--output", "no/out")
 
 
-def test_output_goes_where_a_link_points_and_into_a_pipe(model):
+def test_output_follows_links_and_writes_to_pipes(model):
     here = model.parent
     (here / "new").write_text("the cat\n")
     (here / "real").write_text("old")
@@ -317,13 +324,13 @@ def test_an_output_keeps_its_permissions(model):
     assert (model.parent / "secret").stat().st_mode & 0o777 == 0o600
 
 
-def test_an_output_that_cannot_be_is_said_before_the_work(model, capsys):
+def test_an_unwritable_output_is_rejected_before_the_work(model, capsys):
     (model.parent / "folder").mkdir()
     for output in ("folder", ".", "en/out"):
         assert "cannot be written" in failure(capsys, "translate", "nowhere", "--output", output)
 
 
-def test_output_is_not_touched_until_it_is_whole(model, monkeypatch):
+def test_output_is_replaced_only_when_complete(model, monkeypatch):
     (model.parent / "out").write_text("before")
 
     def fail(*_):
@@ -337,7 +344,7 @@ def test_output_is_not_touched_until_it_is_whole(model, monkeypatch):
     assert not list(model.parent.glob(".out*"))
 
 
-def test_a_reader_that_leaves_early_is_no_error(model):
+def test_a_closed_output_pipe_is_not_an_error(model):
     (model.parent / "many").write_text("the cat\n" * 3000)
     code = f"{sys.executable} -m regard translate run --input many | head -n 1"
     answer = subprocess.run(
@@ -347,7 +354,7 @@ def test_a_reader_that_leaves_early_is_no_error(model):
     assert answer.stderr == b""
 
 
-def test_a_person_who_types_is_answered_line_by_line(model):
+def test_typed_input_is_answered_line_by_line(model):
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "regard", "translate", "run"],
@@ -368,7 +375,7 @@ def test_a_person_who_types_is_answered_line_by_line(model):
     assert process.returncode == 4
 
 
-def test_files_and_flags_are_judged_together(here):
+def test_settings_are_validated_after_merging_files_and_flags(here):
     (here / "run.toml").write_text("[model]\nheads = 6\n")
     (here / "new.en").write_text("the dog sleeps\n")
     (here / "new.fr").write_text("le chien dort\n")
@@ -389,7 +396,7 @@ def test_files_and_flags_are_judged_together(here):
     assert (here / "run" / "model").is_dir()
 
 
-def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here):
+def test_a_terminal_encoding_does_not_stop_a_training(here):
     (here / "zh").write_text("".join(f"猫 {i} 睡觉\n" for i in range(30)), encoding="utf-8")
     answer = shell(
         *("train", "--source", "zh", "--target", "fr", "--out", "run", *SMALL),
@@ -400,7 +407,7 @@ def test_a_sentence_that_the_terminal_cannot_show_does_not_stop_a_training(here)
     assert (here / "run" / "model").is_dir()
 
 
-def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkeypatch):
+def test_the_demo_trains_once_and_shows_results(here, capsys, monkeypatch):
     monkeypatch.setattr(
         "regard.inference.engine.EXTRA_LENGTH", 0
     )  # an untrained model does not know when to stop
@@ -409,9 +416,9 @@ def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkey
     assert "Training on 200 pairs" in first
     run("demo")
     second = capsys.readouterr().out
-    assert "runs/demo/model is there already" in second
+    assert "runs/demo/model exists" in second
     for said in (first, second):
-        assert "1,000 sentences it has never seen: BLEU" in said
+        assert "1,000 unseen sentences: BLEU" in said
         assert "Jane visits Africa in September." in said
         assert "translate runs/demo" in said
         assert "explore runs/demo" in said
@@ -420,13 +427,13 @@ def test_the_demo_trains_shows_and_is_quick_the_second_time(here, capsys, monkey
 
 
 @pytest.mark.parametrize("option", ["--pairs", "--steps"])
-def test_a_demo_of_nothing_is_refused_and_leaves_nothing(here, capsys, option):
+def test_an_empty_demo_is_rejected_and_leaves_nothing(here, capsys, option):
     before = sorted(here.iterdir())
     assert "= 0 cannot work; it must be at least 1" in failure(capsys, "demo", option, "0")
     assert sorted(here.iterdir()) == before
 
 
-def test_what_to_type_next_is_what_was_typed(monkeypatch):
+def test_suggested_commands_use_the_name_of_the_called_command(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.setattr(sys, "argv", [".venv/bin/regard", "demo"])
     assert command_name() == ".venv/bin/regard"
@@ -436,7 +443,7 @@ def test_what_to_type_next_is_what_was_typed(monkeypatch):
     assert command_name() == "regard"
 
 
-def test_debug_shows_where_an_error_came_from(here):
+def test_debug_shows_the_traceback(here):
     arguments = ("train", "--source", "none", "--target", "fr", "--out", "run")
     assert b"Traceback" not in shell(*arguments, cwd=here).stderr
     shown = shell(*arguments, "--debug", cwd=here)
@@ -444,7 +451,7 @@ def test_debug_shows_where_an_error_came_from(here):
     assert b"DataError" in shown.stderr
 
 
-def test_an_error_exits_with_one_and_prints_one_line(here):
+def test_an_error_exits_with_1_and_prints_one_line(here):
     answer = shell("train", "--source", "none", "--target", "fr", "--out", "run", cwd=here)
     assert (answer.returncode, answer.stdout) == (1, b"")
     assert answer.stderr.decode().splitlines() == [
@@ -469,11 +476,11 @@ def test_ctrl_c_saves_a_model_that_translates(here):
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert b"interrupted after step" in said
-    assert b"the same command goes on from there" in said
+    assert b"the same command resumes" in said
     assert len(regard.Translator.load(here / "run").translate(["the cat"])) == 1
 
 
-def test_ctrl_c_saves_even_when_it_kills_the_pipe_we_print_to(here):
+def test_ctrl_c_saves_even_if_the_output_pipe_is_closed(here):
     command = " ".join(
         [
             f"exec {sys.executable} -m regard train --source en --target fr --out run",
@@ -493,11 +500,12 @@ def test_ctrl_c_saves_even_when_it_kills_the_pipe_we_print_to(here):
     assert list((here / "run").glob("step-*"))
 
 
-def test_version_and_help_teach(capsys):
+def test_version_and_help_print_usage(capsys):
     for arguments, expected in (
         (["--version"], f"regard {regard.__version__}"),
         (["--help"], "regard train --source"),
-        (["train", "--help"], "the paper's base model"),
+        (["train", "--help"], "the base model of the paper"),
+        (["train", "--help"], "a classifier on labelled texts"),
         (["translate", "--help"], "regard translate runs/demo --input"),
         (["score", "--help"], "regard score --hypotheses"),
         (["demo", "--help"], "phrasebook"),
@@ -508,8 +516,18 @@ def test_version_and_help_teach(capsys):
         assert expected in capsys.readouterr().out
 
 
+def test_help_lists_every_exit_code(capsys):
+    with pytest.raises(SystemExit):
+        run("--help")
+    text = capsys.readouterr().out
+    codes = re.findall(r"^  (\d+)  ", text[text.index("exit codes") :], re.MULTILINE)
+    errors = {each.exit_code for each in (RegardError, SaveError, UntranslatedError)}
+    assert codes == ["0", "1", "2", "3", "4", "130"]
+    assert {str(code) for code in errors} <= set(codes)
+
+
 @pytest.mark.parametrize(
-    "statement", ["import regard", "from regard.cli.main import _build_parser; _parser()"]
+    "statement", ["import regard", "from regard.cli.main import _build_parser; _build_parser()"]
 )
 def test_neither_import_nor_help_loads_torch(statement):
     code = (

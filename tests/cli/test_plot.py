@@ -15,7 +15,7 @@ def run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "start"), [("curves.svg", b"<svg"), ("curves.html", b"<!doctype html>")])
-def test_a_run_becomes_a_picture_or_a_page(run, name, start):
+def test_the_suffix_selects_svg_or_html(run, name, start):
     main(["plot", "run", "-o", name, "--x-axis", "hours"])
     assert (run / name).read_bytes().startswith(start)
 
@@ -25,9 +25,9 @@ def test_a_run_becomes_a_picture_or_a_page(run, name, start):
     [
         (
             ["run", "-o", "curves.png"],
-            "regard: curves.png is neither a picture nor a page; end the name in .svg or .html",
+            "regard: curves.png has no supported suffix; use a name that ends in .svg or .html",
         ),
-        (["run", "-o", "no/curves.svg"], "is not a folder you may write to"),
+        (["run", "-o", "no/curves.svg"], "is not a writable folder"),
         (
             ["nowhere", "-o", "curves.svg"],
             "regard: nowhere does not exist; give a folder that `regard train --out` wrote",
@@ -35,7 +35,7 @@ def test_a_run_becomes_a_picture_or_a_page(run, name, start):
     ],
 )
 @pytest.mark.usefixtures("run")
-def test_a_mistake_is_one_line(arguments, said, capsys):
+def test_an_invalid_output_name_is_one_error_line(arguments, said, capsys):
     with pytest.raises(SystemExit):
         main(["plot", *arguments])
     (line,) = capsys.readouterr().err.splitlines()

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import regard
+from failing_command import run_failing_command
 from regard.cli.main import main
 
 SMALL = [
@@ -49,11 +50,11 @@ def score(*arguments):
 
 
 def failure(*arguments) -> str:
-    return commands.failure("score", *arguments)
+    return run_failing_command("score", *arguments)
 
 
 @pytest.mark.usefixtures("here")
-def test_translations_in_a_file_are_scored_in_a_table_with_signatures(capsys):
+def test_a_file_of_translations_is_scored_with_signatures(capsys):
     score("--hypotheses", "mine", "--reference", "test.fr")
     first, _, *rows = capsys.readouterr().out.splitlines()
     assert first == "mine against test.fr: 30 sentences"
@@ -65,7 +66,7 @@ def test_translations_in_a_file_are_scored_in_a_table_with_signatures(capsys):
 
 
 @pytest.mark.usefixtures("here")
-def test_json_holds_the_same_and_nothing_else_is_on_stdout(capsys):
+def test_score_json_is_the_only_output(capsys):
     score("--hypotheses", "mine", "--reference", "test.fr", "--baseline", "test.fr", "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["hypotheses"], found["sentences"]) == ("mine", 30)
@@ -75,7 +76,7 @@ def test_json_holds_the_same_and_nothing_else_is_on_stdout(capsys):
     assert found["against_baseline"]["bleu"]["p_value"] < 0.05
 
 
-def test_a_model_translates_packed_sources_and_its_translations_are_kept(model, capsys):
+def test_a_model_is_scored_on_compressed_files_and_saves_translations(model, capsys):
     here = model.parent
     for name in ("en", "test.fr"):
         (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
@@ -97,7 +98,7 @@ def test_a_model_translates_packed_sources_and_its_translations_are_kept(model, 
 
 
 @pytest.mark.usefixtures("here")
-def test_the_reference_tells_the_language_unless_it_is_given(capsys):
+def test_the_reference_suffix_sets_the_language_by_default(capsys):
     pytest.importorskip("sacremoses")
     score("--hypotheses", "mine", "--reference", "test.fr")
     assert "moses:fr" in capsys.readouterr().out
@@ -106,14 +107,14 @@ def test_the_reference_tells_the_language_unless_it_is_given(capsys):
     score("--hypotheses", "test.fr", "--reference", "mine")
     said = capsys.readouterr()
     assert "moses" not in said.out
-    assert said.err == "tokenised BLEU is left out; --target-language would allow it\n"
+    assert said.err == "tokenised BLEU is omitted; it needs --target-language\n"
     assert "no rules for the language 'xx'" in failure(
         "--hypotheses", "mine", "--reference", "test.fr", "--target-language", "xx"
     )
 
 
 @pytest.mark.usefixtures("here")
-def test_without_sacremoses_the_rest_is_scored_unless_it_was_asked_for(capsys, monkeypatch):
+def test_without_sacremoses_tokenised_bleu_is_omitted(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     score("--hypotheses", "mine", "--reference", "test.fr")
     said = capsys.readouterr()
@@ -124,7 +125,7 @@ def test_without_sacremoses_the_rest_is_scored_unless_it_was_asked_for(capsys, m
     )
 
 
-def test_mistakes_are_one_line(here):
+def test_invalid_score_arguments_are_one_error_line(here):
     (here / "short").write_text("un\n")
     reference = ("--reference", "test.fr")
     for arguments, message in (
@@ -140,16 +141,16 @@ def test_mistakes_are_one_line(here):
         (("--hypotheses", "mine", "--beam", "4"), "--beam is for translating"),
         (("--hypotheses", "mine", "--engine", "auto"), "--engine is for translating"),
         (("--hypotheses", "none"), "none does not exist"),
-        ((), "give a MODEL to translate with, or --hypotheses FILE"),
-        (("nowhere", "--hypotheses", "mine"), "one of the two"),
-        (("nowhere",), "MODEL and --source FILE go together"),
-        (("--hypotheses", "mine", "--output", "out"), "--output is for what a MODEL translates"),
+        ((), "give either a MODEL to translate with, or --hypotheses FILE"),
+        (("nowhere", "--hypotheses", "mine"), "give either a MODEL"),
+        (("nowhere",), "MODEL and --source FILE belong together"),
+        (("--hypotheses", "mine", "--output", "out"), "--output is for the translations of a MODEL"),
         (("nowhere", "--source", "en", "--output", "no/where"), "no/where cannot be written"),
     ):
         assert message in failure(*arguments, *reference)
 
 
-def test_a_run_without_a_model_yet_says_which_checkpoint_it_uses(model, capsys):
+def test_an_unfinished_run_uses_its_last_checkpoint(model, capsys):
     pytest.importorskip("sacremoses")
     shutil.rmtree(model / "model")
     capsys.readouterr()

@@ -3,6 +3,7 @@ import math
 
 import pytest
 
+from failing_command import run_failing_command
 from regard.cli.main import main
 from regard.cli.output import write_output
 
@@ -21,7 +22,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
+def test_each_reference_gets_a_line_and_totals_add_up(here, capsys):
     asked = ["score", "run", "--score-references", "--source", "en", "--reference", "fr"]
     capsys.readouterr()
     main(asked)
@@ -30,8 +31,8 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
     assert len(rows) == 13
     main([*asked, "--json"])
     found = json.loads(capsys.readouterr().out)
-    assert rows == [(round(g["log_probability"], 4), round(g["perplexity"], 4)) for g in found["given"]]
-    first = found["given"][0]
+    assert rows == [(round(g["log_probability"], 4), round(g["perplexity"], 4)) for g in found["references"]]
+    first = found["references"][0]
     assert first["words"] == ["le", "chat", "0", "dort", "bien."]
     assert "".join(first["pieces"]) == " le chat 0 dort bien."
     assert len(first["log_probabilities"]) == len(first["pieces"]) + 1
@@ -42,11 +43,11 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
         *"01234"
     ]
     assert all(0 < sure <= 1 for sure in first["confidences"])
-    assert found["log_probability"] == pytest.approx(sum(g["log_probability"] for g in found["given"]))
+    assert found["log_probability"] == pytest.approx(sum(g["log_probability"] for g in found["references"]))
     assert f"perplexity {found['perplexity']:.4f}" in said
-    assert found["given"][-1]["words"] == []  # a blank line has a likelihood too
+    assert found["references"][-1]["words"] == []  # a blank line has a likelihood too
     write_output(here / "long", b"word " * 300 + b"\n" + b"a\n" * 12)
-    error = commands.failure("score", "run", "--score-references", "--source", "en", "--reference", "long")
+    error = run_failing_command("score", "run", "--score-references", "--source", "en", "--reference", "long")
     assert "translation 1 has" in error
     assert "leave that pair out" in error
 
@@ -57,12 +58,12 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
         (["--score-references", "--reference", "fr"], "--score-references needs a MODEL and --source FILE"),
         (
             ["run", "--score-references", "--source", "en", "--reference", "fr", "--baseline", "fr"],
-            "--baseline is for comparing; --score-references compares with nothing",
+            "--baseline is for comparing translations, not for --score-references",
         ),
         *(
             (
                 ["run", "--score-references", "--source", "en", "--reference", "fr", *flag],
-                f"{flag[0]} is for translating; --score-references translates nothing, and reads in fp32",
+                f"{flag[0]} is for translating; --score-references decodes the references in fp32",
             )
             for flag in (
                 ("--beam", "4"),
@@ -78,9 +79,9 @@ def test_each_translation_gets_a_line_and_they_add_up(here, capsys):
         (["run", "--score-references", "--source", "en", "--reference", "one"], "must match line by line"),
     ],
 )
-def test_what_cannot_work_is_said_before_the_work(tmp_path, monkeypatch, flags, said):
+def test_invalid_score_references_flags_are_rejected_before_the_work(tmp_path, monkeypatch, flags, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("a\nb\n")
     (tmp_path / "fr").write_text("a\nb\n")
     (tmp_path / "one").write_text("a\n")
-    assert said in commands.failure("score", *flags)
+    assert said in run_failing_command("score", *flags)

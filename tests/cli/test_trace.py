@@ -1,4 +1,4 @@
-"""`regard trace` and `regard look` as a person gives them."""
+"""`regard trace` and `regard look`."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -32,7 +32,7 @@ def here(tmp_path, micro, monkeypatch):
     return tmp_path
 
 
-def test_a_trace_is_written_as_json_and_is_what_python_gives(here, capfdbinary):
+def test_the_json_trace_equals_the_python_trace(here, capfdbinary):
     main(["trace", "model", "the cat sees", "-o", "t.json", "--beam", "2", "--top-k", "3", "--prefix", "a"])
     trace = regard.Trace.load(here / "t.json")
     expected = regard.Translator.load("model", engine="torch").trace(
@@ -45,8 +45,11 @@ def test_a_trace_is_written_as_json_and_is_what_python_gives(here, capfdbinary):
     assert json.loads(capfdbinary.readouterr().out)["target"]["text"] == "a dog"
 
 
-def test_what_is_typed_is_counted_from_1(here):
-    changes = "--ablate-head cross:2:1 --uniform-head encoder:1:4 --skip-sublayer decoder:2:ffn --mask-source 1,3 --no-positional-encoding"
+def test_intervention_flags_count_from_1(here):
+    changes = (
+        "--ablate-head cross:2:1 --uniform-head encoder:1:4 "
+        "--skip-sublayer decoder:2:ffn --mask-source 1,3 --no-positional-encoding"
+    )
     main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
     assert regard.Trace.load(here / "t.json").request.interventions == (
         AblateHead("cross", 2, 1),
@@ -57,7 +60,7 @@ def test_what_is_typed_is_counted_from_1(here):
     )
 
 
-def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
+def test_a_figure_shows_tokens_and_weights(here):
     main(
         [
             "trace",
@@ -77,7 +80,7 @@ def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
     texts = [each.text for each in tree.iter(f"{SVG}text")]
     assert "decoder self-attention, masked, layer 2, head 2" in texts
     assert "<s> → a" in texts
-    assert {"is attended to (key)", "attends (query)"} <= set(texts)
+    assert {"key (attended to)", "query (attends)"} <= set(texts)
     hatched = [each for each in tree.iter(f"{SVG}rect") if each.get("fill") == "url(#hatch)"]
     assert len(hatched) == 3
     main(["trace", "model", "the cat <b>", "-o", "t.svg", "--target", "a dog", "--mask-source", "1"])
@@ -86,12 +89,12 @@ def test_a_figure_has_its_tokens_as_text_and_its_weights_as_cells(here):
     assert "a → dog" in texts
 
 
-def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
+def test_look_shows_each_step_and_its_attention(here, capsys):
     main(["look", "model", "the cat sees", "--target", "a dog", "--ablate-head", "cross:1:1"])
     said = capsys.readouterr().out
-    assert "given, not searched for; 1 thing changed in the model" in said
+    assert "given translation; 1 intervention" in said
     assert "  1  <s> → a" in said
-    assert "Where it looks: cross-attention, layer 2, mean of all heads" in said
+    assert "Attention weights: cross-attention, layer 2, mean of all heads" in said
     assert "a → dog" in said
     assert "\x1b" not in said
     main(["look", "model", "the cat sees", "--attention", "encoder", "--layer", "1", "--head", "3"])
@@ -102,20 +105,20 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-o", "t.png"], "t.png has no ending that can be written; end the name in .json"),
-        (["-o", "no/t.json"], "is not a folder you may write to"),
+        (["-o", "t.png"], "t.png has no supported suffix; use a name that ends in .json"),
+        (["-o", "no/t.json"], "is not a writable folder"),
         (
             ["-o", "t.json", "--ablate-head", "cross:2"],
-            "--ablate-head cross:2 cannot be read; it is written like --ablate-head",
+            "--ablate-head cross:2 is not valid; write it like --ablate-head cross:5:3",
         ),
         (
             ["-o", "t.json", "--skip-sublayer", "cross:2:ffn"],
-            "it is written like --skip-sublayer decoder:6:ffn",
+            "is not valid; write it like --skip-sublayer decoder:6:ffn",
         ),
         (["-o", "t.json", "--ablate-head", "cross:2:9"], "head = 9 cannot work; this model has heads 1 to 4"),
         (
             ["-o", "t.json", "--mask-source", "0"],
-            "--mask-source 0 cannot be read; give numbers from 1 up: --mask-source 1,2",
+            "--mask-source 0 is not valid; give numbers from 1 up: --mask-source 1,2",
         ),
         (["-o", "t.json", "--mask-source", "9"], "source token 9 cannot be masked; there are"),
         (
@@ -124,12 +127,12 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
         ),
         (["-o", "t.json", "--max-trace-tokens", "0"], "--max-trace-tokens = 0 cannot work"),
         (["-o", "t.json", "--beam", "0"], "beam = 0 cannot work"),
-        (["-o", "t.svg", "--head", "all"], "--head all cannot be read; give a number from 1 up, or mean"),
+        (["-o", "t.svg", "--head", "all"], "--head all is not valid; give a number from 1 up, or mean"),
         (["-o", "t.html", "--layer", "7"], "layer = 7 cannot work; this model has layers 1 to 2"),
         (["-o", "t.html", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
         (
             ["-o", "t.json", "--layer", "1"],
-            "--layer is for a figure (.svg) and a page (.html); JSON has every",
+            "--layer is for a figure (.svg) or a page (.html); JSON has every",
         ),
         (["-o", "-", "--head", "mean"], "--head is for a figure"),
         (["-o", "t.json", "--attention", "cross"], "--attention is for a figure"),
@@ -137,15 +140,13 @@ def test_a_look_shows_each_step_and_where_it_looked(here, capsys):
         (["-o", "t.svg", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_nothing_behind(here, arguments, said):
+def test_an_invalid_trace_request_is_one_error_line(here, arguments, said):
     assert said in run_failing_command("trace", "model", "the cat sees", *arguments)
     assert sorted(path.name for path in here.iterdir()) == ["model"]
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("cross", 2), ("encoder", 3), ("decoder", 3)])
-def test_the_layer_that_is_shown_unasked_is_the_one_that_the_page_opens_with(
-    tmp_path, micro, capsys, kind, layer
-):
+def test_the_default_layer_equals_that_of_the_page(tmp_path, micro, capsys, kind, layer):
     tokenizer = learn_tokenizer(["the cat sees the dog."] * 3, 300)
     layers = {"encoder_layers": 3, "decoder_layers": 3}
     config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size, **layers})
@@ -156,9 +157,18 @@ def test_the_layer_that_is_shown_unasked_is_the_one_that_the_page_opens_with(
     assert f"layer {layer}, mean of all heads" in capsys.readouterr().out
 
 
-def test_a_text_that_was_read_wrongly_is_said_in_one_line(here):
+def test_a_lone_surrogate_in_the_text_is_one_error_line(here):
     assert "the text has a lone surrogate" in run_failing_command("trace", "model", "\udcff", "-o", "-")
     assert "the prefix has a lone surrogate" in run_failing_command(
         "look", "model", "the cat", "--prefix", "\udcff"
     )
     assert here.exists()
+
+
+def test_an_unfinished_run_is_reported_once(here, capsys):
+    (here / "model").rename(here / "step-000007")
+    (here / "run").mkdir()
+    (here / "step-000007").rename(here / "run" / "step-000007")
+    capsys.readouterr()
+    main(["look", "run", "the cat sees"])
+    assert capsys.readouterr().err == "run is not finished; using its last checkpoint, step-000007\n"

@@ -1,4 +1,4 @@
-"""What `regard look` is asked: the search is the paper's unless somebody says otherwise."""
+"""Arguments shared by `regard look` and `regard trace`."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def model(tmp_path, micro):
     return tmp_path / "model"
 
 
-def test_a_sentence_is_looked_at_with_the_papers_beam_or_another(model, capsys, monkeypatch):
+def test_look_uses_the_paper_search_by_default(model, capsys, monkeypatch):
     monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
     main(["look", str(model), "the cat", "--device", "cpu"])
     default = capsys.readouterr().out

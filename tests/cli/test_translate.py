@@ -1,4 +1,4 @@
-"""`regard translate` as a person gives it, with an echo for a model where the model does not matter."""
+"""`regard translate`, with an engine that echoes the source where the model does not matter."""
 
 import io
 import json
@@ -85,7 +85,7 @@ def start(*arguments):
 
 
 @pytest.mark.usefixtures("echo")
-def test_columns_are_written_as_asked():
+def test_output_flags_select_the_columns():
     assert run() == "".join(f"{line}\n" for line in LINES)
     assert run("--scores").splitlines()[0] == f"-1.0000\t{LINES[0]}"
     rows = run("--n-best", "2", "--scores").splitlines()
@@ -93,7 +93,7 @@ def test_columns_are_written_as_asked():
     assert len(rows) == 60
 
 
-def test_several_models_write_together(model, micro):
+def test_an_ensemble_translates(model, micro):
     tokenizer = learn_tokenizer(LINES, 300)
     config = micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size})
     save_translation_model(
@@ -120,7 +120,7 @@ def test_several_models_write_together(model, micro):
 
 
 @pytest.mark.usefixtures("echo")
-def test_alignments_need_an_engine_that_has_them(here, monkeypatch):
+def test_alignments_need_forced_decoding(here, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
     assert "alignments and confidences; choose torch or auto" in run_failing_command(
         *arguments, "--engine", "ctranslate2"
@@ -150,9 +150,7 @@ def test_json_has_a_line_for_every_line(here):
 
 
 def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
-    ready = LoadedModel(
-        echo, learn_tokenizer(LINES, 300), get_forced_decoder=DiagonalForcedDecoder
-    )
+    ready = LoadedModel(echo, learn_tokenizer(LINES, 300), get_forced_decoder=DiagonalForcedDecoder)
     monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     (here / "odd").write_bytes(b"the cat\n\xff\n\n")
     flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
@@ -164,15 +162,15 @@ def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
 
 
 @pytest.mark.usefixtures("model")
-def test_what_cannot_go_on_need_not_begin_anew(here):
+def test_restart_needs_a_resumable_job(here):
     os.mkfifo(here / "pipe")
     common = ("translate", "model", "--device", "cpu", "--restart")
     for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
-        assert "--restart is for --input FILE and --output FILE" in run_failing_command(*common, *flags)
+        assert "--restart is for --input FILE with --output FILE" in run_failing_command(*common, *flags)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])
-def test_a_pipe_with_a_name_is_answered_before_it_is_closed(here, model, name):
+def test_a_named_pipe_is_answered_before_it_closes(here, model, name):
     os.mkfifo(here / "pipe")
     translator = Translator.load(model, "cpu", "torch")
     with start("--max-length", "3", "--input", name) as process:
@@ -188,7 +186,7 @@ def test_a_pipe_with_a_name_is_answered_before_it_is_closed(here, model, name):
 
 
 @pytest.mark.usefixtures("model")
-def test_whoever_stops_a_pipe_learns_that_it_cannot_go_on(here):
+def test_an_interrupted_pipe_says_that_it_cannot_resume(here):
     process = start("--output", "out")
     process.stdin.write(b"the cat\n" * 2000)
     process.stdin.flush()
@@ -196,7 +194,7 @@ def test_whoever_stops_a_pipe_learns_that_it_cannot_go_on(here):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert (
-        process.communicate()[1] == b"\nstopped; stdin is a pipe, so nothing is kept: it would begin again\n"
+        process.communicate()[1] == b"\nstopped; stdin is a pipe: nothing is kept, and it cannot be resumed\n"
     )
     assert (process.returncode, list(here.glob("*out*"))) == (130, [])
 
@@ -221,7 +219,7 @@ def test_flags_reach_the_search(echo, arguments, config):
     assert set(echo.configs) == {config}
 
 
-def test_wishes_reach_the_search(here, echo):
+def test_constraint_flags_reach_the_search(here, echo):
     (here / "terms.tsv").write_text("number 7\tnumber 8\n")
     run(
         "--glossary",
@@ -256,11 +254,11 @@ def test_wishes_reach_the_search(here, echo):
         (["--column", "text"], "--column is for documents; in is translated line by line"),
         (["--overwrite"], "--overwrite is for documents"),
         (["--target-language", "fr"], "--target-language is for documents"),
-        (["--sample", "--beam", "4"], "--beam is for searching; what is drawn by chance has none"),
+        (["--sample", "--beam", "4"], "--beam is for beam search, not for sampling"),
         (["--sample", "--require", "cat"], "required phrases and glossaries need beam search"),
     ],
 )
-def test_what_cannot_work_is_said_before_the_work(here, arguments, message):
+def test_invalid_translate_options_are_rejected_before_the_work(here, arguments, message):
     assert message in run_failing_command(
         "translate", "model", "--input", "in", "--output", "out", *arguments
     )
@@ -268,7 +266,7 @@ def test_what_cannot_work_is_said_before_the_work(here, arguments, message):
 
 
 @pytest.mark.usefixtures("echo")
-def test_troubles_are_summed_up_and_have_an_exit_code_of_their_own(here, capsys):
+def test_line_issues_are_summarized_and_exit_with_4(here, capsys):
     long = "A sentence of some words. " * 20
     (here / "odd").write_bytes(b"fine\n\xff\n" + long.encode() + b"\n")
     assert run("--report", "report", source="odd", code=4) == f"fine\n\n{long.strip()}\n"
@@ -287,7 +285,7 @@ def test_an_empty_file_gives_an_empty_file(here):
     assert run(source="empty") == ""
 
 
-def test_a_pipe_is_answered_before_it_is_closed(model):
+def test_stdin_is_answered_before_it_closes(model):
     process = start("--max-length", "3")
     for line in ("the cat", "", "sings"):
         process.stdin.write(line.encode() + b"\n")
@@ -300,7 +298,7 @@ def test_a_pipe_is_answered_before_it_is_closed(model):
     assert (rest, said, process.returncode) == (b"", b"", 0)
 
 
-def test_several_workers_write_what_one_does(here, model):
+def test_several_workers_write_the_same_output_as_one(here, model):
     (here / "many").write_text("".join(f"{line} {i}\n" for i in range(60) for line in LINES))
     answers = []
     for workers in ("1", "2"):
@@ -314,7 +312,7 @@ def test_several_workers_write_what_one_does(here, model):
 
 
 @pytest.mark.usefixtures("model")
-def test_what_a_worker_finds_wrong_is_one_line(here):
+def test_an_error_in_a_worker_is_one_line(here):
     weights = here / "model" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     process = start("--workers", "2", "--input", "in")
@@ -322,7 +320,7 @@ def test_what_a_worker_finds_wrong_is_one_line(here):
     assert process.returncode == 1
 
 
-def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch):
+def test_without_a_terminal_progress_is_printed_as_lines(monkeypatch):
     said, now = io.StringIO(), [0.0]
     monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
@@ -337,7 +335,7 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch)
     )
 
 
-def test_progress_inside_the_first_window_says_what_is_known(monkeypatch):
+def test_progress_inside_the_first_batch_counts_lines(monkeypatch):
     said, now = io.StringIO(), [0.0]
     monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
@@ -345,6 +343,26 @@ def test_progress_inside_the_first_window_says_what_is_known(monkeypatch):
         now[0] = 20.0
         watch.add_lines(30)
     assert said.getvalue() == "  30 lines, 1.5 sentences/s\n"
+
+
+@pytest.mark.usefixtures("model")
+def test_plain_lines_load_no_document_reader():
+    code = (
+        "import sys; from regard.cli.main import main\n"
+        "main('translate model --input in --output out --engine torch --beam 1'.split())\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('markdown_it', 'regard.documents.'))))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    loaded = ["regard.documents.encoding", "regard.documents.formats", "regard.documents.template"]
+    assert answer.stdout == f"{loaded}\n"
+
+
+def test_help_describes_temperature_and_forbidden_phrases(capsys):
+    with pytest.raises(SystemExit):
+        main(["translate", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "below 1 more conservative, above 1 more varied" in text
+    assert "A translation with a forbidden phrase is searched again without it" in text
 
 
 def test_help_has_groups_and_needs_no_torch():
@@ -355,5 +373,5 @@ def test_help_has_groups_and_needs_no_torch():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert answer.returncode == 0
-    for group in ("what to read and to write", "how to search", "drawing by chance", "what must be in it"):
+    for group in ("input and output", "search", "sampling", "constraints", "engine"):
         assert f"{group}:".encode() in answer.stdout

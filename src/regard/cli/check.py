@@ -1,4 +1,4 @@
-"""`regard check --series`: what is wrong with a table, before a model learns it."""
+"""`regard check`: find defects in a parallel, labelled or time series corpus before training."""
 
 import argparse
 import json
@@ -19,111 +19,76 @@ if TYPE_CHECKING:
     from regard.text.corpus_files import LabelledFiles, PairFiles
 
 
+MAX_SHOWN_LINES = 6  # line numbers per finding that fit on a terminal
+MAX_SHOWN_LABELS = 20  # labels listed by name
 TEXT_CORPUS_FLAGS = (
     *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
     *("labelled", "texts", "labels", "against_labelled"),
 )
-
-
-def run_check_series(options: argparse.Namespace) -> None:
-    """Reads the table as a training would, and says what had to be done to it."""
-    reject_unused_flags(options, TEXT_CORPUS_FLAGS, "is for text; --series FILE is a table")
-    from regard.forecasting.series.read_table import read_series_table
-
-    table = read_series_table(Path(options.series))
-    if options.json is not None:
-        said = {
-            "file": table.name,
-            "rows": len(table),
-            "step": str(table.time_axis.step),
-            "notes": list(table.notes),
-        }
-        write_output(options.json, (json.dumps(said, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    sys.stdout.write("\n".join(describe_table(table)) + "\n")
-    if options.strict and table.notes:
-        raise RegardError(f"{table.name} has rows that had to be changed; without --strict they would be")
-
-
-def describe_table(table: "SeriesTable") -> list[str]:
-    """What the table holds, series by series, and what was done to it."""
-    import numpy as np
-
-    first, last = table.time_axis.format_times(table.times[[0, -1]])
-    said = [
-        f"{table.name}: {len(table):,} rows, {table.time_axis.step} apart, {first} to {last}",
-        f"  {'series':<20}{'least':>12}{'mean':>12}{'most':>12}{'missing':>10}",
-    ]
-    for column, values in zip(table.columns, table.values.T, strict=True):
-        known = values[~np.isnan(values)]
-        figures = (known.min(), known.mean(), known.max()) if len(known) else (np.nan,) * 3
-        missing = f"{len(values) - len(known):,}"
-        said.append(f"  {column:<20}" + "".join(f"{figure:12.5g}" for figure in figures) + f"{missing:>10}")
-    return said + [f"  {note}" for note in table.notes or ("nothing wrong was found",)]
-
-
-MAX_SHOWN_LINES = 6  # line numbers of a kind that fit on a terminal
-MAX_SHOWN_LABELS = 20  # labels that are named
 SEVERITY_STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
 
 EPILOG = """\
-what it looks for
-  fatal   files of different length; nothing to learn from
-  bad     a shift (from some line on the sides no longer match), bytes that are not UTF-8, blank
-          sides, NUL and control characters, lines far too long, sides of very different length,
-          copies, pairs with a sentence of the --against files
+findings
+  fatal   files of different length; no usable pair
+  bad     misalignment (from some line on the sides no longer match), invalid
+          UTF-8, blank sides, NUL and control characters, overlong lines, sides
+          of very different length, untranslated copies, overlap with the
+          --against files
   note    duplicates
-  For labelled texts also: a single label, labels that are none, texts with two labels, rare labels,
-  and one that outweighs the others.
+  Labelled texts also: a single label, invalid labels, texts with two labels,
+  rare labels, a dominant label.
 
-It exits with 1 if something is fatal, and under --strict if anything is bad. Lines are counted
-from 1 and end at a newline byte, as `sed -n 17p FILE` counts them. docs/corpora.md says more.
+Exit code 1 if a finding is fatal, with --strict also if one is bad. Lines are
+counted from 1 and end at a newline byte, as in `sed -n 17p FILE`.
+docs/corpora.md has the details.
 
 examples
   regard check --source train.en --target train.fr
   regard check --source train.en.gz --target train.fr.gz --json report.json
   regard check --pairs train.tsv --against-pairs test.tsv
-  regard check --labelled train.tsv --against-labelled test.tsv      label<TAB>text on each line
-  regard check --source train.en --target train.fr --against-source test.en --against-target test.fr
+  regard check --labelled train.tsv --against-labelled test.tsv
+  regard check --source train.en --target train.fr \\
+    --against-source test.en --against-target test.fr
+  regard check --series load.csv
 """
 
 
 def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "check",
-        help="find what is wrong with a corpus, line by line",
-        description="Examine text files (plain, .gz, .xz or .zst) whose sentences should match.",
+        help="find defects in a corpus, by line number",
+        description="Check a parallel corpus or labelled texts (plain, .gz, .xz or .zst), or a table.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--source", metavar="FILE", type=Path, help="sentences, one a line")
-    parser.add_argument("--target", metavar="FILE", type=Path, help="their translations")
-    parser.add_argument("--pairs", metavar="FILE", type=Path, help="both in one file, .tsv or .jsonl")
+    parser.add_argument("--source", metavar="FILE", type=Path, help="source sentences, one per line")
+    parser.add_argument("--target", metavar="FILE", type=Path, help="their translations, line by line")
+    parser.add_argument("--pairs", metavar="FILE", type=Path, help="both sides in one file, .tsv or .jsonl")
     parser.add_argument(
-        "--against-source", metavar="FILE", type=Path, help="with the next: a corpus, such as the test set,"
+        "--against-source",
+        metavar="FILE",
+        type=Path,
+        help="test set that must share no sentence with the corpus",
     )
+    parser.add_argument("--against-target", metavar="FILE", type=Path, help="its translations")
+    parser.add_argument("--against-pairs", metavar="FILE", type=Path, help="such a test set in one file")
     parser.add_argument(
-        "--against-target", metavar="FILE", type=Path, help="that must share no sentence with this one"
+        "--labelled", metavar="FILE", type=Path, help="labelled texts instead of pairs, .tsv or .jsonl"
     )
-    parser.add_argument("--against-pairs", metavar="FILE", type=Path, help="the same in one file")
+    parser.add_argument("--texts", metavar="FILE", type=Path, help="labelled texts in two files: the texts")
+    parser.add_argument("--labels", metavar="FILE", type=Path, help="and the labels, line by line")
     parser.add_argument(
-        "--labelled", metavar="FILE", type=Path, help="instead: texts and their labels, .tsv or .jsonl"
+        "--against-labelled", metavar="FILE", type=Path, help="test set that must share no text with them"
     )
-    parser.add_argument("--texts", metavar="FILE", type=Path, help="the same in two files: texts,")
-    parser.add_argument("--labels", metavar="FILE", type=Path, help="and their labels, line by line")
-    parser.add_argument(
-        "--against-labelled", metavar="FILE", type=Path, help="a test set that must share no text with them"
-    )
-    parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="write the findings there, with their line numbers"
-    )
-    parser.add_argument("--series", metavar="FILE", help="a table of series, for a forecaster")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the findings with all line numbers")
+    parser.add_argument("--series", metavar="FILE", help="table of time series, .csv or .parquet")
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
     parser.set_defaults(run=run_check)
 
 
 def run_check(options: argparse.Namespace) -> None:
-    for start in ("", "against-"):
-        _reject_incomplete_pair(options, start)
+    for prefix in ("", "against-"):
+        _reject_incomplete_pair(options, prefix)
     if options.json is not None:
         reject_unwritable(options.json)
     if options.series is not None:
@@ -147,12 +112,12 @@ def _check_pairs(options: argparse.Namespace) -> "CorpusReport":
     corpus = _pair_corpus(options)
     against = _pair_files(options.against_source, options.against_target, options.against_pairs)
     files = [path for each in (corpus, against) if each is not None for path in each.files]
-    with FileProgressBar("checking", files, Console(stderr=True)) as seen:
-        return check_pair_corpus(corpus, against=against, on_chunk=seen)
+    with FileProgressBar("checking", files, Console(stderr=True)) as on_chunk:
+        return check_pair_corpus(corpus, against=against, on_chunk=on_chunk)
 
 
 def _has_label_flags(options: argparse.Namespace) -> bool:
-    """Whether texts with labels are meant; both kinds at once are refused."""
+    """Whether flags of labelled texts were given; raise an error if flags of pairs were given too."""
     labelled, pairs = (
         [name for name in names if getattr(options, name) is not None]
         for names in (
@@ -162,7 +127,7 @@ def _has_label_flags(options: argparse.Namespace) -> bool:
     )
     if labelled and pairs:
         first, second = (name.replace("_", "-") for name in (labelled[0], pairs[0]))
-        raise RegardError(f"--{first} is for texts with labels and --{second} for translations; check one")
+        raise RegardError(f"--{first} is for labelled texts, --{second} for a parallel corpus; give one")
     return bool(labelled)
 
 
@@ -176,26 +141,26 @@ def _check_labelled(options: argparse.Namespace) -> "CorpusReport":
     corpus = _labelled_files(options)
     against = None if options.against_labelled is None else LabelledFiles(options.against_labelled)
     files = [path for each in (corpus, against) if each is not None for path in each.files]
-    with FileProgressBar("checking", files, Console(stderr=True)) as seen:
-        return check_labelled_corpus(corpus, against=against, on_chunk=seen)
+    with FileProgressBar("checking", files, Console(stderr=True)) as on_chunk:
+        return check_labelled_corpus(corpus, against=against, on_chunk=on_chunk)
 
 
 def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
     from regard.text.corpus_files import LabelledFiles
 
     if (options.texts is None) != (options.labels is None):
-        raise RegardError("--texts and --labels go together; give both or neither")
+        raise RegardError("--texts and --labels belong together; give both or neither")
     if (options.texts is None) == (options.labelled is None):
-        raise RegardError("give --labelled FILE, or --texts FILE and --labels FILE: one of the two")
+        raise RegardError("give either --labelled FILE, or --texts FILE and --labels FILE")
     return LabelledFiles(options.labelled or options.texts, options.labels)
 
 
 def _reject_incomplete_pair(options: argparse.Namespace, prefix: str) -> None:
     sides = [getattr(options, f"{prefix}{side}".replace("-", "_")) for side in ("source", "target", "pairs")]
     if (sides[0] is None) != (sides[1] is None):
-        raise RegardError(f"--{prefix}source and --{prefix}target go together; give both or neither")
+        raise RegardError(f"--{prefix}source and --{prefix}target belong together; give both or neither")
     if sides[0] is not None and sides[2] is not None:
-        raise RegardError(f"--{prefix}pairs takes the place of --{prefix}source; give one of them")
+        raise RegardError(f"--{prefix}pairs replaces --{prefix}source and --{prefix}target; give one of them")
 
 
 def _pair_corpus(options: argparse.Namespace) -> "PairFiles":
@@ -221,30 +186,30 @@ def _print_report(report: "CorpusReport", console: "Console") -> None:
     if report.labels:
         _print_labels(report.labels, console)
     if not report.findings:
-        console.print("  nothing wrong was found")
+        console.print("  no defects found")
         return
     table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding")
     table.add_column("count", justify="right")
     table.add_column("lines")
-    table.add_column("what it means, and what to do")
+    table.add_column("meaning and remedy")
     for finding in report.findings:
-        said = finding.detail or finding.kind.meaning
+        meaning = finding.detail or finding.kind.meaning
         table.add_row(
             finding.kind.name,
             f"{finding.count:,}",
             _first_lines(finding),
-            f"{said}; {finding.kind.remedy}",
+            f"{meaning}; {finding.kind.remedy}",
             style=SEVERITY_STYLES[finding.kind.severity],
         )
     console.print(table)
     if bad := sum(report.left_out.values()):
         share = 100 * bad / report.pairs
-        console.print(f"  {bad:,} of {report.pairs:,} {unit} ({share:.2g} %) should not be learned from")
+        console.print(f"  {bad:,} of {report.pairs:,} {unit} ({share:.2g} %) are unusable for training")
 
 
 def _print_labels(labels: Mapping[str, int], console: "Console") -> None:
-    """How many texts have each, the most frequent first."""
+    """Print the number of texts per label, the most frequent first."""
     texts = sum(labels.values())
     shown = [
         f"{label} {count:,} ({count / texts:.0%})" for label, count in list(labels.items())[:MAX_SHOWN_LABELS]
@@ -263,4 +228,40 @@ def _raise_if_failed(report: "CorpusReport", strict: bool) -> None:
         raise RegardError(report.fatal_finding.detail)
     if strict and report.bad_findings:
         kinds = ", ".join(f"{finding.kind.name} ({finding.count})" for finding in report.bad_findings)
-        raise RegardError(f"{report.name}: not clean: {kinds}; --strict refuses them")
+        raise RegardError(f"{report.name} has bad lines: {kinds}; --strict rejects them")
+
+
+def run_check_series(options: argparse.Namespace) -> None:
+    """Read the table as training does, and print its statistics and repairs."""
+    reject_unused_flags(options, TEXT_CORPUS_FLAGS, "is for text; --series FILE is a table")
+    from regard.forecasting.series.read_table import read_series_table
+
+    table = read_series_table(Path(options.series))
+    if options.json is not None:
+        report = {
+            "file": table.name,
+            "rows": len(table),
+            "step": str(table.time_axis.step),
+            "notes": list(table.notes),
+        }
+        write_output(options.json, (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
+    sys.stdout.write("\n".join(describe_table(table)) + "\n")
+    if options.strict and table.notes:
+        raise RegardError(f"{table.name} has rows that need repair; --strict rejects them")
+
+
+def describe_table(table: "SeriesTable") -> list[str]:
+    """Return the statistics of each series and the repairs of the table."""
+    import numpy as np
+
+    first, last = table.time_axis.format_times(table.times[[0, -1]])
+    lines = [
+        f"{table.name}: {len(table):,} rows, {table.time_axis.step} apart, {first} to {last}",
+        f"  {'series':<20}{'min':>12}{'mean':>12}{'max':>12}{'missing':>10}",
+    ]
+    for column, values in zip(table.columns, table.values.T, strict=True):
+        known = values[~np.isnan(values)]
+        figures = (known.min(), known.mean(), known.max()) if len(known) else (np.nan,) * 3
+        missing = f"{len(values) - len(known):,}"
+        lines.append(f"  {column:<20}" + "".join(f"{figure:12.5g}" for figure in figures) + f"{missing:>10}")
+    return lines + [f"  {note}" for note in table.notes or ("no defects found",)]

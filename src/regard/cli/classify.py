@@ -1,9 +1,9 @@
-"""`regard classify`: one line in, one label out."""
+"""`regard classify`: label texts, one line in and one label out."""
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,24 +18,27 @@ if TYPE_CHECKING:
     from regard.jobs.line_report import JobReport
 
 DESCRIPTION = """\
-Give each line of the input its label: as many lines come out as went in, in the same order, whatever is in
-them. A blank line stays blank; one that cannot be read becomes an empty one and is reported at the end.
+Classify each line of the input: the output has as many lines, in the same
+order. A blank line stays blank; a line that is not UTF-8 becomes an empty line
+and is reported at the end.
 """
 
 EPILOG = """\
-what is written
-  nothing said      the label
+output
+  default           the label
   --probabilities   the label, a tab, and its probability
-  --top-k N           the N likeliest labels with their probabilities, tabs between all of them
-  --json            an object with the text, its label and the probability of each
+  --top-k N         the N most probable labels with their probabilities
+  --json            an object with the text, its label and all probabilities
 
-Probabilities are calibrated: a temperature was fitted to the validation part when the training ended, and
-of labels given with 0.8 about eight in ten are right, on texts like those the model learnt from.
+Probabilities are calibrated with a temperature fitted to the validation set at
+the end of training: of the labels with probability 0.8, about eight in ten are
+right, on texts like the training data.
 
 exit codes
-  0  every line has its label
-  1  refused: something must be put right first
-  4  done, but some lines could not be read: they are empty, and named on stderr
+  0  all lines are classified
+  1  error: the message says what to change
+  4  finished, but some lines are not UTF-8: they are empty in the output and
+     listed on stderr
 
 examples
   echo "What is an atom ?" | regard classify runs/trec
@@ -47,24 +50,28 @@ examples
 def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "classify",
-        help="give texts their labels, one line in, one line out",
+        help="classify texts line by line",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("--input", metavar="FILE", type=Path, help="plain, .gz, .xz or .zst (default: stdin)")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="(default: stdout)")
-    parser.add_argument("--probabilities", action="store_true", help="how likely the label is, too")
-    parser.add_argument("--top-k", metavar="N", type=int, help="the N likeliest, each with its probability")
-    parser.add_argument("--json", action="store_true", help="an object for each line, with all labels")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
+    parser.add_argument(
+        "--input", metavar="FILE", type=Path, help="texts: plain, .gz, .xz or .zst (default: stdin)"
+    )
+    parser.add_argument("--output", metavar="FILE", type=Path, help="output file (default: stdout)")
+    parser.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
+    parser.add_argument(
+        "--top-k", metavar="N", type=int, help="write the N most probable labels with their probabilities"
+    )
+    parser.add_argument("--json", action="store_true", help="write one JSON object per line, with all labels")
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to compute (default: auto, a GPU if there is one)",
+        help="device (default: auto, a GPU if there is one)",
     )
-    parser.add_argument("--threads", metavar="N", type=int, help="(default: all cores)")
+    parser.add_argument("--threads", metavar="N", type=int, help="CPU threads (default: all cores)")
     parser.set_defaults(run=run_classify)
 
 
@@ -73,25 +80,25 @@ def run_classify(options: argparse.Namespace) -> None:
         options.top_k is None or options.top_k >= 1, "--top-k", options.top_k, "it must be at least 1"
     )
     require_setting(
-        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be 1 up"
+        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be at least 1"
     )
     if options.json and options.probabilities:
-        raise RegardError("--probabilities is for plain lines; --json has them anyway")
+        raise RegardError("--probabilities is for text output; --json always includes them")
     if options.output is not None:
         reject_unwritable(options.output)
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
     from regard.jobs.line_report import JobReport
 
-    windows = _input_batches(options.input)
+    batches = _input_batches(options.input)
     classifier = Classifier.load(folder, options.device, threads=options.threads)
     report = JobReport(verb="classified")
     with ExitStack() as stack:
         output = (
             sys.stdout.buffer if options.output is None else stack.enter_context(open_output(options.output))
         )
-        for window in windows:
-            lines = _classify_batch(classifier, window, options, report)
+        for batch in batches:
+            lines = _classify_batch(classifier, batch, options, report)
             output.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
             output.flush()
     sys.stderr.write("".join(f"{line}\n" for line in report.summary_lines()))
@@ -99,7 +106,7 @@ def run_classify(options: argparse.Namespace) -> None:
 
 
 def _input_batches(path: Path | None) -> "Iterator[LineBatch]":
-    """What a file holds, or what arrives: whoever types is answered at once."""
+    """Return batches of lines; typed or piped input is answered as it arrives."""
     from regard.jobs.line_batches import CPU_BATCH_LIMITS, batch_file_lines, batch_stream_lines
 
     if path is not None:
@@ -112,43 +119,49 @@ def _input_batches(path: Path | None) -> "Iterator[LineBatch]":
 
 
 def _classify_batch(
-    classifier: "Classifier", window: "LineBatch", options: argparse.Namespace, report: "JobReport"
+    classifier: "Classifier", batch: "LineBatch", options: argparse.Namespace, report: "JobReport"
 ) -> list[str]:
-    """One line for each of the window's."""
+    """Return one output line for each input line."""
     from regard.jobs.line_report import CUT_LINE, NOT_UTF8_LINE, LineIssue
 
-    texts, troubles = [], []
-    for number, line in enumerate(window.lines, start=window.first_line):
+    texts, issues = [], []
+    for number, line in enumerate(batch.lines, start=batch.first_line):
         try:
             texts.append(line.content.decode("utf-8", "ignore" if line.truncated_bytes else "strict"))
         except UnicodeDecodeError:
             texts.append(None)
-            troubles.append(LineIssue(number, NOT_UTF8_LINE, "not UTF-8"))
-    wanted = [place for place, text in enumerate(texts) if text is not None and text.strip()]
-    found = dict(zip(wanted, classifier.classify([texts[place] or "" for place in wanted]), strict=True))
-    for place, answer in found.items():
-        if answer.truncated or window.lines[place].truncated_bytes:
-            troubles.append(LineIssue(window.first_line + place, CUT_LINE, "only its beginning was read"))
-    report.add(len(texts), troubles)
-    form = _as_json if options.json else _as_columns
+            issues.append(LineIssue(number, NOT_UTF8_LINE, "not UTF-8"))
+    indexes = [index for index, text in enumerate(texts) if text is not None and text.strip()]
+    results = classifier.classify([texts[index] or "" for index in indexes])
+    classifications = dict(zip(indexes, results, strict=True))
+    for index, classification in classifications.items():
+        if classification.truncated or batch.lines[index].truncated_bytes:
+            issues.append(LineIssue(batch.first_line + index, CUT_LINE, "only its beginning was read"))
+    report.add(len(texts), issues)
+    format_line = _as_json if options.json else _as_columns
     return [
-        form(window.first_line + place, text, found.get(place), options) for place, text in enumerate(texts)
+        format_line(batch.first_line + index, text, classifications.get(index), options)
+        for index, text in enumerate(texts)
     ]
 
 
-def _as_columns(_: int, __: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
-    if found is None:
+def _as_columns(
+    _: int, __: str | None, classification: "Classification | None", options: argparse.Namespace
+) -> str:
+    if classification is None:
         return ""
-    shown = list(found.probabilities.items())[: options.top_k or 1]
+    top_labels = list(classification.probabilities.items())[: options.top_k or 1]
     if options.top_k is None and not options.probabilities:
-        return found.label
-    return "\t".join(f"{label}\t{probability:.4f}" for label, probability in shown)
+        return classification.label
+    return "\t".join(f"{label}\t{probability:.4f}" for label, probability in top_labels)
 
 
-def _as_json(line: int, text: str | None, found: "Classification | None", options: argparse.Namespace) -> str:
-    said: dict[str, Any] = {"line": line, "text": text, "label": None, "probability": None}
-    if found is not None:
-        shown: Sequence[tuple[str, float]] = list(found.probabilities.items())[: options.top_k]
-        said |= {"label": found.label, "probability": found.probability, "probabilities": dict(shown)}
-        said["cut"] = found.truncated
-    return json.dumps(said, ensure_ascii=False)
+def _as_json(
+    line: int, text: str | None, classification: "Classification | None", options: argparse.Namespace
+) -> str:
+    row: dict[str, Any] = {"line": line, "text": text, "label": None, "probability": None}
+    if classification is not None:
+        row |= {"label": classification.label, "probability": classification.probability}
+        row["probabilities"] = dict(list(classification.probabilities.items())[: options.top_k])
+        row["cut"] = classification.truncated
+    return json.dumps(row, ensure_ascii=False)

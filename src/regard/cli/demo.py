@@ -1,4 +1,4 @@
-"""`regard demo`: from nothing to a translator, on the phrasebook that ships."""
+"""`regard demo`: train a small translator on the built-in phrasebook, and evaluate it."""
 
 import argparse
 import shlex
@@ -19,17 +19,17 @@ SHOWN_SENTENCES = 8
 TRACE_PAGE = "translation.html"
 
 DESCRIPTION = """\
-The demo writes an English-French phrasebook from a grammar of its own, trains a small Transformer
-on it, translates sentences it has never seen, says how many it got right, and writes a page that
-shows the inside of one translation. No network is needed. Run again, it skips the training and
-shows the model that is there.
+The demo generates an English-French phrasebook from a grammar, trains a small
+Transformer on it, translates unseen sentences, prints how many are correct,
+and writes a page with the trace of one translation. No network is needed. A
+second run skips the training and evaluates the existing model.
 """
 
 
 def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "demo",
-        help="train on the phrasebook that ships, and translate with the result",
+        help="train and evaluate a translator on the built-in phrasebook",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -38,14 +38,12 @@ def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="DIR",
         type=Path,
         default=Path("runs/demo"),
-        help="where to train (default: runs/demo)",
+        help="run folder (default: runs/demo)",
     )
     parser.add_argument(
-        "--pairs", metavar="N", type=int, default=300_000, help="pairs to learn from (default: 300000)"
+        "--pairs", metavar="N", type=int, default=300_000, help="training pairs (default: 300000)"
     )
-    parser.add_argument(
-        "--steps", metavar="N", type=int, default=2000, help="steps to train for (default: 2000)"
-    )
+    parser.add_argument("--steps", metavar="N", type=int, default=2000, help="training steps (default: 2000)")
     parser.set_defaults(run=run_demo)
 
 
@@ -54,15 +52,15 @@ def run_demo(options: argparse.Namespace) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if (options.out / "model").is_dir():
-        console.print(f"{options.out / 'model'} is there already; delete {options.out} to train again")
+        console.print(f"{options.out / 'model'} exists; delete {options.out} to train again")
     elif not _train_demo(options, console):
-        console.print("Stopped early. Run the demo again to go on from there and see the whole of it.")
+        console.print("Stopped early. Run the demo again to resume the training.")
         return
     _print_results(options.out, console)
 
 
 def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
-    """Whether the training came to its end."""
+    """Train the model; return whether the training finished."""
     from regard.demo.phrasebook.corpus import phrasebook
     from regard.plots.curves_page import render_model_card_svg
     from regard.runtime import keep_freed_memory
@@ -82,9 +80,9 @@ def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
 
 
 def demo_settings(text: Path, steps: int) -> "TranslationRun":
-    """Settings that learn the phrasebook in a few minutes of two CPU cores.
+    """Return settings that learn the phrasebook in a few minutes on two CPU cores.
 
-    Its sentences are short and never run out, so batches are small and nothing is dropped.
+    Its sentences are short and plentiful, so batches are small and dropout is off.
     """
     from regard.data.config import DataConfig
     from regard.model.config import TINY
@@ -108,7 +106,7 @@ def demo_settings(text: Path, steps: int) -> "TranslationRun":
 
 
 def write_phrasebook(book: "Phrasebook", folder: Path) -> None:
-    """The parts of the phrasebook as the files `regard train` reads."""
+    """Write the splits of the phrasebook as the files that `regard train` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "valid", "test"):
         pairs: list[PhrasePair] = getattr(book, part)
@@ -124,21 +122,21 @@ def _print_results(out: Path, console: "Console") -> None:
     sources, references = (list(side) for side in zip(*phrasebook(train=0, valid=0).test, strict=True))
     translator = Translator.load(out)
     with console.status(f"translating {len(sources):,} unseen sentences"):
-        found = translator.translate(sources, beam=1)
-    right = sum(a == b for a, b in zip(found, references, strict=True))
-    score = corpus_bleu(found, references)
+        translations = translator.translate(sources, beam=1)
+    correct = sum(a == b for a, b in zip(translations, references, strict=True))
+    score = corpus_bleu(translations, references)
     console.print(
-        f"\n{len(sources):,} sentences it has never seen: BLEU {score.score:.1f}, "
-        f"{right / len(sources):.1%} exactly right\n  ({score.signature})\n"
+        f"\n{len(sources):,} unseen sentences: BLEU {score.score:.1f}, "
+        f"{correct / len(sources):.1%} exactly correct\n  ({score.signature})\n"
     )
-    for i in range(0, len(sources), len(sources) // SHOWN_SENTENCES):  # Jane is the first
-        console.print(f"  {sources[i]}\n    {found[i]}")
+    for i in range(0, len(sources), len(sources) // SHOWN_SENTENCES):  # the first is the example of the docs
+        console.print(f"  {sources[i]}\n    {translations[i]}")
     folder, page = shlex.quote(str(out)), out / TRACE_PAGE
     translator.trace(sources[0]).save(page)
     console.print(
-        f"\nOpen {page} in a browser to look inside the first of them; it needs no network:\n"
+        f"\nOpen {page} in a browser to see the trace of the first translation; no network is needed:\n"
         f"  {page.resolve().as_uri()}\n"
-        f"The model is in {out / 'model'}. Type next:\n"
+        f"The model is in {out / 'model'}. Next:\n"
         f"  {command_name()} explore {folder}\n"
         f'  echo "{sources[0]}" | {command_name()} translate {folder}\n'
         f"  {command_name()} train --source YOUR.en --target YOUR.fr --out runs/mine"

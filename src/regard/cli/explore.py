@@ -1,4 +1,4 @@
-"""`regard explore`: a page to look inside a model's translations with."""
+"""`regard explore`: serve the explorer page of a model."""
 
 import argparse
 import os
@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import resolve_model_folder
-from regard.cli.args.trace_args import read_model_task
+from regard.cli.args.model_args import read_model_task, resolve_model_folder
 from regard.errors import RegardError, require_setting
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
@@ -20,35 +19,38 @@ if TYPE_CHECKING:
     from regard.server.training_runs import TrainingRun
 
 DESCRIPTION = """\
-Open a page in the browser: type a sentence, read its translation, and see every step that produced
-it: who looks at whom in every head of every layer, the seven steps of attention for one word, the
-candidates, the beam, and what becomes of it all when a head is switched off.
+Open a page in the browser that translates a sentence and shows each step: the
+attention of every head and layer, the computation of attention step by step,
+the candidates, the beam, and the effect of switching off a head.
 """
 
 EPILOG = """\
-The page is served by this command, on this machine and for this machine only; nothing is asked of
-any network. Ctrl-C ends it. A run folder adds its curves, live while it trains, and its checkpoints,
-so that a head can be watched forming. docs/explorer.md walks through the pages.
+The command serves the page on this machine, for this machine only, without
+network access. Ctrl-C stops it. A run folder adds training curves, live during
+a training, and all checkpoints. docs/explorer.md describes the pages.
 
 examples
   regard explore runs/demo
   regard explore runs/demo --text "Jane visits Africa in September."
-  regard explore runs/a runs/b runs/c     looks into the first, and compares the curves of all
+  regard explore runs/a runs/b runs/c     explore the first, compare curves
   regard explore runs/demo/model --port 8000 --no-browser
-  ssh -L 8000:127.0.0.1:8000 far-away     then there: regard explore runs/big --port 8000 --no-browser
+
+on a remote machine
+  ssh -L 8000:127.0.0.1:8000 HOST
+  regard explore runs/big --port 8000 --no-browser
 """
 
 
 def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "explore",
-        help="look inside a model's translations, in the browser",
+        help="explore a model in the browser",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "model", metavar="MODEL_OR_RUN", type=Path, help="folder that `regard train` wrote, or a model in it"
+        "model", metavar="MODEL_OR_RUN", type=Path, help="run or model folder of `regard train`"
     )
     parser.add_argument(
         "others",
@@ -56,61 +58,59 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         type=Path,
         nargs="*",
         default=[],
-        help="runs whose curves are laid over those of the first, a run, too",
+        help="runs whose curves are compared with those of the first",
     )
     parser.add_argument(
-        "--text", metavar="T", help="the sentence to begin with (default: one that the training watched)"
+        "--text", metavar="T", help="first sentence to translate (default: a sample of the training log)"
     )
     parser.add_argument(
-        "--series", metavar="FILE", type=Path, help="with a forecaster: the table that it is asked about"
+        "--series", metavar="FILE", type=Path, help="table of series, required for a forecaster"
     )
-    parser.add_argument("--no-browser", action="store_true", help="print the address, and open nothing")
-    parser.add_argument(
-        "--port", metavar="N", type=int, default=0, help="where to serve (default: 0, any port that is free)"
-    )
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--port", metavar="N", type=int, default=0, help="port (default: 0, any free port)")
     parser.add_argument(
         "--host",
         metavar="H",
         default="127.0.0.1",
-        help="the address to serve on (default: 127.0.0.1, this machine alone); "
-        "whoever reaches another one can use the model",
+        help="address to serve on (default: 127.0.0.1, this machine only); any other address lets "
+        "everyone who can reach it use the model",
     )
     parser.add_argument(
         "--max-trace-tokens",
         metavar="N",
         type=int,
         default=256,
-        help="translate a longer sentence without looking inside (default: 256): "
-        "its weights fill many megabytes",
+        help="translate sentences with more tokens without a trace (default: 256): its weights take many "
+        "megabytes",
     )
     parser.add_argument(
         "--beam",
         metavar="N",
         type=int,
         default=PAPER_SEARCH.beam,
-        help=f"at first (default: {PAPER_SEARCH.beam})",
+        help=f"initial beam size (default: {PAPER_SEARCH.beam})",
     )
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to compute (default: auto, a GPU if there is one)",
+        help="device (default: auto, a GPU if there is one)",
     )
     parser.set_defaults(run=run_explore)
 
 
 def run_explore(options: argparse.Namespace) -> None:
     tokens = options.max_trace_tokens
-    require_setting(tokens >= 2, "--max-trace-tokens", tokens, "a word and its end mark are 2")
-    resolve_model_folder(options.model)
+    require_setting(tokens >= 2, "--max-trace-tokens", tokens, "one word with its end token has 2")
+    task = read_model_task(resolve_model_folder(options.model))
     from regard.server.http_server import ExplorerServer
     from regard.server.training_runs import find_training_run, load_comparison_runs
 
     run = find_training_run(options.model)
     others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
-    answers = _build_routes(options, run, others)
-    with ExplorerServer(options.host, options.port, answers) as server:
-        sys.stdout.write(f"{options.model} can be looked into at {server.url}\nCtrl-C ends this.\n")
+    routes = _build_routes(options, task, run, others)
+    with ExplorerServer(options.host, options.port, routes) as server:
+        sys.stdout.write(f"serving {options.model} at {server.url}\nCtrl-C stops the server.\n")
         sys.stdout.flush()
         if not options.no_browser and _has_display():
             webbrowser.open(server.url)
@@ -121,9 +121,9 @@ def run_explore(options: argparse.Namespace) -> None:
 
 
 def _build_routes(
-    options: argparse.Namespace, run: "TrainingRun | None", others: "Sequence[TrainingRun]"
+    options: argparse.Namespace, task: str, run: "TrainingRun | None", others: "Sequence[TrainingRun]"
 ) -> "RouteTable":
-    """What the page may ask, by what the model is for."""
+    """Return the API of the page for the task of the model."""
     from regard.classification.tracing import ClassifierTracer
     from regard.forecasting.tracing import ForecasterTracer
     from regard.server.attention_api import AttentionApi
@@ -133,32 +133,32 @@ def _build_routes(
     from regard.server.training_runs import find_example_text
 
     text = find_example_text(options.model, run) if options.text is None else options.text
-    offer = ExplorerSettings(text, SearchConfig(options.beam), options.max_trace_tokens)
-    match read_model_task(options.model):
+    settings = ExplorerSettings(text, SearchConfig(options.beam), options.max_trace_tokens)
+    match task:
         case "classification":
-            looking: CheckpointCache[AttentionTracer] = CheckpointCache(
+            tracers: CheckpointCache[AttentionTracer] = CheckpointCache(
                 options.model, run, lambda folder: ClassifierTracer.load(folder, options.device)
             )
-            return AttentionApi(looking, run, offer, others).routes()
+            return AttentionApi(tracers, run, settings, others).routes()
         case "forecasting":
             if options.series is None:
-                raise RegardError(f"{options.model} forecasts; give --series FILE, a table to look into")
-            looking = CheckpointCache(
+                raise RegardError(f"{options.model} is a forecaster; give --series FILE, a table of series")
+            tracers = CheckpointCache(
                 options.model,
                 run,
                 lambda folder: ForecasterTracer.load(folder, options.series, options.device),
             )
-            first = options.text or looking.get(None).trace("", options.max_trace_tokens).source.text
-            return AttentionApi(looking, run, replace(offer, example_text=first), others).routes()
+            first = options.text or tracers.get(None).trace("", options.max_trace_tokens).source.text
+            return AttentionApi(tracers, run, replace(settings, example_text=first), others).routes()
         case _:
             models = CheckpointCache(
                 options.model, run, lambda folder: load_explorer_model(folder, options.device)
             )
-            return explorer_routes(TraceService(models, run, offer), others)
+            return explorer_routes(TraceService(models, run, settings), others)
 
 
 def _has_display() -> bool:
-    """Whether a browser would be a window; one inside the terminal would take it from us."""
+    """Whether a graphical browser can open; a text browser would take over the terminal."""
     if not sys.platform.startswith("linux"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""`regard forecast`: what comes after the last row of a file, as a table or as a picture."""
+"""`regard forecast`: forecast the series of a table, as a table, figure or page."""
 
 import argparse
 import sys
@@ -10,9 +10,10 @@ from regard.errors import RegardError, require_setting
 OUTPUT_SUFFIXES = (".csv", ".json", ".svg", ".html")
 
 EPILOG = """\
-FILE has the columns that the model was trained on, and at least as many rows as it looks back. A CSV
-has the time as FILE writes it, the mean of each series in its own units, and its quantiles
-("load q0.1": one value in ten is expected to lie below). docs/forecasting.md says more.
+FILE must have the columns that the model was trained on, and at least as many
+rows as its input window. The CSV output has the time in the format of FILE,
+and the mean and quantiles of each series in its own units ("load q0.1": one
+value in ten is expected below it). docs/forecasting.md has the details.
 
 examples
   regard forecast runs/load load.csv
@@ -24,37 +25,39 @@ examples
 def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "forecast",
-        help="continue the series of a table",
-        description="Foretell what comes after the last row of a table, in its own units, with intervals.",
+        help="forecast the series of a table",
+        description="Forecast the rows after the last row of a table, with prediction intervals.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train --series` wrote")
-    parser.add_argument("file", metavar="FILE", type=Path, help="the series so far, .csv or .parquet")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
     parser.add_argument(
-        "--horizon", metavar="N", type=int, help="steps (default: as many as the model was trained for)"
+        "file", metavar="FILE", type=Path, help="table with the past of the series, .csv or .parquet"
+    )
+    parser.add_argument(
+        "--horizon", metavar="N", type=int, help="steps to predict (default: the horizon of the model)"
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         default="-",
-        help=f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV here)",
+        help=f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV to stdout)",
     )
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to compute (default: auto, a GPU if there is one)",
+        help="device (default: auto, a GPU if there is one)",
     )
     parser.set_defaults(run=run_forecast)
 
 
 def run_forecast(options: argparse.Namespace) -> None:
-    ending = ".csv" if options.output == "-" else Path(options.output).suffix
-    if ending not in OUTPUT_SUFFIXES:
+    suffix = ".csv" if options.output == "-" else Path(options.output).suffix
+    if suffix not in OUTPUT_SUFFIXES:
         raise RegardError(
-            f"{options.output} has no ending that can be written; end the name in {', '.join(OUTPUT_SUFFIXES)}"
+            f"{options.output} has no supported suffix; use a name that ends in {', '.join(OUTPUT_SUFFIXES)}"
         )
     require_setting(
         options.horizon is None or options.horizon >= 1, "--horizon", options.horizon, "it must be 1 or more"
@@ -63,22 +66,19 @@ def run_forecast(options: argparse.Namespace) -> None:
         reject_unwritable(Path(options.output))
     from regard.forecasting.forecaster import Forecaster
 
-    found = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)
-    for note in (*found.history.notes, *found.notes):
+    forecast = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)
+    for note in (*forecast.history.notes, *forecast.notes):
         sys.stderr.write(f"{note}\n")
-    match ending:
+    match suffix:
         case ".csv":
-            content = found.to_csv()
+            content = forecast.to_csv()
         case ".json":
-            content = found.to_json()
+            content = forecast.to_json()
         case _:
-            from regard.plots import forecast_chart
+            from regard.plots.forecast_chart import render_forecast_html, render_forecast_svg
 
-            content = (
-                forecast_chart.render_forecast_html(found)
-                if ending == ".html"
-                else forecast_chart.render_forecast_svg(found)
-            )
+            render = render_forecast_html if suffix == ".html" else render_forecast_svg
+            content = render(forecast)
     if options.output == "-":
         sys.stdout.write(content)
     else:

@@ -1,4 +1,4 @@
-"""`regard VERB`: parse, call, and turn what went wrong into one line."""
+"""The command `regard VERB`: parse the arguments, run the verb, print an error as one line."""
 
 import argparse
 import io
@@ -25,37 +25,48 @@ from regard.version import __version__
 DESCRIPTION = """\
 Train a Transformer on two text files, and translate with it.
 
-  regard demo                                             see it work, in a few minutes
-  regard check --source en.txt --target fr.txt            what is wrong with your own pairs
-  regard train --source en.txt --target fr.txt --out my   train on your own pairs
-  regard plot my -o curves.svg                            see how the training went
-  regard translate my < new.txt                           translate, one line in, one line out
-  regard score my --source test.en --reference test.fr    how good it is
-  regard train --labelled train.tsv --out topics          or: learn to label texts
-  regard classify topics < new.txt                        and label new ones, one line in, one line out
-  regard train --series load.csv --out load               or: learn the series of a table
-  regard forecast load load.csv -o next.csv               and foretell what comes next
-  regard look my "A sentence."                            how a translation came about, in the terminal
-  regard explore my                                       look inside its translations, in the browser
-  regard trace my "A sentence." -o sentence.json          the same as data, a page (.html) or a figure (.svg)
+  regard demo                                        try it, in a few minutes
+  regard check --source en.txt --target fr.txt       check a parallel corpus
+  regard train --source en.txt --target fr.txt --out my     train a translator
+  regard plot my -o curves.svg                       plot the training curves
+  regard translate my < new.txt                      translate line by line
+  regard score my --source test.en --reference test.fr      BLEU and chrF
+  regard train --labelled train.tsv --out topics     train a text classifier
+  regard classify topics < new.txt                   classify line by line
+  regard train --series load.csv --out load          train a forecaster
+  regard forecast load load.csv -o next.csv          forecast time series
+  regard look my "A sentence."                       attention, in the terminal
+  regard explore my                                  the same, in the browser
+  regard trace my "A sentence." -o sentence.json     the same, as a file
+"""
+
+EPILOG = """\
+exit codes
+  0    success
+  1    error: stderr says what to change; --debug shows a traceback
+  2    wrong arguments
+  3    the disk is full or the output cannot be written; saved work is kept
+  4    finished, but some lines could not be translated or classified
+  130  interrupted with Ctrl-C
+
+regard VERB --help explains a verb.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command and exits: 0 if it worked, 1 if the user can put something right, 130 on Ctrl-C.
-
-    A training that stops because it cannot save exits with 3, for whoever starts it again by itself.
-    """
+    """Run a command and exit with the code that `EPILOG` documents."""
     options = _build_parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a sentence may hold what the terminal cannot show
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a sentence may contain characters that the terminal cannot encode
             stream.reconfigure(errors="replace")
     try:
         options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has heard enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
@@ -67,11 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="regard", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="regard",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for add in (
+    for add_parser in (
         *(
             check.add_check_parser,
             train.add_train_parser,
@@ -89,20 +103,20 @@ def _build_parser() -> argparse.ArgumentParser:
             demo.add_demo_parser,
         ),
     ):
-        add(verbs)
+        add_parser(verbs)
     for verb in verbs.choices.values():
-        verb.add_argument("--debug", action="store_true", help="show the traceback if something goes wrong")
+        verb.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 
 
 def _error_line(error: Exception) -> str:
     if isinstance(error, RegardError):
-        said = str(error)
+        message = str(error)
     elif isinstance(error, OSError):
-        said = f"{error.filename or 'the system'}: {error.strerror or error}"
-    elif type(error).__name__ == "OutOfMemoryError":  # torch's, which is not imported here
-        said = "the GPU has too little memory; a smaller data.batch_tokens, or a smaller model, would fit"
+        message = f"{error.filename or 'system error'}: {error.strerror or error}"
+    elif type(error).__name__ == "OutOfMemoryError":  # of torch, which is not imported here
+        message = "the GPU is out of memory; reduce data.batch_tokens or the size of the model"
     else:
-        said = f"unexpected {type(error).__name__}: {str(error)[:200]}; --debug shows where it came from"
-    printable = "".join(letter if letter.isprintable() else " " for letter in said)
+        message = f"unexpected {type(error).__name__}: {str(error)[:200]}; --debug shows the traceback"
+    printable = "".join(letter if letter.isprintable() else " " for letter in message)
     return f"regard: {' '.join(printable.split())}"

@@ -1,4 +1,4 @@
-"""How the user called us, so that what we tell them to type works."""
+"""Output of commands: files that appear whole or not at all, streams, and the name of the command."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def command_name() -> str:
-    """`regard` where that is on the path, else the way to it, as after `make demo` in a fresh clone."""
+    """Return `regard` if it is on the PATH, else how it was called, for commands shown to the user."""
     called = Path(sys.argv[0])
     if shutil.which("regard"):
         return "regard"
@@ -24,34 +24,33 @@ def command_name() -> str:
 
 
 def reject_unwritable(path: Path) -> None:
-    """Before the work, not after it."""
+    """Reject an output path that cannot be written, before the work starts."""
     if path.is_dir():
-        raise RegardError(f"{path} cannot be written: it is a folder")
+        raise RegardError(f"{path} cannot be written: it is a folder; give a file name")
     if is_stream_path(path):
         return
     folder = path.resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise RegardError(f"{path} cannot be written: {folder} is not a folder you may write to")
+        raise RegardError(f"{path} cannot be written: {folder} is not a writable folder")
 
 
 def reject_same_file(paths: Mapping[str, Path | None]) -> None:
-    """Flags that name one file: what the second of them means would take the place of the first's."""
-    named: dict[Path, str] = {}
+    """Reject two flags that name the same file: the second would overwrite the first."""
+    flags: dict[Path, str] = {}
     for flag, path in paths.items():
         if path is None or is_stream_path(path):
             continue
-        other = named.setdefault(path.resolve(), flag)
+        other = flags.setdefault(path.resolve(), flag)
         if other != flag:
             raise RegardError(f"{path} is {other} and {flag}; give one of them another name")
 
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """A file appears whole or not at all; a pipe or a device is written as it is."""
+    """Open an output: a file appears whole or not at all, a pipe or device is written directly."""
     try:
-        with (
-            path.open("ab") if is_stream_path(path) else open_atomically(path.resolve()) as file
-        ):  # not a link, its end
+        target = path.resolve()  # write through a symbolic link
+        with path.open("ab") if is_stream_path(path) else open_atomically(target) as file:
             yield file
     except BrokenPipeError:
         raise
@@ -60,17 +59,16 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """All of it at once."""
+    """Write a whole output."""
     with open_output(path) as file:
         file.write(content)
 
 
-def write_line_report(troubles: "Sequence[LineIssue]", said: BinaryIO | None) -> None:
-    """Each as a line of JSON, where somebody wants them."""
-    if said is not None:
-        said.writelines(trouble.to_json().encode("utf-8") + b"\n" for trouble in troubles)
+def write_line_report(issues: "Sequence[LineIssue]", file: BinaryIO) -> None:
+    """Write each issue as a line of JSON."""
+    file.writelines(issue.to_json().encode("utf-8") + b"\n" for issue in issues)
 
 
 def is_stream_path(path: Path) -> bool:
-    """A pipe or a device, or what /dev/stdout stands for."""
+    """Whether a path is a pipe or a device, also through /dev/stdout."""
     return (path.exists() and not path.is_file()) or path.absolute().parts[1:2] in (("dev",), ("proc",))

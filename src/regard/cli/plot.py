@@ -1,4 +1,4 @@
-"""`regard plot`: the curves of a training, as a picture or as a page."""
+"""`regard plot`: draw the training curves of runs as SVG or HTML."""
 
 import argparse
 from pathlib import Path
@@ -7,9 +7,10 @@ from regard.cli.output import reject_unwritable, write_output
 from regard.errors import RegardError
 
 EPILOG = """\
-Drawn are the loss (with the floor that label smoothing sets), BLEU and chrF, the learning rate,
-the speed, the padding, the gradient, the memory, and how the watched sentences changed. Several
-runs are laid over one another. A training that is still going on can be drawn, too.
+The charts show the loss (with the lower bound from label smoothing), BLEU and
+chrF, learning rate, speed, padding, gradient norm, memory, and the sample
+translations over time. Several runs share each chart. A running training can
+be plotted too.
 
 examples
   regard plot runs/en-fr -o curves.svg
@@ -20,12 +21,12 @@ examples
 def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "plot",
-        help="draw the curves of one training or of several",
-        description="Draw what metrics.jsonl of a run says, without a browser and without a network.",
+        help="plot the training curves of one or more runs",
+        description="Draw the curves in metrics.jsonl of a run, without a browser or network.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folder that `regard train` wrote")
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="run folder of `regard train`")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, required=True, help="NAME.svg or NAME.html"
     )
@@ -33,7 +34,7 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--x-axis",
         choices=("step", "tokens", "hours"),
         default="step",
-        help="what to draw over (default: step)",
+        help="unit of the horizontal axis (default: step)",
     )
     parser.set_defaults(run=run_plot)
 
@@ -41,7 +42,7 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run_plot(options: argparse.Namespace) -> None:
     output: Path = options.output
     if output.suffix not in (".svg", ".html"):
-        raise RegardError(f"{output} is neither a picture nor a page; end the name in .svg or .html")
+        raise RegardError(f"{output} has no supported suffix; use a name that ends in .svg or .html")
     reject_unwritable(output)
     from regard.plots.curves import TrainingCurves
     from regard.plots.curves_page import render_curves_html, render_curves_svg

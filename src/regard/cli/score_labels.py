@@ -1,4 +1,4 @@
-"""`regard score MODEL --labelled FILE`: how often a classifier is right, and whether it knows."""
+"""`regard score MODEL --labelled FILE`: accuracy, F1, calibration and confusion matrix of a classifier."""
 
 import argparse
 import json
@@ -14,26 +14,30 @@ if TYPE_CHECKING:
     from regard.classification.evaluation import ClassificationReport
 
 LABEL_WIDTH = 12
-"""Letters of a label that a table has room for."""
+"""Characters of a label in a table."""
 MAX_CONFUSION_LABELS = 20
-"""Labels up to which a confusion matrix fits a terminal."""
+"""Number of labels up to which a confusion matrix fits a terminal."""
 UNUSED_BY_CLASSIFIER = (
     *("source", "hypotheses", "baseline", "output", "reference", "target_language", "score_references"),
     *(name for name in ARGUMENT_DEFAULTS if name != "device"),
 )
-"""Flags of translations."""
+"""Flags that apply to translations only."""
 
 
 def run_score_labels(options: argparse.Namespace) -> None:
     if options.model is None:
-        raise RegardError("give a MODEL to measure on --labelled FILE")
-    reject_unused_flags(options, UNUSED_BY_CLASSIFIER, "is for translations, and --labelled for a classifier")
+        raise RegardError("there is no model; give the classifier to evaluate on --labelled FILE")
     reject_unused_flags(
-        options, ("series", "all_rows"), "is for a forecaster, and --labelled for a classifier"
+        options, UNUSED_BY_CLASSIFIER, "is for translations; --labelled FILE is for a classifier"
+    )
+    reject_unused_flags(
+        options, ("series", "all_rows"), "is for a forecaster; --labelled FILE is for a classifier"
     )
     if options.confusion_matrix is not None:
         if options.confusion_matrix.suffix != ".svg":
-            raise RegardError(f"{options.confusion_matrix} is not a picture's name; end it in .svg")
+            raise RegardError(
+                f"{options.confusion_matrix} has no supported suffix; use a name that ends in .svg"
+            )
         reject_unwritable(options.confusion_matrix)
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
@@ -43,8 +47,8 @@ def run_score_labels(options: argparse.Namespace) -> None:
 
     classifier = Classifier.load(folder, options.device or "auto", threads=options.threads)
     texts, unusable = read_labelled_texts(LabelledFiles(options.labelled), classifier.labels)
-    for why, number in unusable.items():
-        sys.stderr.write(f"{options.labelled}: left out: {why} ({number:,})\n")
+    for reason, count in unusable.items():
+        sys.stderr.write(f"{options.labelled}: left out: {reason} ({count:,})\n")
     scores = evaluate_classifier(classifier, texts)
     if options.confusion_matrix is not None:
         from regard.plots.confusion_matrix import draw_confusion_matrix
@@ -61,35 +65,36 @@ def run_score_labels(options: argparse.Namespace) -> None:
 
 
 def _as_table(model: Path, file: Path, scores: "ClassificationReport") -> str:
-    found = scores.scores
+    metrics = scores.scores
     lines = [
         f"{model} on {file}: {scores.confusion_matrix.sum():,} texts, {len(scores.labels)} labels",
-        f"  accuracy           {found.accuracy:7.2%}",
-        f"  macro F1           {found.macro_f1:7.2%}",
-        f"  calibration error  {scores.calibrated_error:7.2%}, with the temperature {scores.temperature:.2f} "
-        f"that validation asked for; {scores.calibration_error:.2%} without",
+        f"  accuracy           {metrics.accuracy:7.2%}",
+        f"  macro F1           {metrics.macro_f1:7.2%}",
+        f"  calibration error  {scores.calibrated_error:7.2%} with temperature {scores.temperature:.2f}, "
+        f"fitted in validation; {scores.calibration_error:.2%} without",
         "",
         f"  {'label':<{LABEL_WIDTH}}  precision  recall     F1  texts",
     ]
     lines += [
-        f"  {_truncate_label(label):<{LABEL_WIDTH}}  {one.precision:9.2%}  {one.recall:6.1%}  {one.f1:5.1%}  {one.texts:5,}"
-        for label, one in zip(scores.labels, found.classes, strict=True)
+        f"  {_truncate_label(label):<{LABEL_WIDTH}}  {each.precision:9.2%}  {each.recall:6.1%}"
+        f"  {each.f1:5.1%}  {each.texts:5,}"
+        for label, each in zip(scores.labels, metrics.classes, strict=True)
     ]
     return "\n".join([*lines, "", *_confusion_table(scores)])
 
 
 def _confusion_table(scores: "ClassificationReport") -> list[str]:
-    """Rows are what texts are, columns the labels that they were given."""
+    """Return the confusion matrix as lines: rows are true labels, columns predicted labels."""
     labels = [_truncate_label(label) for label in scores.labels]
     if len(labels) > MAX_CONFUSION_LABELS:
-        return ["  --confusion-matrix FILE.svg draws what is taken for what; so many labels do not fit here"]
+        return ["  too many labels to print the confusion matrix; --confusion-matrix FILE.svg draws it"]
     width = max(5, *(len(label) + 1 for label in labels))
     head = "".join(f"{label:>{width}}" for label in labels)
     rows = [
         f"  {label:<{LABEL_WIDTH}}" + "".join(f"{number or '.':>{width}}" for number in row)
         for label, row in zip(labels, scores.confusion_matrix.tolist(), strict=True)
     ]
-    return [f"  {'is → given':<{LABEL_WIDTH}}" + head, *rows]
+    return [f"  {'true → pred.':<{LABEL_WIDTH}}" + head, *rows]
 
 
 def _truncate_label(label: str) -> str:

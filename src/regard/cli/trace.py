@@ -1,4 +1,4 @@
-"""`regard look`: one translation in the terminal, and what was behind it."""
+"""`regard look` and `regard trace`: show a prediction in the terminal, or write its trace to a file."""
 
 import argparse
 import sys
@@ -19,124 +19,125 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.trace.trace import Trace
 
-
 LOOK_DESCRIPTION = """\
-Translate one sentence and show in the terminal how sure the model was of each piece, what else it
-thought of, and where it looked when it wrote it.
+Translate a sentence and show in the terminal the probability of each token,
+the alternatives, and the attention of each step.
 """
 
 LOOK_EPILOG = """\
-Each line of the first table is one step: what was read, what was written, its probability, and the
-next likeliest. In the second each row is a step and each column a source token; the darker, the more
-weight. A weight says where a head looked, not why the word was chosen: --ablate-head it, and see.
+The first table has one line per decoding step: input token, output token,
+probability, and the next candidates. In the second table each row is a step
+and each column a source token; darker cells have more weight. An attention
+weight does not explain why a word was chosen: use --ablate-head to test the
+influence of a head.
 
 examples
   regard look runs/demo "Jane visits Africa in September."
   regard look runs/demo "The glass is yellow." --layer 2 --head 1
-  regard look runs/demo "The glass is yellow." --ablate-head cross:2:1      what without this head?
+  regard look runs/demo "The glass is yellow." --ablate-head cross:2:1
   regard look runs/demo "The glass is yellow." --target "Le verre est vert."
 """
+
+TRACE_DESCRIPTION = """\
+Translate a sentence and record how the translation was produced: the tokens,
+the attention of every layer and head, the candidates of each step, the
+prediction of each layer, and the beam.
+"""
+
+TRACE_EPILOG = """\
+Row 0 of decoder and cross-attention reads <s> and predicts the first target
+token. Rows sum to 1; masked positions are exactly 0. docs/trace.md explains
+every field.
+
+examples
+  regard trace runs/demo "Jane visits Africa in September." -o jane.json
+  regard trace runs/demo "Jane visits Africa in September." -o jane.svg --head 1
+  regard trace runs/demo "Jane visits Africa in September." -o jane.html
+  regard trace runs/demo "The glass is yellow." -o - | jq .target.text
+  regard trace runs/demo "Jane sleeps." -o b.json --ablate-head cross:2:1
+  regard trace runs/demo "Jane sleeps." -o c.json --target "Jane dort."
+"""
+
+TRACE_SUFFIXES = (".json", ".svg", ".html")
 
 
 def add_look_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "look",
-        help="see in the terminal how one translation came about",
+        help="show the probabilities and attention of a prediction in the terminal",
         description=LOOK_DESCRIPTION,
         epilog=LOOK_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
-    add_attention_arguments(parser, "which attention is shown")
+    _add_request_arguments(parser)
+    add_attention_arguments(parser, "shown attention")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_look)
-
-
-def run_look(options: argparse.Namespace) -> None:
-    parse_head(options)
-    trace = trace_from_arguments(options)
-    shown = select_attention_matrix(trace, options)
-    from rich.console import Console
-
-    from regard.plots.terminal import print_trace
-
-    print_trace(trace, shown, Console(highlight=False, markup=False, emoji=False, soft_wrap=True))
-
-
-TRACE_SUFFIXES = (".json", ".svg", ".html")
-
-DESCRIPTION = """\
-Translate one sentence and write down everything that produced the translation: the tokens, the
-attention of every layer and head of all three kinds, the candidates of each step, what each layer
-would have said, and the whole beam.
-"""
-
-EPILOG = """\
-Row 0 of decoder and cross attention reads <s> and predicts the first target token. Rows sum to 1,
-and what is masked is exactly 0. docs/trace.md explains every field.
-
-examples
-  regard trace runs/demo "Jane visits Africa in September." -o jane.json
-  regard trace runs/demo "Jane visits Africa in September." -o jane.svg --layer 2 --head 1
-  regard trace runs/demo "Jane visits Africa in September." -o jane.html   a page for any browser, to keep
-  regard trace runs/demo "The glass is yellow." -o - | jq .target.text
-  regard trace runs/demo "The glass is yellow." -o b.json --ablate-head cross:2:1   what without this head?
-  regard trace runs/demo "The glass is yellow." -o c.json --target "Le verre est vert."
-"""
 
 
 def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "trace",
-        help="write down all that produced one translation",
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        help="record a prediction as JSON, a figure or an offline page",
+        description=TRACE_DESCRIPTION,
+        epilog=TRACE_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="folder that `regard train` wrote")
-    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster, a table")
+    _add_request_arguments(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - is JSON"
+        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - for JSON"
     )
-    add_attention_arguments(parser, "which attention a figure (.svg) shows, and a page (.html) at first")
+    add_attention_arguments(parser, "attention in a figure (.svg), and shown first in a page (.html)")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
 
 
+def _add_request_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
+    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster a table")
+
+
+def run_look(options: argparse.Namespace) -> None:
+    parse_head(options)
+    trace = trace_from_arguments(options)
+    matrix = select_attention_matrix(trace, options)
+    from rich.console import Console
+
+    from regard.plots.terminal import print_trace
+
+    print_trace(trace, matrix, Console(highlight=False, markup=False, emoji=False, soft_wrap=True))
+
+
 def run_trace(options: argparse.Namespace) -> None:
-    ending = ".json" if options.output == "-" else Path(options.output).suffix
-    if ending not in TRACE_SUFFIXES:
+    suffix = ".json" if options.output == "-" else Path(options.output).suffix
+    if suffix not in TRACE_SUFFIXES:
         raise RegardError(
-            f"{options.output} has no ending that can be written; end the name in {' or '.join(TRACE_SUFFIXES)}"
+            f"{options.output} has no supported suffix; use a name that ends in {', '.join(TRACE_SUFFIXES)}"
         )
     if options.output != "-":
         reject_unwritable(Path(options.output))
     parse_head(options)
-    if ending == ".json":
-        why = "is for a figure (.svg) and a page (.html); JSON has every head of every layer"
+    if suffix == ".json":
+        why = "is for a figure (.svg) or a page (.html); JSON has every head of every layer"
         reject_unused_flags(options, ("attention", "layer", "head"), why)
-    trace = trace_from_arguments(options, qkv=ending == ".html")
-    content = _render_trace(trace, ending, options).encode("utf-8")
+    trace = trace_from_arguments(options, qkv=suffix == ".html")
+    content = _render_trace(trace, suffix, options).encode("utf-8")
     if options.output == "-":
         sys.stdout.buffer.write(content)
     else:
         write_output(Path(options.output), content)
 
 
-def _render_trace(trace: "Trace", ending: str, options: argparse.Namespace) -> str:
-    match ending:
+def _render_trace(trace: "Trace", suffix: str, options: argparse.Namespace) -> str:
+    match suffix:
         case ".json":
             return trace.dumps()
         case ".html":
             from regard.trace.page import build_view_fragment, render_trace_html
 
-            return render_trace_html(
-                trace,
-                build_view_fragment(
-                    trace, "attention", options.attention, options.layer, parse_head(options)
-                ),
-            )
+            head = parse_head(options)
+            fragment = build_view_fragment(trace, "attention", options.attention, options.layer, head)
+            return render_trace_html(trace, fragment)
         case _:
             from regard.plots.attention_matrix import draw_attention_matrix
 

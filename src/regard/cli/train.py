@@ -1,4 +1,4 @@
-"""How a run's settings stand to the paper, as a person reads it."""
+"""`regard train`: train a translation model, classifier or forecaster, or compare settings with the paper."""
 
 import argparse
 import shlex
@@ -17,87 +17,54 @@ if TYPE_CHECKING:
     from regard.train.setup import RunConfig
     from regard.translation.paper_recipe import PaperComparison
 
-
-def print_conformance(conformance: "PaperComparison", console: "Console") -> None:
-    """Deviations first, then what a run does not decide, then what the paper leaves open."""
-    if conformance.deviations:
-        console.print(f"departs from the paper's {conformance.size} model:")
-        table = _plain_table("setting", "the paper", "section", "here")
-        for row in conformance.deviations:
-            table.add_row(row.setting, row.paper_value, _section_title(row.section), row.run_value)
-        console.print(table)
-    else:
-        console.print(f"departs in nothing from the paper's {conformance.size} model, as far as settings go")
-    if conformance.not_run_settings:
-        console.print("\nthe paper says, and these settings do not decide:")
-        table = _plain_table("what", "the paper", "section")
-        for claim in conformance.not_run_settings:
-            table.add_row(claim.setting, claim.wording or str(claim.value), _section_title(claim.section))
-        console.print(table)
-    console.print("\nthe paper leaves open:")
-    table = _plain_table("what", "here")
-    for what, here in conformance.unspecified:
-        table.add_row(what, here)
-    console.print(table)
-
-
-def _section_title(number: str) -> str:
-    from regard.translation.paper_recipe import PAPER_SECTIONS
-
-    return f"{number} {PAPER_SECTIONS[number]}"
-
-
-def _plain_table(*columns: str) -> "Table":
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
 MODEL_USAGE = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
-"""What to give a model, by its task."""
+"""The input argument of a model in the next command, by task."""
 EPILOG = """\
-presets (layers, width, heads, feed-forward)
-  tiny   4+4  128   4   256   for some ten thousand pairs
-  small  3+3  256   4  1024   for some hundred thousand pairs
-  base   6+6  512   8  2048   the paper's base model
-  big    6+6 1024  16  4096   the paper's big model
+presets (layers, d_model, heads, d_ff)
+  tiny   4+4  128   4   256   for about ten thousand pairs
+  small  3+3  256   4  1024   for about a hundred thousand pairs
+  base   6+6  512   8  2048   the base model of the paper
+  big    6+6 1024  16  4096   the big model of the paper
 
-Without --preset, --recipe, --from and model.d_model, size, length and rates are planned from how much text
-there is and from what computes it; the first line says how. Settings come from that plan (or from the
-preset, or from the model of --from), then --config, then --set; config.toml in the folder shows them all,
-and can be given to --config again. In DIR you find
-  model/         the best model: give DIR or DIR/model to `regard translate`
-  config.toml    every setting that was in effect
-  data.json      what was found in the files, by line number, and left out
-  metrics.jsonl  loss, speed and validation scores, which `regard plot DIR -o curves.svg` draws
-  step-NNNNNN/   the last checkpoints, each a model folder and all it takes to go on from it
+Without --preset, --recipe, --from and model.d_model, the size, training length
+and learning rates are configured automatically from the size of the corpus and
+the device; the first line of output explains them. Settings come from this
+configuration (or the preset, or the model of --from), then --config, then
+--set, then the other flags.
 
-A run that was cut short, by whatever, goes on when the same command is given again.
+files in DIR
+  model/         the best model, for `regard translate DIR`
+  config.toml    all settings; can be given to --config
+  data.json      the findings in the training files, with line numbers
+  metrics.jsonl  loss, speed and validation scores, for `regard plot DIR`
+  step-NNNNNN/   the last checkpoints
+
+An interrupted run resumes when the same command is given again.
 
 examples
   regard train --source train.en --target train.fr --out runs/en-fr
-  regard train --from runs/en-fr --source law.en --target law.fr --out runs/en-fr-law
-  regard train --series load.csv --horizon 96 --out runs/load       a forecaster: docs/forecasting.md
+  regard train --from runs/en-fr --source law.en --target law.fr --out runs/law
+  regard train --labelled train.tsv --out runs/topics
+  regard train --series load.csv --horizon 96 --out runs/load
 """
 
 
 def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "train",
-        help="train a model on two text files, or on series in a table",
-        description="Train a translation model on two text files that match line by line, or a forecaster\n"
-        "on a table with a column of times.",
+        help="train a translation model, a text classifier or a forecaster",
+        description="Train a translation model on parallel text, a classifier on labelled texts, or a\n"
+        "forecaster on a table of time series.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="a folder for the run: new, or to go on with")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="run folder: new, or an existing run to resume"
+    )
     parser.add_argument(
         "--compare-to-paper",
         action="store_true",
-        help="do not train; show each setting that departs from the paper",
+        help="do not train; show the settings that differ from the paper",
     )
     add_train_arguments(parser)
     parser.set_defaults(run=run_train)
@@ -109,9 +76,9 @@ def run_train(options: argparse.Namespace) -> None:
     from regard.train.run_folder import reject_unusable_folder
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not options.compare_to_paper:  # what cannot work is said before the files are read
+    if not options.compare_to_paper:  # check the folder before reading files
         if options.out is None:
-            raise ConfigError("there is nowhere to write to; give --out DIR, a new folder for the run")
+            raise ConfigError("there is no run folder; give --out DIR")
         reject_unusable_folder(options.out)
     run = resolve_settings(options, console, options.out)
     if options.compare_to_paper:
@@ -121,12 +88,13 @@ def run_train(options: argparse.Namespace) -> None:
     from regard.train.model_files import TASK_COMMANDS
 
     keep_freed_memory()
-    outcome = _train_task(run, options.out, console)
+    result = _train_task(run, options.out, console)
+    command = TASK_COMMANDS[run.task]
     folder = shlex.quote(str(options.out))
     console.print(
-        f"  {_describe_outcome(outcome, options.out)}\n"
-        f"  {TASK_COMMANDS[run.task]} with: {command_name()} {TASK_COMMANDS[run.task]} {folder} {MODEL_USAGE[run.task]}\n"
-        f"  see how it went: {command_name()} plot {folder} -o curves.html"
+        f"  {_describe_outcome(result, options.out)}\n"
+        f"  {command} with: {command_name()} {command} {folder} {MODEL_USAGE[run.task]}\n"
+        f"  training curves: {command_name()} plot {folder} -o curves.html"
     )
 
 
@@ -137,7 +105,7 @@ def _report_conformance(run: "RunConfig") -> None:
     from regard.translation.run import TranslationRun
 
     if not isinstance(run, TranslationRun):
-        raise ConfigError(f"--compare-to-paper cannot work; the paper has no {run.task}")
+        raise ConfigError(f"--compare-to-paper is for translation; the paper has no {run.task} model")
     print_conformance(compare_with_paper(run), Console(highlight=False, markup=False, emoji=False))
 
 
@@ -158,13 +126,51 @@ def _train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingRes
         case ForecastingRun():
             return train_forecasting(run, out, console, render_curves=render_model_card_svg)
         case _:
-            raise TypeError(f"there is no way to train for {run.task}")
+            raise TypeError(f"unknown task {run.task}")
 
 
-def _describe_outcome(outcome: "TrainingResult", out: Path) -> str:
-    if outcome.stop_reason == "interrupt" and outcome.step == 0:
+def _describe_outcome(result: "TrainingResult", out: Path) -> str:
+    if result.stop_reason == "interrupt" and result.step == 0:
         return "interrupted before the first step"
-    if outcome.stop_reason == "interrupt":
-        return f"interrupted after step {outcome.step:,}; the same command goes on from there"
-    why = {"steps": "done", "minutes": "time is up", "patience": "it gets no better"}[outcome.stop_reason]
-    return f"{why}: the best model, of step {outcome.step:,}, is in {out / 'model'}"
+    if result.stop_reason == "interrupt":
+        return f"interrupted after step {result.step:,}; the same command resumes"
+    reason = {"steps": "done", "minutes": "time limit reached", "patience": "no further improvement"}
+    return f"{reason[result.stop_reason]}: the best model, of step {result.step:,}, is in {out / 'model'}"
+
+
+def print_conformance(conformance: "PaperComparison", console: "Console") -> None:
+    """Print the deviations, then what settings do not decide, then what the paper does not specify."""
+    if conformance.deviations:
+        console.print(f"differences from the {conformance.size} model of the paper:")
+        table = _plain_table("setting", "paper", "section", "this run")
+        for row in conformance.deviations:
+            table.add_row(row.setting, row.paper_value, _section_title(row.section), row.run_value)
+        console.print(table)
+    else:
+        console.print(f"no setting differs from the {conformance.size} model of the paper")
+    if conformance.not_run_settings:
+        console.print("\nin the paper, but not decided by settings:")
+        table = _plain_table("topic", "paper", "section")
+        for claim in conformance.not_run_settings:
+            table.add_row(claim.setting, claim.wording or str(claim.value), _section_title(claim.section))
+        console.print(table)
+    console.print("\nnot specified in the paper:")
+    table = _plain_table("topic", "this run")
+    for topic, choice in conformance.unspecified:
+        table.add_row(topic, choice)
+    console.print(table)
+
+
+def _section_title(number: str) -> str:
+    from regard.translation.paper_recipe import PAPER_SECTIONS
+
+    return f"{number} {PAPER_SECTIONS[number]}"
+
+
+def _plain_table(*columns: str) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for column in columns:
+        table.add_column(column)
+    return table

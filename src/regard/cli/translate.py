@@ -33,24 +33,26 @@ ONEDNN_CACHE_LIMITS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPAC
 """Matrix shapes for which torch on a CPU caches kernels: a large file would fill a thousand entries."""
 
 DESCRIPTION = """\
-Translate each line of the input: the output has as many lines, in the same order. A
-line that cannot be translated becomes an empty line and is reported at the end.
+Translate each line of the input: the output has as many lines, in the same
+order. A line that cannot be translated becomes an empty line and is reported
+at the end.
 """
 
 EPILOG = """\
 exit codes
   0  all lines are translated
   1  error: the message says what to change
-  3  the output cannot be written (disk full, no permission); finished parts are kept
-  4  finished, but some lines could not be translated: they are empty in the output
-     and listed on stderr and in --report
+  3  the output cannot be written (disk full, no permission); finished parts
+     are kept
+  4  finished, but some lines could not be translated: they are empty in the
+     output and listed on stderr and in --report
 
 examples
   echo "Jane visits Africa in September." | regard translate runs/demo
   regard translate runs/demo --input new.en.gz --output new.fr
   regard translate runs/demo --beam 1 < new.en                  greedy search
   regard translate runs/demo --input big.en --output big.fr     repeat to resume
-  regard translate runs/demo --n-best 4 --json < new.en         all details, as JSON
+  regard translate runs/demo --n-best 4 --json < new.en         details as JSON
   regard translate runs/demo --input page.html --output page.fr.html
   regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare
 """

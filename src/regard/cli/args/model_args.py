@@ -1,4 +1,4 @@
-"""Flags that would change nothing are refused: whoever gave one expects what will not be."""
+"""Arguments shared by commands that load a model: search, engine, the model folder, unused flags."""
 
 import argparse
 import sys
@@ -6,56 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from regard.config import DEFAULT_TASK
 from regard.errors import RegardError, require_setting
 from regard.inference.engine_selection import EngineName, RequestedPrecision
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
     from regard.translation.translator import Translator
-
-
-FORMATS_BY_FLAG = {
-    "column": (".tsv", ".jsonl"),
-    "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx",),
-}
-"""Flags of documents, and those that each is for."""
-
-
-def reject_unused_flags(options: argparse.Namespace, names: Sequence[str], why: str) -> None:
-    """Those of the flags that were given, in one line."""
-    for name in names:
-        value = getattr(options, name)
-        if value is not None and value is not False:
-            raise RegardError(f"--{name.replace('_', '-')} {why}")
-
-
-def reject_document_flags(options: argparse.Namespace) -> None:
-    """What has no meaning where each line is a text."""
-    read = "stdin" if options.input is None else options.input
-    reject_unused_flags(
-        options, tuple(FORMATS_BY_FLAG), f"is for documents; {read} is translated line by line"
-    )
-    if not options.json:
-        reject_unused_flags(options, ("confidences",), "are written as JSON only; add --json")
-
-
-def reject_line_flags(options: argparse.Namespace, ending: str) -> None:
-    """What has no place in a document, or not in one of that format."""
-    if options.prefix:
-        raise RegardError("--prefix is for lines; the sentences of a document begin as they like")
-    if options.json or options.scores or options.alignments or options.confidences or options.n_best > 1:
-        raise RegardError(
-            f"{options.input} is a document, and has no place for scores, alignments, confidences or the n "
-            "best; leave those out, or read it line by line: --format lines"
-        )
-    reject_unused_flags(
-        options, ("restart",), "is for lines; a document is always translated from its beginning"
-    )
-    for name, endings in FORMATS_BY_FLAG.items():
-        if ending not in endings:
-            reject_unused_flags(options, (name,), f"is for {', '.join(endings)}, not for {ending}")
-
 
 ENGINES = get_args(EngineName)
 PRECISIONS = get_args(RequestedPrecision)
@@ -66,56 +23,64 @@ ARGUMENT_DEFAULTS = {
     "engine": "auto",
     "precision": "auto",
 }
-"""What counts where nobody says otherwise; until then they are None, so that it shows who did."""
+"""Defaults applied after parsing: None marks a flag that was not given."""
+
+
+def reject_unused_flags(options: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Raise an error if one of the flags was given; `why` continues the message."""
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and value is not False:
+            raise RegardError(f"--{name.replace('_', '-')} {why}")
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """The flags of a search."""
-    group = parser.add_argument_group("how to search", "Beam search as in the paper, section 6.1.")
+    """Add the flags of beam search."""
+    group = parser.add_argument_group("search", "Beam search as in section 6.1 of the paper.")
     group.add_argument(
         "--beam",
         metavar="N",
         type=int,
-        help=f"hypotheses kept for each sentence (default: {PAPER_SEARCH.beam}); 1 is greedy, and fastest",
+        help=f"beam size (default: {PAPER_SEARCH.beam}); 1 is greedy search, the fastest",
     )
     group.add_argument(
         "--alpha",
         metavar="A",
         type=float,
-        help=f"length penalty: more favours longer translations (default: {PAPER_SEARCH.alpha})",
+        help=f"length penalty: larger values favour longer translations (default: {PAPER_SEARCH.alpha})",
     )
     return group
 
 
 def add_engine_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """The flags that `load` reads."""
-    group = parser.add_argument_group("where and how to compute")
+    """Add the flags of the engine."""
+    group = parser.add_argument_group("engine")
     group.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
-        help="where to compute (default: auto, a GPU if there is one)",
+        help="device (default: auto, a GPU if there is one)",
     )
     group.add_argument(
         "--engine",
         choices=ENGINES,
-        help="what computes (default: auto, the fastest there is)",
+        help="inference engine (default: auto, the fastest available)",
     )
     group.add_argument(
         "--precision",
         choices=PRECISIONS,
-        help="how exactly (default: auto, the engine's own)",
+        help="numeric precision (default: auto, the one of the engine)",
     )
     group.add_argument(
         "--threads",
         metavar="N",
         type=int,
-        help="threads of a process (default: all cores, or 1 for each worker)",
+        help="CPU threads per process (default: all cores, or 1 per worker)",
     )
     return group
 
 
 def apply_argument_defaults(options: argparse.Namespace) -> None:
-    """What nobody said is said, of the flags that a verb has; what cannot work is refused before the work."""
+    """Fill in the defaults of flags that were not given, and check their values."""
     for name, value in ARGUMENT_DEFAULTS.items():
         if name in options and getattr(options, name) is None:
             setattr(options, name, value)
@@ -125,7 +90,7 @@ def apply_argument_defaults(options: argparse.Namespace) -> None:
 
 
 def resolve_model_folder(path: Path) -> Path:
-    """The model the user means; says so where a run has not left one yet."""
+    """Return the model folder of a run or model path; print a note if the run is unfinished."""
     from regard.checkpoint import find_model_folder, list_checkpoints
 
     folder = find_model_folder(path)
@@ -134,8 +99,15 @@ def resolve_model_folder(path: Path) -> Path:
     return folder
 
 
+def read_model_task(folder: Path) -> str:
+    """Return the task of a model folder from its manifest; the weights are checked when they are loaded."""
+    from regard.checkpoint import WEIGHTS_FILE, read_manifest
+
+    return read_manifest(folder, size_only=[WEIGHTS_FILE]).get("task", DEFAULT_TASK)
+
+
 def load_translator(options: argparse.Namespace) -> "Translator":
-    """A translator as the flags ask for."""
+    """Load the translator that the flags select."""
     folder = resolve_model_folder(options.model)
     from regard.translation.translator import Translator
 
@@ -145,7 +117,7 @@ def load_translator(options: argparse.Namespace) -> "Translator":
 def translate_with_progress(
     translator: "Translator", lines: Sequence[str], options: argparse.Namespace
 ) -> list[str]:
-    """Their translations, with a bar on the terminal that is gone when it is done."""
+    """Translate lines with a progress bar on a terminal, removed at the end."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -1,4 +1,4 @@
-"""What `trace` and `look` share: which translation is looked into, and what is changed first."""
+"""Arguments of `regard trace` and `regard look`: the prediction, interventions and shown attention."""
 
 import argparse
 import re
@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regard.cli.args.model_args import add_search_arguments, apply_argument_defaults, resolve_model_folder
-from regard.config import DEFAULT_TASK
+from regard.cli.args.model_args import (
+    add_search_arguments,
+    apply_argument_defaults,
+    read_model_task,
+    resolve_model_folder,
+)
 from regard.errors import RegardError, require_setting
 
 if TYPE_CHECKING:
@@ -16,98 +20,88 @@ if TYPE_CHECKING:
     from regard.trace.trace import Trace
 
 TRANSLATION_ONLY_FLAGS = (
-    "prefix",
-    "target",
-    "ablate_head",
-    "uniform_head",
-    "skip_sublayer",
-    "mask_source",
-    "no_positional_encoding",
+    *("prefix", "target", "ablate_head", "uniform_head", "skip_sublayer"),
+    *("mask_source", "no_positional_encoding"),
 )
-"""Flags of `add_looking` that only a translation has."""
+"""Flags of `add_trace_arguments` that apply to translation models only."""
 
 
 def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags that make the request of a trace."""
+    """Add the arguments of a trace request."""
     group = add_search_arguments(parser)
-    group.add_argument("--prefix", metavar="TEXT", default="", help="how the translation begins")
+    group.add_argument("--prefix", metavar="TEXT", default="", help="beginning of the translation")
     group.add_argument(
-        "--target", metavar="TEXT", help="read this translation instead of searching for one: any sentence"
+        "--target", metavar="TEXT", help="trace this translation (forced decoding) instead of searching"
     )
     group.add_argument(
-        "--top-k",
-        metavar="K",
-        type=int,
-        default=10,
-        help="candidates that are kept of each step (default: 10)",
+        "--top-k", metavar="K", type=int, default=10, help="candidates recorded per step (default: 10)"
     )
     group.add_argument(
         "--max-trace-tokens",
         metavar="N",
         type=int,
-        help="refuse a longer text, counted in pieces with the end mark (default: 256)",
+        help="reject a text with more tokens, including the end token (default: 256)",
     )
     change = parser.add_argument_group(
-        "what if",
-        "Change the model first, and see what becomes of the translation. Layers, heads and\n"
-        "source tokens are counted from 1. KIND is encoder, decoder or cross. All may be repeated.",
+        "interventions",
+        "Change the model before tracing. Layers, heads and source tokens are counted\n"
+        "from 1; ATTENTION is encoder, decoder or cross. All are repeatable.",
     )
     change.add_argument(
-        "--ablate-head", metavar="KIND:LAYER:HEAD", action="append", default=[], help="this head says nothing"
+        "--ablate-head",
+        metavar="ATTENTION:LAYER:HEAD",
+        action="append",
+        default=[],
+        help="set the output of a head to zero",
     )
     change.add_argument(
         "--uniform-head",
-        metavar="KIND:LAYER:HEAD",
+        metavar="ATTENTION:LAYER:HEAD",
         action="append",
         default=[],
-        help="this head looks at everything alike",
+        help="let a head attend to all positions equally",
     )
     change.add_argument(
         "--skip-sublayer",
-        metavar="STACK:LAYER:PART",
+        metavar="STACK:LAYER:SUBLAYER",
         action="append",
         default=[],
-        help="leave a part out: encoder:1:self, decoder:6:cross, decoder:6:ffn",
+        help="skip a sublayer: encoder:1:self, decoder:6:cross, decoder:6:ffn",
     )
+    change.add_argument("--mask-source", metavar="N,N", default="", help="source tokens to mask in attention")
     change.add_argument(
-        "--mask-source",
-        metavar="N,N",
-        default="",
-        help="source tokens that nobody may look at: 1 is the first",
-    )
-    change.add_argument(
-        "--no-positional-encoding", action="store_true", help="words without their places, on both sides"
+        "--no-positional-encoding", action="store_true", help="omit positional encodings on both sides"
     )
     parser.add_argument(
-        "--column", metavar="NAME", help="of a forecaster's table: which series (default: first)"
+        "--column", metavar="NAME", help="for a forecaster: the series of the table (default: first)"
     )
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to compute (default: auto, a GPU if there is one)",
+        help="device (default: auto, a GPU if there is one)",
     )
 
 
 def add_attention_arguments(parser: argparse.ArgumentParser, title: str) -> None:
-    """Which attention is shown."""
+    """Add the arguments that select an attention matrix."""
     group = parser.add_argument_group(title, "Layers and heads are counted from 1.")
     group.add_argument(
         "--attention",
         choices=("encoder", "decoder", "cross"),
-        help="among source words, among target words so far, or from target to source (default: cross)",
+        help="encoder self-attention, decoder self-attention or cross-attention (default: cross)",
     )
     group.add_argument(
         "--layer",
         metavar="N",
         type=int,
-        help="default: of cross-attention the one that aligns words best, the last but one; else the last",
+        help="default: the last but one for cross-attention, which aligns words best; else the last",
     )
-    group.add_argument("--head", metavar="N", help="a number, or mean (default: mean)")
+    group.add_argument("--head", metavar="N", help="head number, or mean (default: mean)")
 
 
 def select_attention_matrix(trace: "Trace", options: argparse.Namespace) -> "AttentionMatrix":
-    """The one that the flags of `add_matrix` ask for."""
+    """Return the matrix that the arguments of `add_attention_arguments` select."""
     from regard.plots.attention_matrix import build_attention_matrix
     from regard.trace.page import default_attention_kind, default_layer
 
@@ -117,57 +111,50 @@ def select_attention_matrix(trace: "Trace", options: argparse.Namespace) -> "Att
 
 
 def parse_head(options: argparse.Namespace) -> int | None:
-    """None: the mean of all."""
-    said = options.head or "mean"
-    if said != "mean" and not re.fullmatch(r"[1-9]\d{0,8}", said):
-        raise RegardError(f"--head {said} cannot be read; give a number from 1 up, or mean")
-    return None if said == "mean" else int(said)
+    """Return the head number; None for the mean of all heads."""
+    head = options.head or "mean"
+    if head != "mean" and not re.fullmatch(r"[1-9]\d{0,8}", head):
+        raise RegardError(f"--head {head} is not valid; give a number from 1 up, or mean")
+    return None if head == "mean" else int(head)
 
 
 def trace_from_arguments(options: argparse.Namespace, qkv: bool = False) -> "Trace":
-    """The trace that is asked for; what cannot work is said before the model is loaded."""
-    match read_model_task(options.model):
+    """Return the trace of the request; flags are checked before the model is loaded."""
+    folder = resolve_model_folder(options.model)
+    match read_model_task(folder):
         case "classification":
-            return _trace_classifier(options)
+            return _trace_classifier(options, folder)
         case "forecasting":
-            return _trace_forecaster(options)
+            return _trace_forecaster(options, folder)
         case _:
-            return _trace_translation(options, qkv)
+            return _trace_translation(options, folder, qkv)
 
 
-def read_model_task(path: Path) -> str:
-    """What the model that is meant is for, by a manifest that whoever loads the model checks."""
-    from regard.checkpoint import WEIGHTS_FILE, read_manifest
-
-    return read_manifest(resolve_model_folder(path), size_only=[WEIGHTS_FILE]).get("task", DEFAULT_TASK)
-
-
-def _trace_classifier(options: argparse.Namespace) -> "Trace":
-    """A text with its label."""
+def _trace_classifier(options: argparse.Namespace, folder: Path) -> "Trace":
     from regard.classification.tracing import ClassifierTracer
 
-    _reject_translation_flags(options, "classifies")
-    tracer = ClassifierTracer.load(resolve_model_folder(options.model), options.device)
-    return _trace_within_limit(options, lambda most: tracer.trace(options.text, most))
+    _reject_translation_flags(options, "a classifier")
+    tracer = ClassifierTracer.load(folder, options.device)
+    return _trace_within_limit(options, lambda limit: tracer.trace(options.text, limit))
 
 
-def _trace_forecaster(options: argparse.Namespace) -> "Trace":
-    """What comes after the last row of a table, for one of its series."""
+def _trace_forecaster(options: argparse.Namespace, folder: Path) -> "Trace":
     from regard.forecasting.tracing import ForecasterTracer
 
-    _reject_translation_flags(options, "forecasts")
-    tracer = ForecasterTracer.load(resolve_model_folder(options.model), Path(options.text), options.device)
-    return _trace_within_limit(options, lambda most: tracer.trace(options.column or "", most))
+    _reject_translation_flags(options, "a forecaster")
+    tracer = ForecasterTracer.load(folder, Path(options.text), options.device)
+    return _trace_within_limit(options, lambda limit: tracer.trace(options.column or "", limit))
 
 
-def _reject_translation_flags(options: argparse.Namespace, does: str) -> None:
+def _reject_translation_flags(options: argparse.Namespace, model_kind: str) -> None:
     for name in TRANSLATION_ONLY_FLAGS:
         if getattr(options, name):
-            raise RegardError(f"--{name.replace('_', '-')} is for translations; {options.model} {does}")
+            flag = f"--{name.replace('_', '-')}"
+            raise RegardError(f"{flag} is for translations; {options.model} is {model_kind}")
 
 
 def _trace_within_limit(options: argparse.Namespace, trace: "Callable[[int], Trace]") -> "Trace":
-    """The trace, if it is not longer than was asked for; the limit has another name here."""
+    """Trace with the length limit of --max-trace-tokens, naming that flag in the error."""
     from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError
 
     try:
@@ -176,12 +163,11 @@ def _trace_within_limit(options: argparse.Namespace, trace: "Callable[[int], Tra
         raise error.with_setting("--max-trace-tokens") from None
 
 
-def _trace_translation(options: argparse.Namespace, qkv: bool) -> "Trace":
+def _trace_translation(options: argparse.Namespace, folder: Path, qkv: bool) -> "Trace":
     apply_argument_defaults(options)
-    changes = parse_interventions(options)
-    most = options.max_trace_tokens
-    require_setting(most is None or most >= 1, "--max-trace-tokens", most, "it must be at least 1")
-    folder = resolve_model_folder(options.model)
+    interventions = parse_interventions(options)
+    limit = options.max_trace_tokens
+    require_setting(limit is None or limit >= 1, "--max-trace-tokens", limit, "it must be at least 1")
     from regard.translation.translator import Translator
 
     tracer = Translator.load(folder, options.device, "torch").tracer
@@ -192,40 +178,43 @@ def _trace_translation(options: argparse.Namespace, qkv: bool) -> "Trace":
         top_k=options.top_k,
         prefix=options.prefix,
         target=options.target,
-        interventions=changes,
+        interventions=interventions,
     )
-    return _trace_within_limit(options, lambda most: tracer.trace(request, most, qkv))
+    return _trace_within_limit(options, lambda limit: tracer.trace(request, limit, qkv))
 
 
 def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
-    """What the flags ask to be changed."""
+    """Return the interventions that the flags select."""
     from regard.trace.interventions import AblateHead, MaskSource, RemovePositions, SkipSublayer
 
-    found: list[Intervention] = []
-    for flag, mode in (("ablate_head", "zero"), ("uniform_head", "uniform")):
-        for said in getattr(options, flag):
+    interventions: list[Intervention] = []
+    for name, mode in (("ablate_head", "zero"), ("uniform_head", "uniform")):
+        for value in getattr(options, name):
+            flag = f"--{name.replace('_', '-')}"
             kind, layer, head = _parse_triple(
-                said, f"--{flag.replace('_', '-')}", "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
+                value, flag, "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
             )
-            found.append(AblateHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
-    for said in options.skip_sublayer:
-        stack, layer, which = _parse_triple(
-            said, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
+            interventions.append(AblateHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
+    for value in options.skip_sublayer:
+        stack, layer, sublayer = _parse_triple(
+            value, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
         )
-        found.append(SkipSublayer(stack, int(layer), which))  # pyright: ignore[reportArgumentType]
+        interventions.append(SkipSublayer(stack, int(layer), sublayer))  # pyright: ignore[reportArgumentType]
     if options.no_positional_encoding:
-        found.append(RemovePositions())
+        interventions.append(RemovePositions())
     if options.mask_source:
-        if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", options.mask_source):
-            raise RegardError(
-                f"--mask-source {options.mask_source} cannot be read; give numbers from 1 up: --mask-source 1,2"
-            )
-        found.append(MaskSource(tuple(int(number) - 1 for number in options.mask_source.split(","))))
-    return found
+        interventions.append(MaskSource(_parse_source_positions(options.mask_source)))
+    return interventions
 
 
-def _parse_triple(said: str, flag: str, example: str, form: str) -> tuple[str, str, str]:
-    matched = re.fullmatch(form, said)
-    if matched is None:
-        raise RegardError(f"{flag} {said} cannot be read; it is written like {flag} {example}")
-    return matched[1], matched[2], matched[3]
+def _parse_source_positions(value: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", value):
+        raise RegardError(f"--mask-source {value} is not valid; give numbers from 1 up: --mask-source 1,2")
+    return tuple(int(number) - 1 for number in value.split(","))
+
+
+def _parse_triple(value: str, flag: str, example: str, pattern: str) -> tuple[str, str, str]:
+    match = re.fullmatch(pattern, value)
+    if match is None:
+        raise RegardError(f"{flag} {value} is not valid; write it like {flag} {example}")
+    return match[1], match[2], match[3]

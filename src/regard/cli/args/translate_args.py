@@ -1,4 +1,4 @@
-"""What can be asked of `regard translate`: flags in groups that teach, and the commission they make."""
+"""Arguments of `regard translate`, and the `LineTranslator` they describe."""
 
 import argparse
 from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_translate_arguments(parser: argparse.ArgumentParser) -> None:
-    """All of them, in the order in which one wonders."""
+    """Add all arguments in groups."""
     _add_file_arguments(parser)
     add_document_arguments(parser)
     _add_output_arguments(parser)
@@ -31,11 +31,11 @@ def add_translate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_search_config(options: argparse.Namespace) -> SearchConfig:
-    """How to search; refused if it cannot work."""
-    drawn = (options.temperature, options.top_k, options.top_p, options.seed)
+    """Return the search settings; raise an error if they are invalid."""
+    sampling_flags = (options.temperature, options.top_k, options.top_p, options.seed)
     sampling = None
-    if options.sample or any(value is not None for value in drawn):
-        reject_unused_flags(options, ("beam",), "is for searching; what is drawn by chance has none")
+    if options.sample or any(value is not None for value in sampling_flags):
+        reject_unused_flags(options, ("beam",), "is for beam search, not for sampling")
         temperature = 1.0 if options.temperature is None else options.temperature
         sampling = Sampling(temperature, options.top_k, options.top_p, options.seed or 0)
     apply_argument_defaults(options)
@@ -52,7 +52,7 @@ def parse_search_config(options: argparse.Namespace) -> SearchConfig:
 
 
 def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
-    """What translates, how, and in what form; what cannot work is said before the work."""
+    """Return the worker of the translation job; raise an error for invalid options before loading a model."""
     search = parse_search_config(options)
     require_setting(
         options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
@@ -65,7 +65,7 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     from regard.translation.options import TranslateOptions
     from regard.translation.result import RowFormat
 
-    asked = TranslateOptions(
+    translate_options = TranslateOptions(
         options.long,
         options.prefix,
         tuple(options.require),
@@ -80,16 +80,17 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         read_translation_folder(resolve_model_folder(options.model), size_only=[WEIGHTS_FILE]),
         EngineOptions(options.device, options.engine, options.precision, options.threads),
         search,
-        asked,
+        translate_options,
         RowFormat(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
 
 
 def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what to read and to write",
-        "A pipe is answered as it goes. From a large file to a file, finished parts are kept\n"
-        "beside the output until it is whole: after a kill or Ctrl-C the same command goes on.",
+        "input and output",
+        "A pipe is translated as it arrives. From a large file to a file, finished\n"
+        "parts are kept in OUTPUT.parts: after a kill or Ctrl-C the same command\n"
+        "resumes.",
     )
     group.add_argument(
         "--input",
@@ -97,99 +98,114 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="text to translate: plain, .gz, .xz or .zst, or a pipe (default: stdin)",
     )
-    group.add_argument("--output", metavar="FILE", type=Path, help="where to write it (default: stdout)")
+    group.add_argument("--output", metavar="FILE", type=Path, help="output file (default: stdout)")
     group.add_argument(
-        "--restart", action="store_true", help="forget unfinished work in OUTPUT.parts, and begin again"
+        "--restart", action="store_true", help="discard unfinished work in OUTPUT.parts and start over"
     )
     group.add_argument(
         "--long",
         choices=("split", "cut", "skip"),
         default="split",
-        help="a line too long for the model is translated sentence by sentence, "
-        "cut off, or left empty (default: split)",
+        help="a line too long for the model: translate it sentence by sentence, cut it off, or leave it "
+        "empty (default: split)",
     )
     group.add_argument(
         "--report",
         metavar="FILE",
         type=Path,
-        help="each line in trouble as JSON: its number, and what is wrong",
+        help="write each line with an issue as JSON: line number, kind, message",
     )
 
 
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "what to write of each translation",
-        "Without these its text alone. With them columns, tabs between: the source line's\n"
-        "number (--n-best), score, text, alignment.",
+        "output format",
+        "By default the translation alone. Otherwise tab-separated columns: number of\n"
+        "the source line (with --n-best), score, text, alignment.",
     )
     group.add_argument(
         "--n-best",
         metavar="N",
         type=int,
         default=1,
-        help="the N best, a line each (default: 1); at most the beam",
+        help="write the N best translations, one per line (default: 1); at most the beam size",
     )
-    group.add_argument("--scores", action="store_true", help="the score: log-probability over length penalty")
     group.add_argument(
-        "--alignments", action="store_true", help="which words belong together, as 0-0 1-2: source-target"
+        "--scores", action="store_true", help="score: log-probability divided by the length penalty"
     )
-    group.add_argument("--confidences", action="store_true", help="with --json: how sure it is of each word")
     group.add_argument(
-        "--json", action="store_true", help="one JSON object for each line, with all that is known"
+        "--alignments", action="store_true", help="word alignment in Pharaoh format: 0-0 1-2, source-target"
     )
+    group.add_argument("--confidences", action="store_true", help="with --json: the probability of each word")
+    group.add_argument("--json", action="store_true", help="write one JSON object per line, with all details")
 
 
 def _add_length_arguments(parser: argparse.ArgumentParser) -> None:
     group = add_search_arguments(parser)
     group.add_argument(
-        "--min-length", metavar="N", type=int, default=0, help="pieces it has at least (default: 0)"
+        "--min-length", metavar="N", type=int, default=0, help="minimum length in tokens (default: 0)"
     )
     group.add_argument(
-        "--max-length", metavar="N", type=int, help="pieces it has at most (default: 50 more than the source)"
+        "--max-length", metavar="N", type=int, help="maximum length in tokens (default: source length + 50)"
     )
     group.add_argument(
-        "--no-repeat-ngram", metavar="N", type=int, help="no run of N pieces occurs twice (default: any may)"
+        "--no-repeat-ngram", metavar="N", type=int, help="never repeat an n-gram of N tokens (default: off)"
     )
     group.add_argument(
         "--no-unknown",
         action="store_true",
-        help="no characters that the vocabulary lacks (default: written byte by byte)",
+        help="never write characters outside the vocabulary (default: byte by byte)",
     )
 
 
 def _add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("drawing by chance", "Instead of searching; any of these asks for it.")
+    group = parser.add_argument_group("sampling", "Instead of beam search; each of these flags turns it on.")
     group.add_argument(
-        "--sample", action="store_true", help="draw each piece as often as the model finds it likely"
+        "--sample", action="store_true", help="sample each token from the model's distribution"
     )
     group.add_argument(
-        "--temperature", metavar="T", type=float, help="below 1 bolder, above 1 wilder (default: 1)"
+        "--temperature",
+        metavar="T",
+        type=float,
+        help="below 1 more conservative, above 1 more varied (default: 1)",
     )
-    group.add_argument("--top-k", metavar="K", type=int, help="only from the K likeliest pieces")
+    group.add_argument("--top-k", metavar="K", type=int, help="sample from the K most probable tokens only")
     group.add_argument(
-        "--top-p", metavar="P", type=float, help="only from the likeliest that have probability P"
+        "--top-p",
+        metavar="P",
+        type=float,
+        help="sample from the most probable tokens with total probability P only (nucleus sampling)",
     )
-    group.add_argument("--seed", metavar="N", type=int, help="another seed draws others (default: 0)")
+    group.add_argument("--seed", metavar="N", type=int, help="random seed (default: 0)")
 
 
 def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what must be in it", "These hold inside the search.")
-    group.add_argument("--prefix", metavar="TEXT", default="", help="how each translation begins")
+    group = parser.add_argument_group(
+        "constraints",
+        "Required phrases and prefixes are enforced by constrained beam search.\n"
+        "A translation with a forbidden phrase is searched again without it. If no\n"
+        "translation satisfies all constraints, the line is left empty and reported.",
+    )
+    group.add_argument("--prefix", metavar="TEXT", default="", help="beginning of each translation")
     group.add_argument(
         "--glossary",
         metavar="FILE",
         type=Path,
-        help="a phrase, a tab and its translation on each line: required where the phrase occurs",
+        help="phrase<TAB>translation per line: required wherever the phrase occurs in the source",
     )
     group.add_argument(
         "--require",
         metavar="PHRASE",
         action="append",
         default=[],
-        help="must be in each translation; may be repeated",
+        help="phrase that each translation must contain; repeatable",
     )
     group.add_argument(
-        "--forbid", metavar="PHRASE", action="append", default=[], help="must be in none; may be repeated"
+        "--forbid",
+        metavar="PHRASE",
+        action="append",
+        default=[],
+        help="phrase that no translation may contain; repeatable",
     )
 
 
@@ -201,17 +217,18 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         default=[],
-        help="another model with the same pieces: both write together; may be repeated",
+        help="another model with the same vocabulary; probabilities are averaged; repeatable",
     )
     group.add_argument(
         "--workers",
         metavar="N",
         type=int,
-        help="processes that translate at once, each with the model (default: 1; with torch on a CPU one for "
-        "each core for a large file)",
+        help="processes that translate in parallel, each with its own model (default: 1; with torch on a "
+        "CPU one per core for a large file)",
     )
     group.add_argument(
         "--deterministic",
         action="store_true",
-        help="each sentence by itself: no neighbour changes even the last bit of a score; slower",
+        help="translate each sentence on its own, so that no other sentence changes the last bit of a "
+        "score; slower",
     )
