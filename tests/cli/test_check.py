@@ -10,7 +10,7 @@ from regard.cli.main import main
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """An empty folder with two files that match."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
@@ -33,70 +33,70 @@ def spoil(path, line, text):
     path.write_text("\n".join(lines))
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_clean_corpus_has_no_defects(capsys):
     check("--strict")
     assert capsys.readouterr().out == "en and fr: 300 pairs\n  no defects found\n"
 
 
-def test_bad_pairs_are_listed_and_are_not_an_error(here, capsys):
+def test_bad_pairs_are_listed_and_are_not_an_error(folder, capsys):
     for line in (3, 14, 15, 92, 65, 35, 89, 79):
-        spoil(here / "fr", line, "")
-    spoil(here / "en", 200, "the [bold]cat[/bold] \x1b[31m sleeps")
+        spoil(folder / "fr", line, "")
+    spoil(folder / "en", 200, "the [bold]cat[/bold] \x1b[31m sleeps")
     check()
-    said = capsys.readouterr().out
-    row = next(line for line in said.splitlines() if line.startswith("blank side"))
+    output = capsys.readouterr().out
+    row = next(line for line in output.splitlines() if line.startswith("blank side"))
     assert row.split()[2:9] == ["8", "3,", "14,", "15,", "35,", "65,", "79,"]
     assert "..." in row
-    assert "control characters" in said
-    assert "9 of 300 pairs (3 %) are unusable for training" in said
-    assert "\x1b" not in said
+    assert "control characters" in output
+    assert "9 of 300 pairs (3 %) are unusable for training" in output
+    assert "\x1b" not in output
 
 
-def test_strict_rejects_bad_lines_but_not_notes(here, capsys):
-    spoil(here / "en", 9, "the cat 9 sleeps")
-    spoil(here / "fr", 9, "le chat 9 dort")
+def test_strict_rejects_bad_lines_but_not_notes(folder, capsys):
+    spoil(folder / "en", 9, "the cat 9 sleeps")
+    spoil(folder / "fr", 9, "le chat 9 dort")
     check("--strict")
     assert "duplicate" in capsys.readouterr().out
-    spoil(here / "fr", 17, "")
+    spoil(folder / "fr", 17, "")
     assert "en and fr has bad lines: blank side (1); --strict rejects them" in failure("--strict")
 
 
-def test_a_fatal_finding_is_an_error_after_the_report(here, capsys):
-    (here / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(299)))
+def test_a_fatal_finding_is_an_error_after_the_report(folder, capsys):
+    (folder / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(299)))
     assert failure("--json", "out.json") == (
         "regard: en has 300 lines and fr 299; the two sides must pair line by line"
     )
     assert "line counts differ" in capsys.readouterr().out
-    assert json.loads((here / "out.json").read_text())["fatal"] is True
+    assert json.loads((folder / "out.json").read_text())["fatal"] is True
 
 
-def test_json_report_has_the_line_numbers(here):
-    spoil(here / "fr", 17, "")
+def test_json_report_has_the_line_numbers(folder):
+    spoil(folder / "fr", 17, "")
     check("--json", "out.json")
-    document = json.loads((here / "out.json").read_text())
+    document = json.loads((folder / "out.json").read_text())
     assert (document["pairs"], document["bad"]) == (300, 1)
     assert [(f["kind"], f["lines"]) for f in document["findings"]] == [("blank side", [17])]
 
 
-def test_compressed_files_and_a_test_set_are_checked(here, capsys):
+def test_compressed_files_and_a_test_set_are_checked(folder, capsys):
     for name in ("en", "fr"):
-        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
-    (here / "test.en").write_text("the cat 41 sleeps\n")
-    (here / "test.fr").write_text("rien\n")
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+    (folder / "test.en").write_text("the cat 41 sleeps\n")
+    (folder / "test.fr").write_text("rien\n")
     against = ["--against-source", "test.en", "--against-target", "test.fr"]
     check("--source", "en.gz", "--target", "fr.gz", *against)
     row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("shared"))
     assert row.split()[1:3] == ["1", "42"]
 
 
-def test_pairs_in_one_file_are_checked(here, capsys):
-    (here / "a.tsv").write_text("one\tun\nno tab\ntwo\tdeux\n")
-    (here / "test.jsonl").write_text('{"source": "two", "target": "rien"}\n')
+def test_pairs_in_one_file_are_checked(folder, capsys):
+    (folder / "a.tsv").write_text("one\tun\nno tab\ntwo\tdeux\n")
+    (folder / "test.jsonl").write_text('{"source": "two", "target": "rien"}\n')
     main(["check", "--pairs", "a.tsv", "--against-pairs", "test.jsonl"])
-    said = capsys.readouterr().out
-    assert "a.tsv: 3 pairs" in said
-    rows = {line.split("  ")[0]: line.split() for line in said.splitlines()}
+    output = capsys.readouterr().out
+    assert "a.tsv: 3 pairs" in output
+    rows = {line.split("  ")[0]: line.split() for line in output.splitlines()}
     assert rows["no pair"][2:4] == ["1", "2"]
     assert rows["shared"][1:3] == ["1", "3"]
 
@@ -110,18 +110,18 @@ def test_pairs_in_one_file_are_checked(here, capsys):
         (["--pairs", "en"], "its name must end in .tsv or .jsonl"),
     ],
 )
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_check_needs_exactly_one_corpus(arguments, message):
     assert message in run_failing_command("check", *arguments)
 
 
-def test_invalid_check_arguments_are_one_error_line(here):
+def test_invalid_check_arguments_are_one_error_line(folder):
     assert "none does not exist" in failure("--source", "none")
     assert "belong together" in failure("--against-source", "en")
-    (here / "folder").mkdir()
+    (folder / "folder").mkdir()
     for output in ("folder", "no/where"):
         assert f"{output} cannot be written" in failure("--json", output)
-    (here / "bad.gz").write_bytes(gzip.compress(b"text")[:-3])
+    (folder / "bad.gz").write_bytes(gzip.compress(b"text")[:-3])
     assert "bad.gz ends too early" in failure("--source", "bad.gz")
 
 
@@ -129,18 +129,18 @@ def test_check_help_lists_the_findings(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["check", "--help"])
     assert stop.value.code == 0
-    said = capsys.readouterr().out
-    assert "findings\n  fatal" in said
-    assert "regard check --source train.en --target train.fr" in said
+    output = capsys.readouterr().out
+    assert "findings\n  fatal" in output
+    assert "regard check --source train.en --target train.fr" in output
 
 
-def test_checking_needs_no_torch(here):
+def test_checking_needs_no_torch(folder):
     code = (
         "import sys; from regard.cli.main import main\n"
         "main(['check', '--source', 'en', '--target', 'fr']); print('torch' in sys.modules)"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=here
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=folder
     )
     assert answer.stdout.endswith("False\n")
     assert answer.stderr == ""

@@ -63,9 +63,9 @@ def test_a_classifier_is_scored_as_table_json_and_figure(model, tmp_path, capsys
     test = write_labelled_file(tmp_path / "test.tsv", labelled_sentences()[:30])
     picture = tmp_path / "confusion.svg"
     main(["score", str(model), "--labelled", str(test), "--confusion-matrix", str(picture)])
-    said = capsys.readouterr().out
-    assert "accuracy" in said
-    assert "calibration error" in said
+    output = capsys.readouterr().out
+    assert "accuracy" in output
+    assert "calibration error" in output
     assert picture.read_text().startswith("<svg")
     main(["score", str(model), "--labelled", str(test), "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -97,29 +97,31 @@ def test_a_model_of_another_task_names_the_right_command(model, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("animal\ta cat\nanimal\ta dog\n", "all 2 texts have the label animal; there must be at least two"),
         ("", "is empty"),
         ("a cat\na dog\n", "no usable text; most frequent defect: no label"),
     ],
 )
-def test_an_unusable_labelled_corpus_is_one_error_line(tmp_path, content, said):
+def test_an_unusable_labelled_corpus_is_one_error_line(tmp_path, content, message):
     (tmp_path / "bad.tsv").write_text(content)
-    assert said in run_failing_command("train", "--labelled", tmp_path / "bad.tsv", "--out", tmp_path / "run")
+    assert message in run_failing_command(
+        "train", "--labelled", tmp_path / "bad.tsv", "--out", tmp_path / "run"
+    )
 
 
 def test_flags_of_two_tasks_are_not_mixed(tmp_path):
-    said = run_failing_command("train", "--labelled", "a.tsv", "--source", "b", "--out", tmp_path / "run")
-    assert "--labelled is for classification" in said
-    said = run_failing_command("check", "--labelled", "a.tsv", "--pairs", "b")
-    assert "--labelled is for labelled texts, --pairs for a parallel corpus" in said
+    message = run_failing_command("train", "--labelled", "a.tsv", "--source", "b", "--out", tmp_path / "run")
+    assert "--labelled is for classification" in message
+    message = run_failing_command("check", "--labelled", "a.tsv", "--pairs", "b")
+    assert "--labelled is for labelled texts, --pairs for a parallel corpus" in message
 
 
 def test_a_run_of_another_task_is_not_resumed(model, tmp_path):
     (tmp_path / "waves.csv").write_text("date,load\n")
-    said = run_failing_command("train", "--series", tmp_path / "waves.csv", "--out", model)
-    assert "is a classification run, but the task is forecasting; choose another --out" in said
+    message = run_failing_command("train", "--series", tmp_path / "waves.csv", "--out", model)
+    assert "is a classification run, but the task is forecasting; choose another --out" in message
 
 
 def test_labelled_texts_are_checked_with_their_counts(tmp_path, monkeypatch, capsys):
@@ -127,17 +129,17 @@ def test_labelled_texts_are_checked_with_their_counts(tmp_path, monkeypatch, cap
     corpus = write_labelled_file(tmp_path / "things.tsv")
     test = write_labelled_file(tmp_path / "test.tsv", labelled_sentences()[:2])
     main(["check", "--labelled", str(corpus), "--against-labelled", str(test)])
-    said = capsys.readouterr().out
-    assert "3 labels: " in said
-    assert "animal 25 (33%)" in said
-    assert "2 of 75 texts" in said
+    output = capsys.readouterr().out
+    assert "3 labels: " in output
+    assert "animal 25 (33%)" in output
+    assert "2 of 75 texts" in output
 
 
 def test_classifier_settings_are_automatic_and_explained(tmp_path, capsys):
     corpus = write_labelled_file(tmp_path / "things.tsv")
     sizes = ["--set", "train.steps=2", "--set", "model.heads=2"]
     main(["train", "--labelled", str(corpus), "--out", str(tmp_path / "run"), *sizes])
-    said = capsys.readouterr().out
-    assert "auto    75 texts" in said
-    assert "labels  3: animal 25, colour 25, number 25" in said
-    assert "classify with: " in said
+    output = capsys.readouterr().out
+    assert "auto    75 texts" in output
+    assert "labels  3: animal 25, colour 25, number 25" in output
+    assert "classify with: " in output

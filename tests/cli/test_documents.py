@@ -142,9 +142,9 @@ def test_overlong_sentences_of_a_document_stay_and_are_reported(folder, capsys):
     with pytest.raises(SystemExit) as stop:
         translate("page.html", "--report", "report", "--long", "skip")
     assert stop.value.code == 4
-    said = capsys.readouterr().err
-    assert "1 sentence (2) too long: left as it is; --long split takes up to 1 MiB, --long cut" in said
-    assert "1 of 2 sentences could not be translated and are left as it is" in said
+    output = capsys.readouterr().err
+    assert "1 sentence (2) too long: left as it is; --long split takes up to 1 MiB, --long cut" in output
+    assert "1 of 2 sentences could not be translated and are left as it is" in output
     assert (folder / "out").read_text() == page
     report = (folder / "report").read_text()
     assert '"line": 2' in report
@@ -179,8 +179,8 @@ def test_a_document_can_be_translated_in_place_but_a_report_needs_its_own_file(f
     common = ("translate", "model", "--device", "cpu", "--input")
     for name in ("page.html", "a.txt"):
         before = (folder / name).read_text()
-        said = run_failing_command(*common, name, "--output", "out", "--report", f"./{name}")
-        assert f"{name} is --input and --report; give one of them another name" in said
+        message = run_failing_command(*common, name, "--output", "out", "--report", f"./{name}")
+        assert f"{name} is --input and --report; give one of them another name" in message
         assert "same is --output and --report" in run_failing_command(
             *common, name, "--output", "same", "--report", "same"
         )

@@ -32,14 +32,14 @@ def test_explore_prints_its_address_and_stops_on_ctrl_c(model):
         with urllib.request.urlopen(f"{address}api/info") as answer:
             info = json.load(answer)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
-    assert (process.returncode, said) == (0, "")
+        _, output = process.communicate(timeout=20)
+    assert (process.returncode, output) == (0, "")
     assert (info["example"], info["search"]["beam"]) == ("the cat", 2)
     assert info["limits"] == {"max_trace_tokens": 9}
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--beam", 0], "beam = 0 cannot work; it must be at least 1"),
         (["--max-trace-tokens", 1], "--max-trace-tokens = 1 cannot work"),
@@ -47,8 +47,8 @@ def test_explore_prints_its_address_and_stops_on_ctrl_c(model):
         (["--host", "no.such.host.invalid"], "cannot serve on no.such.host.invalid:0"),
     ],
 )
-def test_invalid_explore_flags_are_one_error_line(model, flags, said):
-    assert said in run_failing_command("explore", model, *flags)
+def test_invalid_explore_flags_are_one_error_line(model, flags, message):
+    assert message in run_failing_command("explore", model, *flags)
 
 
 def test_a_missing_argument_is_named(capsys):

@@ -24,7 +24,7 @@ def trained(tmp_path_factory):
 
 
 @pytest.fixture
-def here(trained, monkeypatch):
+def workdir(trained, monkeypatch):
     monkeypatch.chdir(trained)
     return trained
 
@@ -34,9 +34,9 @@ def test_a_table_alone_is_enough_to_configure_train_and_forecast(tmp_path, monke
     write_wave_series(tmp_path / "waves.csv")
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
-    said = capsys.readouterr().out
-    assert "auto    240 training rows of 1 series, step 1 hour, season 24 steps: a tiny model" in said
-    assert "forecast with: " in said
+    output = capsys.readouterr().out
+    assert "auto    240 training rows of 1 series, step 1 hour, season 24 steps: a tiny model" in output
+    assert "forecast with: " in output
     main(["train", "--series", "waves.csv", "--out", "run", "--horizon", "12", "--columns", "load",
           "--set", "train.steps=4", "--set", "compute.device=cpu"])  # fmt: skip
     assert "auto    settings from the start of run" in capsys.readouterr().out
@@ -51,9 +51,9 @@ def test_a_table_alone_is_enough_to_configure_train_and_forecast(tmp_path, monke
     ("name", "start"),
     [("f.csv", "date,load,"), ("f.json", "{"), ("f.svg", "<svg"), ("f.html", "<!doctype html>")],
 )
-def test_the_suffix_selects_the_forecast_format(here, name, start):
+def test_the_suffix_selects_the_forecast_format(workdir, name, start):
     main(["forecast", "run", "waves.csv", "-o", name, "--horizon", "6", "--device", "cpu"])
-    text = (here / name).read_text("utf-8")
+    text = (workdir / name).read_text("utf-8")
     assert text.startswith(start)
     if name.endswith(("svg", "html")):
         assert text.count("<svg") >= 2  # a panel for each series
@@ -62,18 +62,18 @@ def test_the_suffix_selects_the_forecast_format(here, name, start):
         assert "nan" not in text
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_a_forecaster_is_scored_with_baselines(capsys):
     main(["score", "run", "--series", "waves.csv"])
-    said = capsys.readouterr().out
-    assert "38 windows of 12 steps" in said
+    output = capsys.readouterr().out
+    assert "38 windows of 12 steps" in output
     for name in ("regard", "linear", "season of 24", "last value"):
-        assert re.search(rf"^{name} +\d\.\d+ +\d\.\d+$", said, re.MULTILINE)
-    assert re.search(r"^load +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", said, re.MULTILINE)
-    assert re.search(r"intervals: 95% holds [\d.]+%, 80% holds [\d.]+% of the actual values", said)
+        assert re.search(rf"^{name} +\d\.\d+ +\d\.\d+$", output, re.MULTILINE)
+    assert re.search(r"^load +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", output, re.MULTILINE)
+    assert re.search(r"intervals: 95% holds [\d.]+%, 80% holds [\d.]+% of the actual values", output)
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_backtest_json_has_standardised_and_own_units(capsys):
     main(["score", "run", "--series", "waves.csv", "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -88,9 +88,9 @@ def test_backtest_json_has_standardised_and_own_units(capsys):
 def test_check_series_reports_statistics_and_repairs(tmp_path, capsys):
     path = write_wave_series(tmp_path / "waves.csv", rows=40)
     main(["check", "--series", str(path)])
-    said = capsys.readouterr().out
-    assert "40 rows, 1 hour apart, 2024-01-01 00:00:00 to 2024-01-02 15:00:00" in said
-    assert "no defects found" in said
+    output = capsys.readouterr().out
+    assert "40 rows, 1 hour apart, 2024-01-01 00:00:00 to 2024-01-02 15:00:00" in output
+    assert "no defects found" in output
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:5], lines[7], *lines[8:20], "2024-01-01 20:00:00,,1"]) + "\n")
     main(["check", "--series", str(path), "--json", str(tmp_path / "found.json")])
@@ -103,18 +103,18 @@ def test_check_series_reports_statistics_and_repairs(tmp_path, capsys):
 
 
 @pytest.mark.fault
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("workdir")
 def test_a_killed_and_resumed_forecasting_run_is_equal(capsys):
     options = [f"--set={setting}" for setting in SETTINGS.split()]
     main(["verify-resume", "--series", "waves.csv", "--horizon", "12", "--steps", "30", *options])
-    said = capsys.readouterr().out
-    assert "losses     30 of 30 equal" in said
-    assert "equals the uninterrupted one, bit for bit" in said
+    output = capsys.readouterr().out
+    assert "losses     30 of 30 equal" in output
+    assert "equals the uninterrupted one, bit for bit" in output
 
 
 @pytest.mark.fault
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "when,load\nMonday,1\nTuesday,2\n",
@@ -129,15 +129,15 @@ def test_a_killed_and_resumed_forecasting_run_is_equal(capsys):
         ("date\n2024-01-01\n", "bad.csv has no column beside 'date'; there is nothing to forecast"),
     ],
 )
-def test_a_bad_table_is_one_error_line_and_leaves_nothing(tmp_path, monkeypatch, text, said):
+def test_a_bad_table_is_one_error_line_and_leaves_nothing(tmp_path, monkeypatch, text, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bad.csv").write_text(text)
-    assert said in run_failing_command("train", "--series", "bad.csv", "--out", "run")
+    assert message in run_failing_command("train", "--series", "bad.csv", "--out", "run")
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ["train", "--series", "waves.csv", "--columns", "lode", "--out", "new"],
@@ -166,6 +166,6 @@ def test_a_bad_table_is_one_error_line_and_leaves_nothing(tmp_path, monkeypatch,
         (["score", "--series", "waves.csv"], "there is no model; give the forecaster"),
     ],
 )
-def test_invalid_forecast_arguments_are_one_error_line(here, arguments, said):
-    assert said in run_failing_command(*arguments)
-    assert not (here / "new").exists()
+def test_invalid_forecast_arguments_are_one_error_line(workdir, arguments, message):
+    assert message in run_failing_command(*arguments)
+    assert not (workdir / "new").exists()

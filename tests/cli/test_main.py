@@ -35,7 +35,7 @@ SMALL = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """An empty folder with a parallel corpus."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("".join(f"the cat {i} sleeps\n" for i in range(30)))
@@ -44,9 +44,9 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def model(here):
+def model(folder):
     run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
-    return here / "run"
+    return folder / "run"
 
 
 def run(*arguments):
@@ -71,14 +71,14 @@ def shell(*arguments, **options):
     )
 
 
-def test_training_prints_its_corpus_and_where_the_model_is(here, capsys):
+def test_training_prints_its_corpus_and_where_the_model_is(folder, capsys):
     run("train", "--source", "en", "--target", "fr", "--out", "runs/a", *SMALL)
-    said = capsys.readouterr().out
-    assert "27 pairs for training, 3 for validation (held out of the training files)" in said
-    assert "the best model" in said
-    assert "runs/a/model" in said
-    assert "regard translate runs/a" in said
-    assert (here / "runs/a/model/manifest.json").is_file()
+    output = capsys.readouterr().out
+    assert "27 pairs for training, 3 for validation (held out of the training files)" in output
+    assert "the best model" in output
+    assert "runs/a/model" in output
+    assert "regard translate runs/a" in output
+    assert (folder / "runs/a/model/manifest.json").is_file()
 
 
 def test_training_fine_tunes_a_model(model, capsys):
@@ -98,48 +98,48 @@ def test_training_fine_tunes_a_model(model, capsys):
     assert not (model.parent / "c").exists()
 
 
-def test_automatic_settings_are_kept_and_a_changed_corpus_is_named(here, capsys):
+def test_automatic_settings_are_kept_and_a_changed_corpus_is_named(folder, capsys):
     few = ["--set=train.steps=2", "--set=data.bleu_pairs=2", "--set=model.max_length=32"]
     few += ["--set=model.encoder_layers=1", "--set=model.decoder_layers=1"]
     again = ["train", "--source", "en", "--target", "fr", "--out", "run", *few]
     run(*again)
-    said = capsys.readouterr().out
-    assert "auto    30 pairs, about 94 target tokens, on a " in said
-    assert "U: a tiny model, 11 epochs\n" in said
-    before = (here / "run" / "config.toml").read_text()
+    output = capsys.readouterr().out
+    assert "auto    30 pairs, about 94 target tokens, on a " in output
+    assert "U: a tiny model, 11 epochs\n" in output
+    before = (folder / "run" / "config.toml").read_text()
     assert "d_model = 128" in before
     run(*again)
     assert "auto    settings from the start of run" in capsys.readouterr().out
-    shutil.rmtree(here / "run" / "model")  # as if it had been killed before the end
+    shutil.rmtree(folder / "run" / "model")  # as if it had been killed before the end
     for name, word in (
         ("en", "line"),
         ("fr", "ligne"),
     ):  # so much that new automatic settings would have larger batches
-        (here / name).write_text("".join(f"{word} {i} of a longer file\n" for i in range(6000)))
+        (folder / name).write_text("".join(f"{word} {i} of a longer file\n" for i in range(6000)))
     assert "en, fr changed since run was started" in failure(capsys, *again)
-    assert (here / "run" / "config.toml").read_text() == before
+    assert (folder / "run" / "config.toml").read_text() == before
     wrong = failure(capsys, *again, "--set=optimizer.beta1=0.8")
     assert "started with other settings: optimizer.beta1 was 0.9 and is 0.8; give" in wrong
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_the_run_folder_is_checked_before_files_are_read(capsys):
     assert "give --out DIR" in failure(capsys, "train", "--source", "none", "--target", "fr")
     wrong = failure(capsys, "train", "--source", "none", "--target", "fr", "--out", "en")
     assert "en cannot be written" in wrong
 
 
-def test_compare_to_paper_lists_differences_without_training(here, capsys):
+def test_compare_to_paper_lists_differences_without_training(folder, capsys):
     run("train", "--recipe", "paper", "--compare-to-paper")
     assert "no setting differs from the base model of the paper" in capsys.readouterr().out
     run("train", "--recipe", "paper", "--preset", "big", "--set", "train.steps=9", "--compare-to-paper")
-    said = capsys.readouterr().out
-    assert "differences from the big model of the paper" in said
-    assert [line.split() for line in said.splitlines() if "train.steps" in line] == [
+    output = capsys.readouterr().out
+    assert "differences from the big model of the paper" in output
+    assert [line.split() for line in output.splitlines() if "train.steps" in line] == [
         ["train.steps", "300000", "5.2", "Hardware", "and", "Schedule", "9"]
     ]
-    assert "not specified in the paper" in said
-    assert sorted(path.name for path in here.iterdir()) == ["en", "fr"]
+    assert "not specified in the paper" in output
+    assert sorted(path.name for path in folder.iterdir()) == ["en", "fr"]
     tiny = ["--recipe", "paper", "--preset", "tiny", "--compare-to-paper"]
     assert "a base and a big model" in failure(capsys, "train", *tiny)
 
@@ -168,35 +168,35 @@ def test_stdout_has_only_translations(model):
     assert answer.stderr == b""
 
 
-def test_flags_override_set_which_overrides_the_run_file(here):
-    (here / "run.toml").write_text(
+def test_flags_override_set_which_overrides_the_run_file(folder):
+    (folder / "run.toml").write_text(
         '[data]\nsource = "en"\ntarget = "fr"\nbleu_pairs = 2\n[train]\nsteps = 9\nseed = 4\n'
         "[model]\nd_model = 16\nheads = 2\nd_ff = 8\nvocab_size = 300\n"
     )
     run("train", "--config", "run.toml", "--out", "run", "--preset", "tiny", "--set", "train.steps=2")
     from regard.config import read_settings
 
-    settings = read_settings(here / "run" / "config.toml")
+    settings = read_settings(folder / "run" / "config.toml")
     assert settings["train"]["steps"] == 2
     assert settings["train"]["seed"] == 4
     assert settings["model"]["d_ff"] == 8
     assert settings["data"]["source"] == ["en"]
 
 
-def test_several_corpora_are_trained_on_with_their_weights(here, capsys):
-    (here / "more.tsv").write_text("".join(f"the dog {i} eats\tle chien {i} mange\n" for i in range(20)))
+def test_several_corpora_are_trained_on_with_their_weights(folder, capsys):
+    (folder / "more.tsv").write_text("".join(f"the dog {i} eats\tle chien {i} mange\n" for i in range(20)))
     files = ["--source", "en", "--target", "fr", "--pairs", "more.tsv", "--set", "data.weights=[1, 2.5]"]
     run("train", *files, "--out", "run", *SMALL)
     assert "45 pairs for training, 5 for validation" in capsys.readouterr().out
-    report = json.loads((here / "run" / "data.json").read_text())
+    report = json.loads((folder / "run" / "data.json").read_text())
     assert list(report["files"]) == ["en", "fr", "more.tsv"]
 
 
-def test_bad_pairs_are_reported_and_rejected_with_strict(here, capsys):
-    (here / "fr").write_text("".join(f"le chat {i} dort\n" if i != 3 else "\n" for i in range(30)))
+def test_bad_pairs_are_reported_and_rejected_with_strict(folder, capsys):
+    (folder / "fr").write_text("".join(f"le chat {i} dort\n" if i != 3 else "\n" for i in range(30)))
     files = ["--source", "en", "--target", "fr", "--out", "run", *SMALL]
     assert "en and fr line 4: blank side; in all" in failure(capsys, "train", *files, "--strict")
-    assert not (here / "run").exists()
+    assert not (folder / "run").exists()
     run("train", *files)
     assert "left out of training: blank side (1)" in capsys.readouterr().out
 
@@ -227,16 +227,16 @@ def test_bad_pairs_are_reported_and_rejected_with_strict(here, capsys):
         (["--source", "en", "--target", "fr", "--config", "none.toml"], "none.toml does not exist"),
     ],
 )
-def test_bad_input_is_one_error_line_and_leaves_nothing(here, capsys, arguments, message):
-    (here / "empty").write_bytes(b"")
-    (here / "short").write_text("one\n")
-    (here / "latin").write_bytes("é\n".encode("latin-1") * 30)
-    before = sorted(here.iterdir())
+def test_bad_input_is_one_error_line_and_leaves_nothing(folder, capsys, arguments, message):
+    (folder / "empty").write_bytes(b"")
+    (folder / "short").write_text("one\n")
+    (folder / "latin").write_bytes("é\n".encode("latin-1") * 30)
+    before = sorted(folder.iterdir())
     assert message in failure(capsys, "train", *arguments, "--out", "run")
-    assert sorted(here.iterdir()) == before
+    assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_an_impossible_run_folder_is_rejected(capsys):
     assert "en/run cannot be written" in failure(
         capsys, "train", "--source", "en", "--target", "fr", "--out", "en/run"
@@ -246,9 +246,9 @@ def test_an_impossible_run_folder_is_rejected(capsys):
 def test_a_finished_run_is_not_trained_again(model, capsys):
     before = (model / "model" / "manifest.json").read_bytes()
     run("train", "--source", "en", "--target", "fr", "--out", "run", *SMALL)
-    said = capsys.readouterr().out
-    assert "run is finished; to train longer, give the same command with a larger train.steps" in said
-    assert "done: the best model, of step 3" in said
+    output = capsys.readouterr().out
+    assert "run is finished; to train longer, give the same command with a larger train.steps" in output
+    assert "done: the best model, of step 3" in output
     assert (model / "model" / "manifest.json").read_bytes() == before
 
 
@@ -277,9 +277,9 @@ def test_a_cooldown_ties_a_run_to_its_steps(capsys):
     assert "train.steps was 3 and is 5" in message
 
 
-def test_translate_rejects_a_folder_without_a_model(here, capsys):
+def test_translate_rejects_a_folder_without_a_model(folder, capsys):
     assert "nowhere does not exist" in failure(capsys, "translate", "nowhere", "--input", "en")
-    (here / "folder").mkdir()
+    (folder / "folder").mkdir()
     assert "folder is not a model folder" in failure(capsys, "translate", "folder", "--input", "en")
 
 
@@ -299,23 +299,23 @@ def test_translate_names_bad_input_and_output(capsys):
 
 
 def test_output_follows_links_and_writes_to_pipes(model):
-    here = model.parent
-    (here / "new").write_text("the cat\n")
-    (here / "real").write_text("old")
-    (here / "link").symlink_to("real")
+    folder = model.parent
+    (folder / "new").write_text("the cat\n")
+    (folder / "real").write_text("old")
+    (folder / "link").symlink_to("real")
     run("translate", "run", "--input", "new", "--output", "link")
-    assert (here / "link").is_symlink()
-    expected = (here / "real").read_text()
+    assert (folder / "link").is_symlink()
+    expected = (folder / "real").read_text()
     assert expected not in ("", "old")
-    os.mkfifo(here / "pipe")
-    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, cwd=here)
+    os.mkfifo(folder / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, cwd=folder)
     run("translate", "run", "--input", "new", "--output", "pipe")
     assert reader.communicate(timeout=30)[0].decode() == expected
-    assert (here / "pipe").is_fifo()
-    (here / "all").write_text("before\n")
+    assert (folder / "pipe").is_fifo()
+    (folder / "all").write_text("before\n")
     command = f"{sys.executable} -m regard translate run --input new --output /dev/stdout >> all"
-    subprocess.run(["bash", "-c", command], check=True, timeout=60, cwd=here)
-    assert (here / "all").read_text() == "before\n" + expected
+    subprocess.run(["bash", "-c", command], check=True, timeout=60, cwd=folder)
+    assert (folder / "all").read_text() == "before\n" + expected
 
 
 def test_an_output_keeps_its_permissions(model):
@@ -366,19 +366,19 @@ def test_typed_input_is_answered_line_by_line(model):
     os.write(leader, b"the cat\n")
     first = process.stdout.readline()
     os.write(leader, b"not \xff UTF-8\nthe cat\n\x04")
-    rest, said = process.communicate(timeout=60)
+    rest, output = process.communicate(timeout=60)
     os.close(leader)
     os.close(follower)
     assert b"\n" + first == rest
-    assert b"Type a sentence" in said
-    assert b"regard: line 2: not UTF-8 (byte 5 is 0xff)" in said
+    assert b"Type a sentence" in output
+    assert b"regard: line 2: not UTF-8 (byte 5 is 0xff)" in output
     assert process.returncode == 4
 
 
-def test_settings_are_validated_after_merging_files_and_flags(here):
-    (here / "run.toml").write_text("[model]\nheads = 6\n")
-    (here / "new.en").write_text("the dog sleeps\n")
-    (here / "new.fr").write_text("le chien dort\n")
+def test_settings_are_validated_after_merging_files_and_flags(folder):
+    (folder / "run.toml").write_text("[model]\nheads = 6\n")
+    (folder / "new.en").write_text("the dog sleeps\n")
+    (folder / "new.fr").write_text("le chien dort\n")
     options = ["--config", "run.toml", "--set", "model.d_model=36", "--set", "data.valid_source=new.en"]
     run(
         "train",
@@ -393,21 +393,21 @@ def test_settings_are_validated_after_merging_files_and_flags(here):
         *SMALL[2:],
         *options,
     )
-    assert (here / "run" / "model").is_dir()
+    assert (folder / "run" / "model").is_dir()
 
 
-def test_a_terminal_encoding_does_not_stop_a_training(here):
-    (here / "zh").write_text("".join(f"猫 {i} 睡觉\n" for i in range(30)), encoding="utf-8")
+def test_a_terminal_encoding_does_not_stop_a_training(folder):
+    (folder / "zh").write_text("".join(f"猫 {i} 睡觉\n" for i in range(30)), encoding="utf-8")
     answer = shell(
         *("train", "--source", "zh", "--target", "fr", "--out", "run", *SMALL),
-        cwd=here,
+        cwd=folder,
         env={**os.environ, "PYTHONIOENCODING": "cp1252"},
     )
     assert answer.returncode == 0, answer.stderr
-    assert (here / "run" / "model").is_dir()
+    assert (folder / "run" / "model").is_dir()
 
 
-def test_the_demo_trains_once_and_shows_results(here, capsys, monkeypatch):
+def test_the_demo_trains_once_and_shows_results(folder, capsys, monkeypatch):
     monkeypatch.setattr(
         "regard.inference.engine.EXTRA_LENGTH", 0
     )  # an untrained model does not know when to stop
@@ -417,20 +417,20 @@ def test_the_demo_trains_once_and_shows_results(here, capsys, monkeypatch):
     run("demo")
     second = capsys.readouterr().out
     assert "runs/demo/model exists" in second
-    for said in (first, second):
-        assert "1,000 unseen sentences: BLEU" in said
-        assert "Jane visits Africa in September." in said
-        assert "translate runs/demo" in said
-        assert "explore runs/demo" in said
-        assert (here / "runs/demo/translation.html").as_uri() in said
-    assert "Jane visits Africa" in (here / "runs/demo/translation.html").read_text("utf-8")
+    for output in (first, second):
+        assert "1,000 unseen sentences: BLEU" in output
+        assert "Jane visits Africa in September." in output
+        assert "translate runs/demo" in output
+        assert "explore runs/demo" in output
+        assert (folder / "runs/demo/translation.html").as_uri() in output
+    assert "Jane visits Africa" in (folder / "runs/demo/translation.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("option", ["--pairs", "--steps"])
-def test_an_empty_demo_is_rejected_and_leaves_nothing(here, capsys, option):
-    before = sorted(here.iterdir())
+def test_an_empty_demo_is_rejected_and_leaves_nothing(folder, capsys, option):
+    before = sorted(folder.iterdir())
     assert "= 0 cannot work; it must be at least 1" in failure(capsys, "demo", option, "0")
-    assert sorted(here.iterdir()) == before
+    assert sorted(folder.iterdir()) == before
 
 
 def test_suggested_commands_use_the_name_of_the_called_command(monkeypatch):
@@ -443,44 +443,44 @@ def test_suggested_commands_use_the_name_of_the_called_command(monkeypatch):
     assert command_name() == "regard"
 
 
-def test_debug_shows_the_traceback(here):
+def test_debug_shows_the_traceback(folder):
     arguments = ("train", "--source", "none", "--target", "fr", "--out", "run")
-    assert b"Traceback" not in shell(*arguments, cwd=here).stderr
-    shown = shell(*arguments, "--debug", cwd=here)
+    assert b"Traceback" not in shell(*arguments, cwd=folder).stderr
+    shown = shell(*arguments, "--debug", cwd=folder)
     assert b"Traceback" in shown.stderr
     assert b"DataError" in shown.stderr
 
 
-def test_an_error_exits_with_1_and_prints_one_line(here):
-    answer = shell("train", "--source", "none", "--target", "fr", "--out", "run", cwd=here)
+def test_an_error_exits_with_1_and_prints_one_line(folder):
+    answer = shell("train", "--source", "none", "--target", "fr", "--out", "run", cwd=folder)
     assert (answer.returncode, answer.stdout) == (1, b"")
     assert answer.stderr.decode().splitlines() == [
         "regard: none does not exist; give the path of a text file"
     ]
 
 
-def test_ctrl_c_saves_a_model_that_translates(here):
+def test_ctrl_c_saves_a_model_that_translates(folder):
     files = ["--source", "en", "--target", "fr", "--out", "run"]
     endless = ["--set", "train.steps=1000000", "--set", "train.log_every=1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "regard", "train", *files, *SMALL, *endless],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        cwd=here,
+        cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
+    metrics, deadline = folder / "run" / "metrics.jsonl", time.monotonic() + 60
     while time.monotonic() < deadline and not (metrics.exists() and b'"train"' in metrics.read_bytes()):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert b"interrupted after step" in said
-    assert b"the same command resumes" in said
-    assert len(regard.Translator.load(here / "run").translate(["the cat"])) == 1
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert b"interrupted after step" in output
+    assert b"the same command resumes" in output
+    assert len(regard.Translator.load(folder / "run").translate(["the cat"])) == 1
 
 
-def test_ctrl_c_saves_even_if_the_output_pipe_is_closed(here):
+def test_ctrl_c_saves_even_if_the_output_pipe_is_closed(folder):
     command = " ".join(
         [
             f"exec {sys.executable} -m regard train --source en --target fr --out run",
@@ -489,15 +489,15 @@ def test_ctrl_c_saves_even_if_the_output_pipe_is_closed(here):
         ]
     )
     pipe_out, pipe_in = os.pipe()
-    process = subprocess.Popen(["bash", "-c", command], stdout=pipe_in, stderr=pipe_in, cwd=here)
+    process = subprocess.Popen(["bash", "-c", command], stdout=pipe_in, stderr=pipe_in, cwd=folder)
     os.close(pipe_in)
-    metrics, deadline = here / "run" / "metrics.jsonl", time.monotonic() + 60
+    metrics, deadline = folder / "run" / "metrics.jsonl", time.monotonic() + 60
     while time.monotonic() < deadline and not (metrics.exists() and b'"train"' in metrics.read_bytes()):
         time.sleep(0.05)
     os.close(pipe_out)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=60)
-    assert list((here / "run").glob("step-*"))
+    assert list((folder / "run").glob("step-*"))
 
 
 def test_version_and_help_print_usage(capsys):

@@ -21,7 +21,7 @@ def test_the_suffix_selects_svg_or_html(run, name, start):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (
             ["run", "-o", "curves.png"],
@@ -35,8 +35,8 @@ def test_the_suffix_selects_svg_or_html(run, name, start):
     ],
 )
 @pytest.mark.usefixtures("run")
-def test_an_invalid_output_name_is_one_error_line(arguments, said, capsys):
+def test_an_invalid_output_name_is_one_error_line(arguments, output, capsys):
     with pytest.raises(SystemExit):
         main(["plot", *arguments])
     (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
+    assert output in line

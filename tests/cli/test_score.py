@@ -27,7 +27,7 @@ SMALL = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """A folder with a test set and two systems' translations of it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
@@ -40,9 +40,9 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def model(here):
+def model(folder):
     main(["train", "--source", "en", "--target", "test.fr", "--out", "run", *SMALL])
-    return here / "run"
+    return folder / "run"
 
 
 def score(*arguments):
@@ -53,7 +53,7 @@ def failure(*arguments) -> str:
     return run_failing_command("score", *arguments)
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_a_file_of_translations_is_scored_with_signatures(capsys):
     score("--hypotheses", "mine", "--reference", "test.fr")
     first, _, *rows = capsys.readouterr().out.splitlines()
@@ -65,7 +65,7 @@ def test_a_file_of_translations_is_scored_with_signatures(capsys):
     assert all("version:" in row[-1] for row in found.values())
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_score_json_is_the_only_output(capsys):
     score("--hypotheses", "mine", "--reference", "test.fr", "--baseline", "test.fr", "--json")
     found = json.loads(capsys.readouterr().out)
@@ -77,15 +77,15 @@ def test_score_json_is_the_only_output(capsys):
 
 
 def test_a_model_is_scored_on_compressed_files_and_saves_translations(model, capsys):
-    here = model.parent
+    folder = model.parent
     for name in ("en", "test.fr"):
-        (here / f"{name}.gz").write_bytes(gzip.compress((here / name).read_bytes()))
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
     capsys.readouterr()
     score("run", "--source", "en.gz", "--reference", "test.fr.gz", "--beam", 3, "--json", "--output", "out")
     found = json.loads(capsys.readouterr().out)
-    lines = (here / "en").read_text().splitlines()
+    lines = (folder / "en").read_text().splitlines()
     expected = regard.Translator.load(model).translate(lines, beam=3)
-    assert (here / "out").read_text().splitlines() == expected
+    assert (folder / "out").read_text().splitlines() == expected
     assert (found["model"], found["beam"], found["alpha"], found["sentences"]) == ("run", 3, 0.6, 30)
     assert {"engine": found["engine"], "precision": found["precision"]} == (
         regard.Translator.load(model).engine_info._asdict()
@@ -97,7 +97,7 @@ def test_a_model_is_scored_on_compressed_files_and_saves_translations(model, cap
     assert json.loads(capsys.readouterr().out)["scores"] == found["scores"]
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_the_reference_suffix_sets_the_language_by_default(capsys):
     pytest.importorskip("sacremoses")
     score("--hypotheses", "mine", "--reference", "test.fr")
@@ -105,28 +105,28 @@ def test_the_reference_suffix_sets_the_language_by_default(capsys):
     score("--hypotheses", "mine", "--reference", "test.fr", "--target-language", "de")
     assert "moses:de" in capsys.readouterr().out
     score("--hypotheses", "test.fr", "--reference", "mine")
-    said = capsys.readouterr()
-    assert "moses" not in said.out
-    assert said.err == "tokenised BLEU is omitted; it needs --target-language\n"
+    output = capsys.readouterr()
+    assert "moses" not in output.out
+    assert output.err == "tokenised BLEU is omitted; it needs --target-language\n"
     assert "no rules for the language 'xx'" in failure(
         "--hypotheses", "mine", "--reference", "test.fr", "--target-language", "xx"
     )
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("folder")
 def test_without_sacremoses_tokenised_bleu_is_omitted(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     score("--hypotheses", "mine", "--reference", "test.fr")
-    said = capsys.readouterr()
-    assert "chrF" in said.out
-    assert said.err == 'tokenised BLEU needs sacremoses: pip install "regard[moses]"\n'
+    output = capsys.readouterr()
+    assert "chrF" in output.out
+    assert output.err == 'tokenised BLEU needs sacremoses: pip install "regard[moses]"\n'
     assert 'pip install "regard[moses]"' in failure(
         "--hypotheses", "mine", "--reference", "test.fr", "--target-language", "de"
     )
 
 
-def test_invalid_score_arguments_are_one_error_line(here):
-    (here / "short").write_text("un\n")
+def test_invalid_score_arguments_are_one_error_line(folder):
+    (folder / "short").write_text("un\n")
     reference = ("--reference", "test.fr")
     for arguments, message in (
         (("--hypotheses", "short"), "short has 1 lines and test.fr 30; they must match line by line"),
@@ -155,21 +155,21 @@ def test_an_unfinished_run_uses_its_last_checkpoint(model, capsys):
     shutil.rmtree(model / "model")
     capsys.readouterr()
     score("run", "--source", "en", "--reference", "test.fr", "--target-language", "fr", "--beam", 1)
-    said = capsys.readouterr()
-    assert said.err == "run is not finished; using its last checkpoint, step-000003\n"
-    assert said.out.startswith("run against test.fr: 30 sentences, beam 1")
+    output = capsys.readouterr()
+    assert output.err == "run is not finished; using its last checkpoint, step-000003\n"
+    assert output.out.startswith("run against test.fr: 30 sentences, beam 1")
     main(["translate", "run", "--input", "en", "--output", "out"])
     assert "using its last checkpoint, step-000003" in capsys.readouterr().err
     main(["translate", "run/step-000003", "--input", "en", "--output", "out"])
     assert capsys.readouterr().err == ""
 
 
-def test_scoring_a_file_needs_no_torch(here):
+def test_scoring_a_file_needs_no_torch(folder):
     code = (
         "import sys; from regard.cli.main import main\n"
         "main(['score', '--hypotheses', 'mine', '--reference', 'test.fr']); print('torch' in sys.modules)"
     )
     answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=here
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=folder
     )
     assert answer.stdout.endswith("False\n")

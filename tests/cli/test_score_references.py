@@ -12,7 +12,7 @@ SMALL += ["model.decoder_layers=1", "model.vocab_size=300", "data.bleu_pairs=2",
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     """A folder with a test set and a model that knows next to nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
@@ -22,11 +22,11 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_each_reference_gets_a_line_and_totals_add_up(here, capsys):
+def test_each_reference_gets_a_line_and_totals_add_up(folder, capsys):
     asked = ["score", "run", "--score-references", "--source", "en", "--reference", "fr"]
     capsys.readouterr()
     main(asked)
-    lines, said = capsys.readouterr()
+    lines, output = capsys.readouterr()
     rows = [tuple(map(float, line.split("\t"))) for line in lines.splitlines()]
     assert len(rows) == 13
     main([*asked, "--json"])
@@ -44,16 +44,16 @@ def test_each_reference_gets_a_line_and_totals_add_up(here, capsys):
     ]
     assert all(0 < sure <= 1 for sure in first["confidences"])
     assert found["log_probability"] == pytest.approx(sum(g["log_probability"] for g in found["references"]))
-    assert f"perplexity {found['perplexity']:.4f}" in said
+    assert f"perplexity {found['perplexity']:.4f}" in output
     assert found["references"][-1]["words"] == []  # a blank line has a likelihood too
-    write_output(here / "long", b"word " * 300 + b"\n" + b"a\n" * 12)
+    write_output(folder / "long", b"word " * 300 + b"\n" + b"a\n" * 12)
     error = run_failing_command("score", "run", "--score-references", "--source", "en", "--reference", "long")
     assert "translation 1 has" in error
     assert "leave that pair out" in error
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--score-references", "--reference", "fr"], "--score-references needs a MODEL and --source FILE"),
         (
@@ -79,9 +79,9 @@ def test_each_reference_gets_a_line_and_totals_add_up(here, capsys):
         (["run", "--score-references", "--source", "en", "--reference", "one"], "must match line by line"),
     ],
 )
-def test_invalid_score_references_flags_are_rejected_before_the_work(tmp_path, monkeypatch, flags, said):
+def test_invalid_score_references_flags_are_rejected_before_the_work(tmp_path, monkeypatch, flags, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("a\nb\n")
     (tmp_path / "fr").write_text("a\nb\n")
     (tmp_path / "one").write_text("a\n")
-    assert said in run_failing_command("score", *flags)
+    assert message in run_failing_command("score", *flags)

@@ -20,7 +20,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def here(tmp_path, micro, monkeypatch):
+def folder(tmp_path, micro, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     tokenizer = learn_tokenizer(["the cat sees the dog.", "a bird sings."] * 3, 300)
@@ -32,9 +32,9 @@ def here(tmp_path, micro, monkeypatch):
     return tmp_path
 
 
-def test_the_json_trace_equals_the_python_trace(here, capfdbinary):
+def test_the_json_trace_equals_the_python_trace(folder, capfdbinary):
     main(["trace", "model", "the cat sees", "-o", "t.json", "--beam", "2", "--top-k", "3", "--prefix", "a"])
-    trace = regard.Trace.load(here / "t.json")
+    trace = regard.Trace.load(folder / "t.json")
     expected = regard.Translator.load("model", engine="torch").trace(
         "the cat sees", beam=2, top_k=3, prefix="a"
     )
@@ -45,13 +45,13 @@ def test_the_json_trace_equals_the_python_trace(here, capfdbinary):
     assert json.loads(capfdbinary.readouterr().out)["target"]["text"] == "a dog"
 
 
-def test_intervention_flags_count_from_1(here):
+def test_intervention_flags_count_from_1(folder):
     changes = (
         "--ablate-head cross:2:1 --uniform-head encoder:1:4 "
         "--skip-sublayer decoder:2:ffn --mask-source 1,3 --no-positional-encoding"
     )
     main(["trace", "model", "the cat sees", "-o", "t.json", "--target", "a", *changes.split()])
-    assert regard.Trace.load(here / "t.json").request.interventions == (
+    assert regard.Trace.load(folder / "t.json").request.interventions == (
         AblateHead("cross", 2, 1),
         AblateHead("encoder", 1, 4, "uniform"),
         SkipSublayer("decoder", 2, "ffn"),
@@ -60,7 +60,7 @@ def test_intervention_flags_count_from_1(here):
     )
 
 
-def test_a_figure_shows_tokens_and_weights(here):
+def test_a_figure_shows_tokens_and_weights(folder):
     main(
         [
             "trace",
@@ -76,7 +76,7 @@ def test_a_figure_shows_tokens_and_weights(here):
             "2",
         ]
     )
-    tree = ET.parse(here / "t.svg")
+    tree = ET.parse(folder / "t.svg")
     texts = [each.text for each in tree.iter(f"{SVG}text")]
     assert "decoder self-attention, masked, layer 2, head 2" in texts
     assert "<s> → a" in texts
@@ -84,26 +84,26 @@ def test_a_figure_shows_tokens_and_weights(here):
     hatched = [each for each in tree.iter(f"{SVG}rect") if each.get("fill") == "url(#hatch)"]
     assert len(hatched) == 3
     main(["trace", "model", "the cat <b>", "-o", "t.svg", "--target", "a dog", "--mask-source", "1"])
-    texts = [each.text for each in ET.parse(here / "t.svg").iter(f"{SVG}text")]
+    texts = [each.text for each in ET.parse(folder / "t.svg").iter(f"{SVG}text")]
     assert "cross-attention, layer 2, mean of all heads" in texts
     assert "a → dog" in texts
 
 
-def test_look_shows_each_step_and_its_attention(here, capsys):
+def test_look_shows_each_step_and_its_attention(folder, capsys):
     main(["look", "model", "the cat sees", "--target", "a dog", "--ablate-head", "cross:1:1"])
-    said = capsys.readouterr().out
-    assert "given translation; 1 intervention" in said
-    assert "  1  <s> → a" in said
-    assert "Attention weights: cross-attention, layer 2, mean of all heads" in said
-    assert "a → dog" in said
-    assert "\x1b" not in said
+    output = capsys.readouterr().out
+    assert "given translation; 1 intervention" in output
+    assert "  1  <s> → a" in output
+    assert "Attention weights: cross-attention, layer 2, mean of all heads" in output
+    assert "a → dog" in output
+    assert "\x1b" not in output
     main(["look", "model", "the cat sees", "--attention", "encoder", "--layer", "1", "--head", "3"])
     assert "encoder self-attention, layer 1, head 3" in capsys.readouterr().out
-    assert here.exists()
+    assert folder.exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["-o", "t.png"], "t.png has no supported suffix; use a name that ends in .json"),
         (["-o", "no/t.json"], "is not a writable folder"),
@@ -140,9 +140,9 @@ def test_look_shows_each_step_and_its_attention(here, capsys):
         (["-o", "t.svg", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
     ],
 )
-def test_an_invalid_trace_request_is_one_error_line(here, arguments, said):
-    assert said in run_failing_command("trace", "model", "the cat sees", *arguments)
-    assert sorted(path.name for path in here.iterdir()) == ["model"]
+def test_an_invalid_trace_request_is_one_error_line(folder, arguments, message):
+    assert message in run_failing_command("trace", "model", "the cat sees", *arguments)
+    assert sorted(path.name for path in folder.iterdir()) == ["model"]
 
 
 @pytest.mark.parametrize(("kind", "layer"), [("cross", 2), ("encoder", 3), ("decoder", 3)])
@@ -157,18 +157,18 @@ def test_the_default_layer_equals_that_of_the_page(tmp_path, micro, capsys, kind
     assert f"layer {layer}, mean of all heads" in capsys.readouterr().out
 
 
-def test_a_lone_surrogate_in_the_text_is_one_error_line(here):
+def test_a_lone_surrogate_in_the_text_is_one_error_line(folder):
     assert "the text has a lone surrogate" in run_failing_command("trace", "model", "\udcff", "-o", "-")
     assert "the prefix has a lone surrogate" in run_failing_command(
         "look", "model", "the cat", "--prefix", "\udcff"
     )
-    assert here.exists()
+    assert folder.exists()
 
 
-def test_an_unfinished_run_is_reported_once(here, capsys):
-    (here / "model").rename(here / "step-000007")
-    (here / "run").mkdir()
-    (here / "step-000007").rename(here / "run" / "step-000007")
+def test_an_unfinished_run_is_reported_once(folder, capsys):
+    (folder / "model").rename(folder / "step-000007")
+    (folder / "run").mkdir()
+    (folder / "step-000007").rename(folder / "run" / "step-000007")
     capsys.readouterr()
     main(["look", "run", "the cat sees"])
     assert capsys.readouterr().err == "run is not finished; using its last checkpoint, step-000007\n"

@@ -29,21 +29,21 @@ LINES = [f"the cat number {i} sings" for i in range(30)]
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
     return tmp_path
 
 
 @pytest.fixture
-def model(here, micro):
+def model(folder, micro):
     tokenizer = learn_tokenizer(LINES, 300)
     torch.manual_seed(0)
     transformer = Transformer(micro.__class__(**{**vars(micro), "vocab_size": tokenizer.vocab_size}))
     save_translation_model(
-        here / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {}
+        folder / "model", transformer, tokenizer, to_toml(TranslationRun(transformer.config)), {}
     )
-    return here / "model"
+    return folder / "model"
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_an_ensemble_translates(model, micro):
 
 
 @pytest.mark.usefixtures("echo")
-def test_alignments_need_forced_decoding(here, monkeypatch):
+def test_alignments_need_forced_decoding(folder, monkeypatch):
     arguments = ("translate", "model", "--input", "in", "--alignments", "--device", "cpu")
     assert "alignments and confidences; choose torch or auto" in run_failing_command(
         *arguments, "--engine", "ctranslate2"
@@ -131,14 +131,14 @@ def test_alignments_need_forced_decoding(here, monkeypatch):
         lambda *_: LoadedModel(EchoEngine(), tokenizer, get_forced_decoder=DiagonalForcedDecoder),
     )
     assert run("--alignments").splitlines()[0] == f"{LINES[0]}\t0-0 1-1 2-2 3-3 4-4"
-    (here / "one").write_text("the cat\n")
+    (folder / "one").write_text("the cat\n")
     known = json.loads(run("--json", "--confidences", source="one"))
     assert known["words"] == [{"text": "the", "confidence": 0.5}, {"text": "cat", "confidence": 0.5}]
 
 
 @pytest.mark.usefixtures("echo")
-def test_json_has_a_line_for_every_line(here):
-    (here / "odd").write_bytes(b"the cat\n\xff\n\n")
+def test_json_has_a_line_for_every_line(folder):
+    (folder / "odd").write_bytes(b"the cat\n\xff\n\n")
     found = [json.loads(line) for line in run("--json", source="odd", code=4).splitlines()]
     assert [each["line"] for each in found] == [1, 2, 3]
     assert [each["source"] for each in found] == ["the cat", None, ""]
@@ -149,10 +149,10 @@ def test_json_has_a_line_for_every_line(here):
     assert set(found[0]) == known
 
 
-def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
+def test_json_has_the_same_keys_on_every_line(folder, echo, monkeypatch):
     ready = LoadedModel(echo, learn_tokenizer(LINES, 300), get_forced_decoder=DiagonalForcedDecoder)
     monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
-    (here / "odd").write_bytes(b"the cat\n\xff\n\n")
+    (folder / "odd").write_bytes(b"the cat\n\xff\n\n")
     flags = ("--json", "--n-best", "2", "--alignments", "--confidences")
     found = [json.loads(line) for line in run(*flags, source="odd", code=4).splitlines()]
     assert [len(each["alternatives"]) for each in found] == [1, 0, 0]
@@ -162,19 +162,19 @@ def test_json_has_the_same_keys_on_every_line(here, echo, monkeypatch):
 
 
 @pytest.mark.usefixtures("model")
-def test_restart_needs_a_resumable_job(here):
-    os.mkfifo(here / "pipe")
+def test_restart_needs_a_resumable_job(folder):
+    os.mkfifo(folder / "pipe")
     common = ("translate", "model", "--device", "cpu", "--restart")
     for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
         assert "--restart is for --input FILE with --output FILE" in run_failing_command(*common, *flags)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])
-def test_a_named_pipe_is_answered_before_it_closes(here, model, name):
-    os.mkfifo(here / "pipe")
+def test_a_named_pipe_is_answered_before_it_closes(folder, model, name):
+    os.mkfifo(folder / "pipe")
     translator = Translator.load(model, "cpu", "torch")
     with start("--max-length", "3", "--input", name) as process:
-        writer = process.stdin.fileno() if name == "/dev/stdin" else os.open(here / "pipe", os.O_WRONLY)
+        writer = process.stdin.fileno() if name == "/dev/stdin" else os.open(folder / "pipe", os.O_WRONLY)
         for line in ("the cat", "sings"):
             os.write(writer, line.encode() + b"\n")
             (expected,) = translator.translate_detailed([line], SearchConfig(max_length=3))
@@ -186,17 +186,17 @@ def test_a_named_pipe_is_answered_before_it_closes(here, model, name):
 
 
 @pytest.mark.usefixtures("model")
-def test_an_interrupted_pipe_says_that_it_cannot_resume(here):
+def test_an_interrupted_pipe_says_that_it_cannot_resume(folder):
     process = start("--output", "out")
     process.stdin.write(b"the cat\n" * 2000)
     process.stdin.flush()
-    while not list(here.glob("*out*")):
+    while not list(folder.glob("*out*")):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert (
         process.communicate()[1] == b"\nstopped; stdin is a pipe: nothing is kept, and it cannot be resumed\n"
     )
-    assert (process.returncode, list(here.glob("*out*"))) == (130, [])
+    assert (process.returncode, list(folder.glob("*out*"))) == (130, [])
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_flags_reach_the_search(echo, arguments, config):
     assert set(echo.configs) == {config}
 
 
-def test_constraint_flags_reach_the_search(here, echo):
-    (here / "terms.tsv").write_text("number 7\tnumber 8\n")
+def test_constraint_flags_reach_the_search(folder, echo):
+    (folder / "terms.tsv").write_text("number 7\tnumber 8\n")
     run(
         "--glossary",
         "terms.tsv",
@@ -258,30 +258,30 @@ def test_constraint_flags_reach_the_search(here, echo):
         (["--sample", "--require", "cat"], "required phrases and glossaries need beam search"),
     ],
 )
-def test_invalid_translate_options_are_rejected_before_the_work(here, arguments, message):
+def test_invalid_translate_options_are_rejected_before_the_work(folder, arguments, message):
     assert message in run_failing_command(
         "translate", "model", "--input", "in", "--output", "out", *arguments
     )
-    assert not (here / "out").exists()
+    assert not (folder / "out").exists()
 
 
 @pytest.mark.usefixtures("echo")
-def test_line_issues_are_summarized_and_exit_with_4(here, capsys):
+def test_line_issues_are_summarized_and_exit_with_4(folder, capsys):
     long = "A sentence of some words. " * 20
-    (here / "odd").write_bytes(b"fine\n\xff\n" + long.encode() + b"\n")
+    (folder / "odd").write_bytes(b"fine\n\xff\n" + long.encode() + b"\n")
     assert run("--report", "report", source="odd", code=4) == f"fine\n\n{long.strip()}\n"
     assert capsys.readouterr().err == (
         "1 line (2) not UTF-8: left empty; convert the file to UTF-8\n"
         "1 line (3) too long: translated sentence by sentence\n"
         "regard: 1 of 3 lines could not be translated and are left empty\n"
     )
-    entries = [json.loads(line) for line in (here / "report").read_text().splitlines()]
+    entries = [json.loads(line) for line in (folder / "report").read_text().splitlines()]
     assert [(entry["line"], entry["kind"]) for entry in entries] == [(2, "not UTF-8"), (3, "split")]
 
 
 @pytest.mark.usefixtures("echo")
-def test_an_empty_file_gives_an_empty_file(here):
-    (here / "empty").write_bytes(b"")
+def test_an_empty_file_gives_an_empty_file(folder):
+    (folder / "empty").write_bytes(b"")
     assert run(source="empty") == ""
 
 
@@ -294,15 +294,15 @@ def test_stdin_is_answered_before_it_closes(model):
             [line], SearchConfig(max_length=3)
         )
         assert process.stdout.readline().decode() == expected.text + "\n"
-    rest, said = process.communicate()
-    assert (rest, said, process.returncode) == (b"", b"", 0)
+    rest, output = process.communicate()
+    assert (rest, output, process.returncode) == (b"", b"", 0)
 
 
-def test_several_workers_write_the_same_output_as_one(here, model):
-    (here / "many").write_text("".join(f"{line} {i}\n" for i in range(60) for line in LINES))
+def test_several_workers_write_the_same_output_as_one(folder, model):
+    (folder / "many").write_text("".join(f"{line} {i}\n" for i in range(60) for line in LINES))
     answers = []
     for workers in ("1", "2"):
-        with (here / "many").open("rb") as file:
+        with (folder / "many").open("rb") as file:
             command = [sys.executable, "-m", "regard", "translate", str(model), "--workers", workers]
             command += ["--engine", "torch", "--threads", "1", "--beam", "1", "--max-length", "3"]
             answer = subprocess.run(command, stdin=file, capture_output=True, check=True)
@@ -312,8 +312,8 @@ def test_several_workers_write_the_same_output_as_one(here, model):
 
 
 @pytest.mark.usefixtures("model")
-def test_an_error_in_a_worker_is_one_line(here):
-    weights = here / "model" / "model.safetensors"
+def test_an_error_in_a_worker_is_one_line(folder):
+    weights = folder / "model" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     process = start("--workers", "2", "--input", "in")
     assert process.communicate()[1].startswith(b"regard: model is damaged: model.safetensors is not")
@@ -321,28 +321,28 @@ def test_an_error_in_a_worker_is_one_line(here):
 
 
 def test_without_a_terminal_progress_is_printed_as_lines(monkeypatch):
-    said, now = io.StringIO(), [0.0]
-    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    output, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=output, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     with translate_progress.TranslationProgress(1000, shown=True) as watch:
         watch.resume_at(200)
         for seconds, position in ((5.0, 300), (11.0, 400), (20.0, 500), (45.0, 600)):
             now[0] = seconds
             watch.add_batch(110, 2200, position)
-    assert said.getvalue() == (
+    assert output.getvalue() == (
         "  220 lines, 20.0 sentences/s, 400 tokens/s, 0:00:33 left\n"
         "  440 lines, 9.8 sentences/s, 196 tokens/s, 0:00:45 left\n"
     )
 
 
 def test_progress_inside_the_first_batch_counts_lines(monkeypatch):
-    said, now = io.StringIO(), [0.0]
-    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=said, width=100))  # noqa: ARG005
+    output, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(translate_progress, "Console", lambda stderr: Console(file=output, width=100))  # noqa: ARG005
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     with translate_progress.TranslationProgress(1000, shown=True) as watch:
         now[0] = 20.0
         watch.add_lines(30)
-    assert said.getvalue() == "  30 lines, 1.5 sentences/s\n"
+    assert output.getvalue() == "  30 lines, 1.5 sentences/s\n"
 
 
 @pytest.mark.usefixtures("model")

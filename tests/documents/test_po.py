@@ -97,8 +97,8 @@ def test_messages_inside_a_message_are_text():
 
 def test_a_url_is_unchanged():
     address = "https://example.org/?a=%20b%2Fc"
-    for said in ("Voir ICI pour", f"Voir {address} pour"):
-        assert f" {address} " in message(f'"See {address} for %s."', said)
+    for output in ("Voir ICI pour", f"Voir {address} pour"):
+        assert f" {address} " in message(f'"See {address} for %s."', output)
     assert "tom@example.org" in message('"Write to tom@example.org, %s."', "Écrivez à Thomas, %s.")
     assert message('"Hello %s@example.org now"', "Salut %s@example.org") == '"Salut %s@example.org"'
 

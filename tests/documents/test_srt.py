@@ -34,10 +34,10 @@ def test_a_spoken_number_is_text():
 
 def test_an_arrow_between_times_of_day_is_text():
     cue = "1\n00:00:01,000 --> 00:00:02,000\n"
-    for said in ("10:30 -> 11:00 daily", "42\n10:30 --> 11:00", "Open\n7\na -> b", "Open\n\n9:00 -> 10:00"):
-        content = f"{cue}{said}\n\n2\n00:00:03.000 --> 00:00:04.000\nBye\n".encode()
+    for text in ("10:30 -> 11:00 daily", "42\n10:30 --> 11:00", "Open\n7\na -> b", "Open\n\n9:00 -> 10:00"):
+        content = f"{cue}{text}\n\n2\n00:00:03.000 --> 00:00:04.000\nBye\n".encode()
         document = read_document(content, "x.srt", DocumentOptions())
-        assert " ".join(document.segments) == f"{said} Bye".replace("\n\n", " ").replace("\n", " ")
+        assert " ".join(document.segments) == f"{text} Bye".replace("\n\n", " ").replace("\n", " ")
         assert document.render(document.segments) == content
 
 

@@ -152,9 +152,9 @@ def text_of(written):
 def test_text_is_escaped_correctly_inside_and_outside_cdata(source):
     document = read("x.xlf", unit(source))
     assert document.segments == ("Salt & pepper bread & butter x < y",)
-    for said in ("SALT & PEPPER BREAD & BUTTER X < Y", "a & b & c & d & e & f & g & h", "&"):
-        written = document.render([said])
-        assert text_of(written).replace("<b>", "").replace("</b>", "") == said
+    for output in ("SALT & PEPPER BREAD & BUTTER X < Y", "a & b & c & d & e & f & g & h", "&"):
+        written = document.render([output])
+        assert text_of(written).replace("<b>", "").replace("</b>", "") == output
     assert upper("x.xlf", unit(source)).count("CDATA") == 2 * source.count("CDATA")
     same = f"</source><target>{source}</target>"
     assert same in document.render(document.segments).decode()
@@ -167,15 +167,15 @@ def test_a_url_is_re_escaped_when_it_crosses_a_cdata_boundary(source):
     address = "https://a.org/?b=1&c=2"
     spelled = address if source.startswith("<") else address.replace("&", "&amp;")
     document = read("x.xlf", unit(source.format(spelled)))
-    for said in (f"Paris Rome {address}", f"{address} Paris Rome", f"A {address} Paris Rome", "Paris"):
-        assert address in text_of(document.render([said]))
+    for output in (f"Paris Rome {address}", f"{address} Paris Rome", f"A {address} Paris Rome", "Paris"):
+        assert address in text_of(document.render([output]))
 
 
 def test_urls_in_xml_are_unchanged():
     source = "See https://example.org/?a=1&amp;b=2 and write to tom@example.org"
-    said = "Voyez https://exemple.org et écrivez à Thomas"
+    output = "Voyez https://exemple.org et écrivez à Thomas"
     for name, content in (("x.xlf", unit(source)), ("x.tmx", memory("en", "en").replace("Hi", source))):
-        written = read(name, content, target_language="fr").render([said]).decode()
+        written = read(name, content, target_language="fr").render([output]).decode()
         assert written.count("https://example.org/?a=1&amp;b=2") == 2
         assert written.count("tom@example.org") == 2
 
