@@ -22,7 +22,7 @@ class OptimizerConfig:
     peak: float | None = None
     """Learning rate at the end of the warm-up; none is that of the paper, 1 / sqrt(d_model * warmup)."""
     cooldown: int | None = None
-    """Last steps, in which the learning rate falls linearly to zero; none, as in the paper, is no cooldown."""
+    """Last steps, over which the learning rate falls linearly to zero; none, as in the paper: no cooldown."""
     beta1: float = 0.9
     beta2: float = 0.98
     epsilon: float = 1e-9
