@@ -156,8 +156,8 @@ class Translator:
         for batch in self._batches([len(rows[index]) for index in filled], search, DEFAULT_OPTIONS):
             indexes = [filled[place] for place in batch]
             hypotheses = self._model.engine.translate([rows[index] for index in indexes], search)
-            found = self._tokenizer.detokenize([best.tokens for best, *_ in hypotheses])
-            for index, text in zip(indexes, found, strict=True):
+            batch_texts = self._tokenizer.detokenize([best.tokens for best, *_ in hypotheses])
+            for index, text in zip(indexes, batch_texts, strict=True):
                 texts[index] = _replace_newlines(text)
         return texts
 
@@ -174,9 +174,9 @@ class Translator:
         _check_texts([text, prefix])
         source, prefix_ids = self._tokenizer.tokenize([text.strip(), prefix.strip()])
         engine = EagerEngine(self._fp32_model.transformer)
-        found = find_continuations(engine, source, prefix_ids, count, search)
+        continuations = find_continuations(engine, source, prefix_ids, count, search)
         translations = self._to_translations(
-            [source] * len(found), [[each.best] for each in found], DEFAULT_OPTIONS
+            [source] * len(continuations), [[each.best] for each in continuations], DEFAULT_OPTIONS
         )
         return [
             Continuation(
@@ -184,7 +184,7 @@ class Translator:
                 math.exp(each.log_probability),
                 translation,
             )
-            for each, translation in zip(found, translations, strict=True)
+            for each, translation in zip(continuations, translations, strict=True)
         ]
 
     def trace(
@@ -257,8 +257,8 @@ class Translator:
             sources = [split_texts[text].ids[part] for text, part in batch_places]
             parts = [(split_texts[text].parts[part], part == 0) for text, part in batch_places]
             hypotheses = self._search_batch(sources, parts, search, compiler)
-            found = self._to_translations(sources, hypotheses, options)
-            for (text, part), translation in zip(batch_places, found, strict=True):
+            batch_translations = self._to_translations(sources, hypotheses, options)
+            for (text, part), translation in zip(batch_places, batch_translations, strict=True):
                 translations[text][part] = translation
                 open_parts[text] -= 1
             on_done(sum(open_parts[text] == 0 for text in {text for text, _ in batch_places}))
