@@ -1,14 +1,17 @@
-"""Batches of lines processed in this process, or in order by a pool of worker processes."""
+"""Batches of lines processed in this process, or in order by a pool of worker processes.
+
+Each worker has a pipe of its own, so that it can be killed at any moment, also while it sends a result. The
+workers of a `concurrent.futures.ProcessPoolExecutor` share one pipe, where half a result blocks the parent
+forever (docs/decisions/0018).
+"""
 
 import multiprocessing
 import os
 import signal
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from regard.errors import RegardError
@@ -20,7 +23,7 @@ ResultHandler = Callable[[BatchResult], BatchResult]
 """Called with each result in the process that computed it, for instance to write it to disk; picklable."""
 
 BATCHES_AHEAD_PER_WORKER = 4
-"""Batches submitted for each worker before the first of them is finished."""
+"""Batches started for each worker before the first of them has been yielded."""
 
 
 def return_result(result: BatchResult) -> BatchResult:
@@ -49,39 +52,47 @@ def run_in_worker_pool(
 
     The processes end with this one, however it ends.
     """
-    with _worker_pool(worker, workers, handle_result) as pool:
-        pending = deque[Future[BatchResult]]()
-        try:
-            for batch in batches:
-                pending.append(pool.submit(_process_batch, batch))
-                while pending and (pending[0].done() or len(pending) >= BATCHES_AHEAD_PER_WORKER * workers):
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        except BrokenProcessPool:
-            raise RegardError(
-                "a worker process was killed, perhaps because memory ran out; fewer --workers need less"
-            ) from None
+    with _worker_pipes(worker, workers, handle_result) as pipes:
+        idle, busy = list(pipes), dict[Connection, int]()
+        started, yielded, finished = 0, 0, dict[int, BatchResult]()
+        batch = next(batches, None)
+        while batch is not None or busy:
+            while batch is not None and idle and started - yielded < BATCHES_AHEAD_PER_WORKER * workers:
+                pipe = idle.pop()
+                busy[pipe] = started
+                _send_batch(pipe, batch)
+                started, batch = started + 1, next(batches, None)
+            for pipe in wait(list(busy)):
+                assert isinstance(pipe, Connection)
+                finished[busy.pop(pipe)] = _receive_result(pipe)
+                idle.append(pipe)
+            while yielded in finished:
+                yield finished.pop(yielded)
+                yielded += 1
 
 
 @contextmanager
-def _worker_pool(worker: Worker, workers: int, handle_result: ResultHandler) -> Iterator[ProcessPoolExecutor]:
-    """Start a process pool; kill its processes on leaving, since the batches they work on are not needed."""
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        workers,
-        multiprocessing.get_context("spawn"),  # a forked process would inherit the locks of threads
-        _start_worker,
-        (worker, handle_result),
-    )
+def _worker_pipes(worker: Worker, count: int, handle_result: ResultHandler) -> Iterator[list[Connection]]:
+    """Start the processes and kill them on leaving: the batches they still work on are not needed."""
+    context = multiprocessing.get_context("spawn")  # a forked process would inherit the locks of threads
+    processes, pipes = [], []
     try:
-        with _sigint_ignored():  # inherited by the processes, all of which the first task starts
-            pool.submit(os.getpid)
-        yield pool
+        with _sigint_ignored():
+            for _ in range(count):
+                pipe, child_pipe = context.Pipe()
+                arguments = (child_pipe, worker, handle_result)
+                process = context.Process(target=_run_worker, args=arguments, daemon=True)
+                process.start()
+                child_pipe.close()  # so that the parent's end breaks when the process ends
+                processes.append(process)
+                pipes.append(pipe)
+        yield pipes
     finally:
-        for process in set(multiprocessing.active_children()) - others:
+        for process in processes:
             process.kill()
-        pool.shutdown(cancel_futures=True)
+            process.join()
+        for pipe in pipes:
+            pipe.close()
 
 
 @contextmanager
@@ -97,21 +108,16 @@ def _sigint_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-_process_state: dict[str, Any] = {}
-"""Of a worker process: its worker, result handler and, from its first batch on, its model."""
-
-
-def _start_worker(worker: Worker, handle_result: ResultHandler) -> None:
+def _run_worker(pipe: Connection, worker: Worker, handle_result: ResultHandler) -> None:
+    """Process batches from the pipe until killed; send back each result, or the error."""
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     keep_freed_memory()
-    _process_state.update(worker=worker, handle_result=handle_result)
-
-
-def _process_batch(batch: LineBatch) -> BatchResult:
-    worker: Worker = _process_state["worker"]
-    if "model" not in _process_state:  # not in `_start_worker`, whose errors would not reach the parent
-        _process_state["model"] = worker.load()
-    return _process_state["handle_result"](worker.process_batch(_process_state["model"], batch))
+    try:
+        model = worker.load()
+        while True:
+            pipe.send(handle_result(worker.process_batch(model, pipe.recv())))
+    except Exception as error:
+        pipe.send(error)
 
 
 def _exit_with_parent() -> None:
@@ -119,3 +125,20 @@ def _exit_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def _send_batch(pipe: Connection, batch: LineBatch) -> None:
+    with suppress(OSError):  # the worker has ended: `_receive_result` reports why
+        pipe.send(batch)
+
+
+def _receive_result(pipe: Connection) -> BatchResult:
+    try:
+        result: Any = pipe.recv()
+    except (EOFError, OSError):
+        raise RegardError(
+            "a worker process was killed, perhaps because memory ran out; fewer --workers need less"
+        ) from None
+    if isinstance(result, Exception):
+        raise result
+    return result
