@@ -1,12 +1,15 @@
+import argparse
 from dataclasses import fields, replace
 
 import pytest
 import torch
 from rich.console import Console
 
+from regard.cli.args.train_args import add_train_arguments, resolve_settings
 from regard.data.config import DataConfig
 from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.train.device import ComputeConfig
+from regard.train.memory import USABLE_SHARE, fit_batches_to_memory
 from regard.translation.autoconfig import (
     TRANSLATION_AUTO_SETTINGS,
     autoconfigure_translation,
@@ -14,6 +17,7 @@ from regard.translation.autoconfig import (
     select_translation_auto_settings,
     with_device_batch_tokens,
 )
+from regard.translation.memory_estimate import estimate_translation_step_memory
 from regard.translation.run import TranslationRun
 
 QUIET = Console(quiet=True)
@@ -130,3 +134,69 @@ def test_the_automatic_settings_are_exactly_those_that_differ_between_corpora():
     settings = {"model": {"heads": 4}, "train": {"steps": 7, "seed": 3}, "data": {"source": ["a"]}}
     selected = select_translation_auto_settings(settings)
     assert (selected["model"], selected["train"], selected["data"]) == ({"heads": 4}, {"steps": 7}, {})
+
+
+@pytest.fixture
+def resolve(tmp_path):
+    """Resolve the settings of `regard train` with these flags."""
+    data = write_corpus(tmp_path, repeat=80_000)
+    files = ["--source", *data.source, "--target", *data.target, "--set", f"data.cache={data.cache}"]
+
+    def resolve_flags(*flags, run_folder=None):
+        parser = argparse.ArgumentParser()
+        add_train_arguments(parser)
+        return resolve_settings(parser.parse_args([*files, *flags]), QUIET, run_folder)
+
+    return resolve_flags
+
+
+@pytest.mark.usefixtures("fake_gpu")
+@pytest.mark.parametrize(
+    ("flags", "tokens"),
+    [
+        (["--preset", "base"], 25_000),
+        (["--set", "model.d_model=256"], 8192),
+        (["--preset", "base", "--set", "data.batch_tokens=1000"], 1000),
+        (["--recipe", "paper"], 25_000),
+    ],
+)
+def test_the_token_budget_follows_the_gpu_unless_it_is_set(resolve, flags, tokens):
+    assert resolve(*flags).data.batch_tokens == tokens
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_a_run_that_was_started_on_a_cpu_keeps_its_token_budget_on_a_gpu(resolve, tmp_path):
+    (tmp_path / "config.toml").write_text("[data]\nbatch_tokens = 4096\n")
+    assert resolve("--preset", "base", run_folder=tmp_path).data.batch_tokens == 4096
+
+
+def test_a_preset_on_a_cpu_has_the_default_token_budget(resolve):
+    flags = ("--preset", "base", "--set", "compute.device=cpu")
+    assert resolve(*flags).data.batch_tokens == DataConfig().batch_tokens
+
+
+@pytest.mark.usefixtures("fake_gpu")
+def test_a_token_budget_that_does_not_fit_into_memory_is_split(resolve, monkeypatch):
+    run = resolve("--preset", "base")
+    gpu = torch.device("cuda")
+    memory = estimate_translation_step_memory(
+        run.model,
+        run.loss,
+        has_ema=False,
+        device=gpu,
+        precision=torch.bfloat16,
+        is_captured=True,
+        sentence_length=27.0,
+        batch_tokens=run.data.batch_tokens,
+    )
+    batches = []
+    for share in (1.01, 0.7):
+        free = int(memory.total_bytes(run.data.batch_tokens) * share / USABLE_SHARE)
+        monkeypatch.setattr("regard.train.memory.free_memory", lambda _, free=free: free)
+        batches.append(
+            fit_batches_to_memory(memory, run.data.batch_tokens, run.model.max_length, "auto", gpu)
+        )
+    large, small = batches
+    assert (large.tokens_per_batch, large.count) == (25_000, 1)
+    assert small.count > 1
+    assert small.count * small.tokens_per_batch >= 25_000
