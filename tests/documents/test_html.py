@@ -180,4 +180,5 @@ def test_html_time_is_linear_in_the_page(bad):
         document.render(document.segments)
         return time.process_time() - start
 
-    assert seconds(10_000) < 12 * max(seconds(2_500), 0.01)
+    short, long = (min(seconds(count) for _ in range(3)) for count in (2_500, 10_000))
+    assert long < 12 * max(short, 0.01)

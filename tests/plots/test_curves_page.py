@@ -326,11 +326,21 @@ def test_the_model_card_svg_is_small_and_parses(run):
     assert len(picture) < 40_000
 
 
-def test_100_000_rows_are_drawn_in_two_seconds(run):
-    folder = run(PLAN, *(train(step, 2 + math.sin(step)) for step in range(1, 100_001)), valid(50_000))
-    since = time.process_time()
-    picture = render_curves_svg(TrainingCurves(read_histories([folder]), "step"))
-    assert time.process_time() - since < 2
+def test_100_000_rows_are_drawn_small_in_linear_time(run):
+    def draw(rows):
+        folder = run(
+            PLAN, *(train(step, 2 + math.sin(step)) for step in range(1, rows + 1)), valid(rows // 2)
+        )
+        seconds = []
+        for _ in range(2):
+            since = time.process_time()
+            drawing = render_curves_svg(TrainingCurves(read_histories([folder]), "step"))
+            seconds.append(time.process_time() - since)
+        return drawing, min(seconds)
+
+    _, short = draw(25_000)
+    picture, long = draw(100_000)
+    assert long < 12 * short
     assert len(picture) < 100_000
     longest = max(len(re.findall("[ML]", path)) for path in re.findall(r' d="([^"]*)"', picture))
     assert 300 < longest <= 600
