@@ -99,27 +99,27 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
         case ".txt" | ".tsv" | ".jsonl":
             template = _parse_lines(suffix, text, name, options)
         case ".srt":
-            from regard.documents.srt import read_srt
+            from regard.documents.subtitles import read_srt
 
             template = read_srt(text, name)
         case ".po" | ".pot":
-            from regard.documents.po import read_po
+            from regard.documents.localization.po import read_po
 
             template = read_po(text, name, options.overwrite)
         case ".tmx":
-            from regard.documents.translation_units import read_tmx
+            from regard.documents.localization.translation_units import read_tmx
 
             template = read_tmx(text, name, options.overwrite, options.target_language)
         case ".xliff" | ".xlf":
-            from regard.documents.translation_units import read_xliff
+            from regard.documents.localization.translation_units import read_xliff
 
             template = read_xliff(text, name, options.overwrite)
         case ".html" | ".htm":
-            from regard.documents.html import read_html
+            from regard.documents.web.html import read_html
 
             template = read_html(text)
         case _:
-            from regard.documents.markdown import read_markdown
+            from regard.documents.web.markdown import read_markdown
 
             template = read_markdown(text, name)
     return template

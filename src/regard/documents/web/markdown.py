@@ -9,14 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from regard.documents.entities import unescape_entities
-from regard.documents.markdown_escape import MarkdownStyle, render_markdown
-from regard.documents.markdown_inline import (
-    IMPLICIT_REFERENCE_ENDS,
-    TEMPLATE_TAG,
-    InlineMarkdownParser,
-    MarkdownSpan,
-)
 from regard.documents.markup_alignment import OutputPart, place_markup
 from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment
 from regard.documents.template import (
@@ -27,6 +19,14 @@ from regard.documents.template import (
     build_template,
     keep_if_unchanged,
     to_single_line,
+)
+from regard.documents.web.entities import unescape_entities
+from regard.documents.web.markdown_escape import MarkdownStyle, render_markdown
+from regard.documents.web.markdown_inline import (
+    IMPLICIT_REFERENCE_ENDS,
+    TEMPLATE_TAG,
+    InlineMarkdownParser,
+    MarkdownSpan,
 )
 from regard.errors import DataError
 

@@ -4,15 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.documents.entities import (
-    HTML_ATTRIBUTE_ENTITY,
-    HTML_TEXT_ENTITY,
-    EntityEscaper,
-    split_entities,
-    unescape_entities,
-)
-from regard.documents.html_tokens import MarkupToken, attribute_spans, scan_markup
-from regard.documents.html_tree import VOID_ELEMENTS, OpenElementStack
 from regard.documents.markup_alignment import place_markup
 from regard.documents.segments import InlineFragment, InlineKind, build_segment
 from regard.documents.template import (
@@ -23,6 +14,15 @@ from regard.documents.template import (
     build_template,
     keep_if_unchanged,
 )
+from regard.documents.web.entities import (
+    HTML_ATTRIBUTE_ENTITY,
+    HTML_TEXT_ENTITY,
+    EntityEscaper,
+    split_entities,
+    unescape_entities,
+)
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.html_tree import VOID_ELEMENTS, OpenElementStack
 
 INLINE_ELEMENTS = frozenset(
     (

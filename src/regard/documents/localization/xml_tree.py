@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from regard.documents.entities import unescape_entities
-from regard.documents.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.entities import unescape_entities
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
 from regard.errors import DataError
 
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from regard.documents.entities import EntityEscaper, split_entities, unescape_entities
-from regard.documents.html_tokens import MarkupToken, attribute_spans
+from regard.documents.localization.xml_tree import XmlElement, line_indent
 from regard.documents.markup_alignment import place_markup
 from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment, split_inline_tags
 from regard.documents.template import Slot, SlotSpan, SlotWriter, keep_if_unchanged
-from regard.documents.xml_tree import XmlElement, line_indent
+from regard.documents.web.entities import EntityEscaper, split_entities, unescape_entities
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans
 
 NATIVE_CODE_ELEMENTS = {  # elements whose content is native code of the original format, not text
     "bpt": InlineKind.OPEN,

@@ -7,9 +7,9 @@ from itertools import accumulate, pairwise
 
 from markdown_it.common.utils import normalizeReference
 
-from regard.documents.markdown_inline import InlineMarkdownParser
 from regard.documents.markup_alignment import OutputPart, match_code_pairs
 from regard.documents.segments import InlineKind
+from regard.documents.web.markdown_inline import InlineMarkdownParser
 
 LINE_START_MARKUP = re.compile(
     r"^(\s*\d{0,9})(#{1,6}(?=\s|$)|[+-](?=\s|$)|=+(?=\s|$)|-+(?=\s|$)|>|(?<=\d)[.)](?=\s|$))"

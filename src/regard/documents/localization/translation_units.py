@@ -3,9 +3,15 @@
 import re
 from collections.abc import Callable, Iterator
 
+from regard.documents.localization.xml_tree import (
+    XmlElement,
+    check_xml,
+    line_indent,
+    parse_elements,
+    prefixed_name,
+)
+from regard.documents.localization.xml_units import XmlSlotBuilder
 from regard.documents.template import SlotSpan, Template, build_template
-from regard.documents.xml_tree import XmlElement, check_xml, line_indent, parse_elements, prefixed_name
-from regard.documents.xml_units import XmlSlotBuilder
 from regard.errors import DataError
 
 LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")

@@ -1,7 +1,7 @@
 import pytest
 
-from regard.documents.entities import HTML_ATTRIBUTE_ENTITY, unescape_entities
 from regard.documents.formats import DocumentOptions, read_document
+from regard.documents.web.entities import HTML_ATTRIBUTE_ENTITY, unescape_entities
 
 
 def read(content):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from regard.documents.html_tree import FOREIGN_ELEMENTS, OpenElementStack
+from regard.documents.web.html_tree import FOREIGN_ELEMENTS, OpenElementStack
 
 MarkupKind = Literal["text", "start", "end", "empty", "protected", "boundary", "other"]
 """Text, a start, end or self-closing tag, a comment or similar ("other"); and, made by the HTML reader,

@@ -1,0 +1,1 @@
+"""Localization files: gettext, translation memories, XLIFF and the string resources of applications."""

@@ -1,0 +1,1 @@
+"""Web documents: HTML and Markdown."""
