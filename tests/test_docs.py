@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,36 @@ def test_every_relative_link_has_a_target(page):
     assert "@@" not in text
     links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)", text, re.MULTILINE)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def decision(name):
+    return " ".join((ROOT / "docs/decisions" / name).read_text(encoding="utf-8").split())
+
+
+def test_the_decision_on_dependencies_names_every_one():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    required = [re.split("[<>=]", requirement)[0] for requirement in project["dependencies"]]
+    [listed] = re.findall(
+        r"at run time on ([^.]+), and on nothing else", decision("0001-few-dependencies.md")
+    )
+    assert re.split(r", | and ", listed) == required
+
+
+@pytest.mark.parametrize(
+    "record", ["0001-few-dependencies.md", "0013-incremental-decoder.md", "0015-the-explorers-server.md"]
+)
+def test_decisions_state_no_size_of_the_code_that_goes_out_of_date(record):
+    assert re.findall(r"(?:\d+|hundred|dozen) (?:lines|routes|modules)", decision(record)) == []
+
+
+def test_packages_are_linked_at_their_repositories():
+    links = {
+        link
+        for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
+        for link in re.findall(r"\]\((https?://[^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+    assert links
+    assert sorted(link for link in links if not re.match(r"https://github\.com/[\w.-]+/[\w.-]+$", link)) == []
 
 
 def test_the_settings_page_matches_the_source():

@@ -205,3 +205,13 @@ def test_a_word_of_several_tokens_is_read_from_the_text(js):
         const trace = { source: { text: "مص b", tokens } };
         return axisLabels(trace, "encoder", { words: true }).rows.map((row) => row.text);""")
     assert found == ["مص", "b"]
+
+
+@pytest.mark.parametrize("text", ["水が好き", "น้ำดี", "ນ້ຳດີ", "ទឹកល្អ", "ရေကောင်း"])
+def test_each_token_of_a_script_without_spaces_can_be_selected(js, text):
+    code = """const { wordUnits } = await import("regard/units.js");
+        const token = (start) => ({ special: false, start, end: start + 1, word: 0 });
+        const tokens = Array.from({ length: given.length }, (_, start) => token(start));
+        return wordUnits(tokens, given).length;"""
+    assert js(code, text) == len(text)
+    assert js(code, "a" * len(text)) == 1

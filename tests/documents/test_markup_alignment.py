@@ -42,6 +42,10 @@ def put(source, translation):
         ("two <b>words</b> here", "", "<b></b>"),
         ("你好<b>世界</b>", "hello world", "hello <b>world</b>"),
         ("hello <b>world</b>", "你好世界", "你好<b>世界</b>"),
+        ("hello <b>world</b>", "สวัสดีโลก", "สวัสดี<b>โลก</b>"),
+        ("hello <b>world</b>", "ສະບາຍດີໂລກ", "ສະບາຍ<b>ດີໂລກ</b>"),
+        ("hello <b>world</b>", "សួស្តីពិភពលោក", "សួស្តីពិ<b>ភពលោក</b>"),
+        ("hello <b>world</b>", "မင်္ဂလာပါကမ္ဘာ", "မင်္ဂလာ<b>ပါကမ္ဘာ</b>"),
     ],
 )
 def test_tags_follow_their_words(source, translation, expected):

@@ -81,15 +81,25 @@ def test_the_glossary_is_not_searched_without_entries(tokenizer, monkeypatch):
     assert len(compiler.compile("the dog", True).required) == 1
 
 
-def test_in_a_script_without_spaces_a_phrase_may_stand_anywhere():
-    tokenizer = learn_tokenizer(["猫が好きです。", "犬と猫がいる。"] * 3, 300)
-    variants = token_variants(tokenizer, "猫")
+@pytest.mark.parametrize(
+    ("phrase", "text", "other"),
+    [
+        ("猫", "犬猫いる。", "犬がいる。"),
+        ("แมว", "ฉันเห็นแมวดำ", "ฉันเห็นหมา"),
+        ("ແມວ", "ຂ້ອຍເຫັນແມວດຳ", "ຂ້ອຍເຫັນໝາ"),
+        ("ឆ្មា", "ខ្ញុំឃើញឆ្មាខ្មៅ", "ខ្ញុំឃើញឆ្កែ"),
+        ("ကြောင်", "ကျွန်တော်ကြောင်မြင်တယ်", "ကျွန်တော်ခွေးမြင်တယ်"),
+    ],
+)
+def test_in_a_script_without_spaces_a_phrase_may_stand_anywhere(phrase, text, other):
+    tokenizer = learn_tokenizer([*[phrase] * 20, text, other], 300)
+    variants = token_variants(tokenizer, phrase)
     required = RequiredPhrases.from_phrases([[variants]], find_word_boundaries(tokenizer))
-    for text, missing in (("犬猫いる。", 0), ("犬がいる。", 1)):
+    for each, missing in ((text, 0), (other, 1)):
         progress = required.initial_progress(1)
-        for token in tokenizer.tokenize([text])[0]:
+        for token in tokenizer.tokenize([each])[0]:
             progress = required.advance(progress, torch.tensor([[token]]))
-        assert int(required.missing_tokens(progress)) == missing, text
+        assert (int(required.missing_tokens(progress)) > 0) == missing, each
 
 
 def test_without_phrases_there_are_no_constraints(tokenizer):
@@ -196,6 +206,7 @@ def test_a_hypothesis_that_still_contains_a_phrase_is_dropped(dog_tokenizer):
         ("แมว", "ฉันเห็นแมวดำ"),
         ("ແມວ", "ຂ້ອຍເຫັນແມວດຳ"),
         ("ឆ្មា", "ខ្ញុំឃើញឆ្មាខ្មៅ"),
+        ("ကြောင်", "ကျွန်တော်ကြောင်မြင်တယ်"),
         ("B", "猫B猫"),
     ],
 )

@@ -1,7 +1,9 @@
+import gc
 import json
 import math
 import subprocess
 import sys
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from regard.search.constraints import NO_CONSTRAINTS
 from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer, load_tokenizer
 from regard.translation import engines, model_folder
+from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import LoadedModel
 from regard.translation.model_folder import load_translation_model, save_translation_model
 from regard.translation.options import TranslateOptions
@@ -477,6 +480,11 @@ def test_continuations_do_not_hash_the_weights(parts, monkeypatch):
     assert len(Translator.from_model(*parts).continuations("the cat sings.", count=3)) == 3
 
 
+def test_no_constraints_are_compiled_without_any(parts, monkeypatch):
+    monkeypatch.setattr(ConstraintCompiler, "compile", lambda *_: pytest.fail("compiled"))
+    assert Translator.from_model(*parts).translate(["the cat sings."])
+
+
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_the_fp32_model_is_loaded_only_when_it_is_needed(folder, precision):
     translator = Translator.load(folder, "cpu", "torch", precision)
@@ -485,6 +493,22 @@ def test_the_fp32_model_is_loaded_only_when_it_is_needed(folder, precision):
     (aligned,) = translator.translate_detailed(["the cat"], options=TranslateOptions(alignments=True))
     assert translator._model.fp32.is_loaded
     assert (aligned.text, aligned.score) == (plain.text, plain.score)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+def test_the_fp32_model_is_freed_once_the_engine_has_its_weights(folder, precision, monkeypatch):
+    loaded, load = [], model_folder.load_transformer
+
+    def load_and_watch(each):
+        model = load(each)
+        loaded.append(weakref.ref(model))
+        return model
+
+    monkeypatch.setattr(model_folder, "load_transformer", load_and_watch)
+    translator = Translator.load(folder, "cpu", "torch", precision)
+    gc.collect()
+    assert [model() for model in loaded] == [None]
+    assert translator.translate(["the cat"])
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
