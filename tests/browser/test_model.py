@@ -93,7 +93,7 @@ def test_a_block_links_to_its_attention_and_steps(page):
 def test_layer_predictions_are_those_of_the_logit_lens(page):
     open_page(page, "#/model?token=1")
     cells = page.locator("[data-lens] tbody td").all_inner_texts()
-    lens = shown_trace(page)["lens"]
+    lens = shown_trace(page)["logit_lens"]
     assert [float(cell.split()[-1]) for cell in cells] == pytest.approx(
         [layer[1]["prob"] for layer in reversed(lens)], abs=0.0051
     )

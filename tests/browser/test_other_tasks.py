@@ -95,7 +95,7 @@ def test_a_forecaster_shows_attention_between_time_patches(browser, tmp_path):
     with open_explorer(browser, tmp_path / "run", "--series", table, "--text", "heat") as page:
         page.goto("/#/attention?kind=cross")
         page.wait_for_selector(".strip .token")
-        assert page.locator(".strip .which").all_inner_texts() == ["past", "future"]
+        assert page.locator(".strip .caption").all_inner_texts() == ["past", "future"]
         future = page.locator("[aria-label='target tokens'] .token").all_inner_texts()
         assert future == [token.text for token in expected.target.tokens]
         assert row_weights(page, "cross", 1, 1, 0) == pytest.approx(

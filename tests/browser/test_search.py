@@ -51,11 +51,11 @@ def test_layer_predictions_are_listed_with_the_final_one(page, translator):
     open_page(page, "#/search?step=1")
     trace = translator.trace(SENTENCE)
     rows = page.locator("[aria-label='layer by layer'] tbody tr").all()
-    for row, guesses in zip(rows, trace.lens, strict=True):
+    for row, guesses in zip(rows, trace.logit_lens, strict=True):
         numbers = [number(text) for text in row.locator("td").all_inner_texts()[1:]]
         assert numbers == pytest.approx([guesses[1].prob, guesses[1].prob_final], abs=2e-3)
     taken = trace.target.tokens[1].id
-    agreed = [guesses[1].id == taken for guesses in trace.lens]
+    agreed = [guesses[1].id == taken for guesses in trace.logit_lens]
     first = next(i + 1 for i in range(len(agreed)) if all(agreed[i:]))
     assert f"decided in layer {first}." in page.locator("[aria-label='layer by layer']").inner_text()
 
@@ -189,7 +189,7 @@ def test_greedy_search_is_drawn_from_its_divergence(page):
             ({ id, parent, t, rank, text, token: id, logprob: -1, sum: -1, score: -1, state: "kept" });
           const nodes = [node(0, null, 0, 0, "a"), node(1, null, 0, 1, "b"), node(2, 1, 1, 0, "c")];
           const beam = { size: 2, alpha: 0.6, nodes, finished: [{ node: 2, rank: 0 }],
-            greedy: { tokens: [0, 5], text: "a e", score: -3, leaves_at: 0 } };
+            greedy: { tokens: [0, 5], text: "a e", score: -3, diverges_at: 0 } };
           const drawn = layoutBeam(beam, false, ["a", "e"]);
           const above = drawn.greedy[0].y < drawn.columns[0][0].y;
           return { aside: drawn.greedy.map(({ text }) => text), above };
@@ -231,7 +231,7 @@ def test_different_tokens_are_not_subtracted_and_cards_are_labelled(page):
     page.locator("[aria-label='next word']").get_by_text("A has other tokens").wait_for()
     page.get_by_role("link", name="Model").click()
     cells = [row.locator("td").all_inner_texts() for row in page.locator("[data-lens] tbody tr").all()]
-    lens = list(reversed(b["lens"]))
+    lens = list(reversed(b["logit_lens"]))
     alone = [[number(cell.split()[-1]) for cell in row] for row in cells[parted + 1 :]]
     assert alone == [
         pytest.approx([layer[t]["prob"] for layer in lens], abs=0.0051) for t in range(parted + 1, len(cells))

@@ -139,9 +139,9 @@ def test_vectors_after_z_have_the_norms_of_the_server(page):
     )
     page.locator("section[aria-label='vectors after the attention'] button[data-key='t']").click()
     lengths = table(page, "vectors after the attention")[:, 0]
-    names = ["joined", "out", "after_residual", "after_norm"]
+    names = ["concat", "out", "after_residual", "after_norm"]
     assert lengths[:4] == pytest.approx([np.linalg.norm(steps[name]) for name in names], abs=1e-3)
-    forward = [np.linalg.norm(steps["feed_forward"][name]) for name in ("read", "said", "after")]
+    forward = [np.linalg.norm(steps["feed_forward"][name]) for name in ("input", "output", "layer_output")]
     assert lengths[4:] == pytest.approx(forward, abs=1e-3)
 
 

@@ -215,3 +215,23 @@ def test_each_token_of_a_script_without_spaces_can_be_selected(js, text):
         return wordUnits(tokens, given).length;"""
     assert js(code, text) == len(text)
     assert js(code, "a" * len(text)) == 1
+
+
+def test_every_block_of_the_model_has_its_name(js):
+    names = js(
+        """const { modelBlocks, blockName } = await import("regard/blocks.js");
+        return modelBlocks(given).map(blockName);""",
+        {
+            **dict.fromkeys(("encoder_layers", "decoder_layers"), 1),
+            **{"d_model": 8, "d_k": 4, "heads": 2, "d_ff": 16, "norm": "pre", "parameters": 5000},
+            "vocab": {"source": 30, "target": 30},
+        },
+    )
+    assert names == [
+        "Embedding + position",
+        *("Self-attention", "Feed-forward"),
+        *("Masked self-attention", "Cross-attention", "Feed-forward"),
+        *("Final norm", "Final norm"),
+        "Embedding + position",
+        "Linear, then softmax",
+    ]

@@ -79,7 +79,7 @@ def test_texts_longer_than_the_model_are_cut_or_dropped(corpus):
 
 def test_bpe_dropout_of_whole_words_is_refused(corpus):
     run = tiny_classification_run(corpus)
-    with pytest.raises(ConfigError, match="data.bpe_dropout needs data.pieces = bpe"):
+    with pytest.raises(ConfigError, match="data.bpe_dropout needs data.tokenizer = bpe"):
         replace(run.data, bpe_dropout=0.1)
 
 

@@ -139,7 +139,7 @@ def test_a_damaged_labels_file_is_detected(corpus, tmp_path):
 
 def test_training_with_bpe_dropout_has_a_finite_loss(corpus):
     run = tiny_classification_run(corpus)
-    run = replace(run, data=replace(run.data, pieces="bpe", bpe_dropout=0.3, bpe_variants=2))
+    run = replace(run, data=replace(run.data, tokenizer="bpe", bpe_dropout=0.3, bpe_variants=2))
     task = make_task(run)
     assert (task.corpora.train.variants, len(task.corpora.train)) == (2, 68)
     batch, _ = next(task.batches({}))

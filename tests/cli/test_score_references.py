@@ -34,8 +34,8 @@ def test_each_reference_gets_a_line_and_totals_add_up(folder, capsys):
     assert rows == [(round(g["log_probability"], 4), round(g["perplexity"], 4)) for g in found["references"]]
     first = found["references"][0]
     assert first["words"] == ["le", "chat", "0", "dort", "bien."]
-    assert "".join(first["pieces"]) == " le chat 0 dort bien."
-    assert len(first["log_probabilities"]) == len(first["pieces"]) + 1
+    assert "".join(first["tokens"]) == " le chat 0 dort bien."
+    assert len(first["log_probabilities"]) == len(first["tokens"]) + 1
     assert math.exp(-first["log_probability"] / len(first["log_probabilities"])) == pytest.approx(
         first["perplexity"]
     )

@@ -25,7 +25,7 @@ DATA = {
     "lengths": {"source": {"bins": [0, 5, 10], "counts": [3, 9]}},
     "train": {"pairs": 1234, "left_out": {"copy": 5, "blank": 1}},
     "ratio": 1.25,
-    "pieces": {"all": 741, "occur": 700, "bytes": 0.001},
+    "vocabulary": {"size": 741, "used": 700, "byte_share": 0.001},
 }
 HOSTILE = '</svg><script>alert(1)</script>"&{{7*7}}\x00\x1b\u202e]]>'
 

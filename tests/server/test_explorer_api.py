@@ -64,7 +64,7 @@ def test_blocks_are_in_the_order_of_figure_1(client):
         "output",
     ]
     cross = next(block for block in info["blocks"] if block["id"] == "decoder.2.cross")
-    assert (cross["stack"], cross["layer"], cross["which"]) == ("decoder", 2, "cross")
+    assert (cross["stack"], cross["layer"], cross["kind"]) == ("decoder", 2, "cross")
     assert ["query.weight", [16, 16]] in cross["shapes"]
 
 
@@ -146,7 +146,7 @@ def test_a_line_too_long_to_trace_is_translated(client, translator):
     ("path", "body"),
     [
         ("trace", {"text": "the " * 12}),
-        ("permuted", {"text": "the " * 12}),
+        ("word_order", {"text": "the " * 12}),
         ("contexts", {"texts": ["the " * 12] * 2, "word": "the"}),
     ],
 )
@@ -215,15 +215,15 @@ def test_a_translation_starts_with_the_prefix(client):
             400,
             "position must be a whole number from 0 to",
         ),
-        ("heads", {"request": {"text": ""}}, 422, "blank"),
-        ("heads", {"request": []}, 400, "request must be an object"),
+        ("head_importance", {"request": {"text": ""}}, 422, "blank"),
+        ("head_importance", {"request": []}, 400, "request must be an object"),
         ("neighbours", {"text": ""}, 422, "blank"),
         ("neighbours", {"text": "cat", "side": "up"}, 400, "side must be one of source, target"),
         ("contexts", {"texts": ["a"], "word": "cat"}, 400, "texts must be a list of 2 texts"),
         ("contexts", {"texts": ["the cat", "a dog"], "word": "cat"}, 422, "not in both sentences"),
-        ("permuted", {"text": " "}, 422, "blank"),
-        ("permuted", {"text": "cat " * 100}, 413, "tokens"),
-        ("mixers", {"texts": ["the cat", "the cat sees"]}, 422, "the same number"),
+        ("word_order", {"text": " "}, 422, "blank"),
+        ("word_order", {"text": "cat " * 100}, 413, "tokens"),
+        ("token_mixers", {"texts": ["the cat", "the cat sees"]}, 422, "the same number"),
         ("export", {"request": {"text": ""}}, 422, "blank"),
         ("export", {"request": REQUEST, "view": 3}, 400, "view must be a text"),
     ],
@@ -244,21 +244,22 @@ def test_attention_steps_end_in_the_weights_of_the_trace(client, translator):
 
 
 def test_head_importance_is_streamed_for_every_head(client, translator):
-    response = client("/api/heads", {"request": REQUEST})
+    response = client("/api/head_importance", {"request": REQUEST})
     rows = [json.loads(line) for line in response.body.splitlines()]
     assert len({(row["kind"], row["layer"], row["head"]) for row in rows}) == len(rows) == 3 * 2 * 4
     with torch.inference_mode():
         expected = {
-            each[:3]: each.matters for each in translator.tracer.measure_heads(translator.trace(TEXT))
+            each[:3]: each.importance for each in translator.tracer.measure_heads(translator.trace(TEXT))
         }
     for row in rows:
         key = (row["kind"], row["layer"], row["head"])
-        assert row["matters"] == pytest.approx(expected[key], abs=1e-4)
+        assert row["importance"] == pytest.approx(expected[key], abs=1e-4)
 
 
 def test_other_requests_run_while_heads_are_measured(client):
     with ThreadPoolExecutor(6) as pool:
-        heads = [pool.submit(client, "/api/heads", {"request": {"text": text}}) for text in TEXTS[:3]]
+        requests = [{"request": {"text": text}} for text in TEXTS[:3]]
+        heads = [pool.submit(client, "/api/head_importance", request) for request in requests]
         traces = [pool.submit(client, "/api/trace", {"text": text}) for text in TEXTS[:3]]
         assert [response.result().status for response in heads + traces] == [200] * 6
         assert all(len(response.result().body.splitlines()) == 24 for response in heads)
@@ -343,7 +344,7 @@ def test_a_word_in_two_sentences_has_equal_embeddings_and_different_outputs(clie
 
 
 def test_without_positions_word_order_does_not_matter(client):
-    payload = client("/api/permuted", {"text": TEXT}).json
+    payload = client("/api/word_order", {"text": TEXT}).json
     words, reversed_words = payload["orders"]
     assert words != reversed_words
     assert sorted(words) == sorted(reversed_words)
@@ -353,7 +354,7 @@ def test_without_positions_word_order_does_not_matter(client):
 
 def test_token_mixers_are_fitted_to_the_attention_weights(client, translator):
     texts = ["the cat sees", "a bird sees"]
-    payload = client("/api/mixers", {"texts": texts, "layer": 2, "head": 1}).json
+    payload = client("/api/token_mixers", {"texts": texts, "layer": 2, "head": 1}).json
     for text, weights in zip(texts, payload["attention"], strict=True):
         expected = translator.trace(text).attention["encoder"][1, 0]
         assert np.array(weights) == pytest.approx(expected, abs=1e-5)
@@ -380,7 +381,7 @@ def test_position_tables_have_the_layouts_in_use(client):
 
 
 def test_position_survival_has_every_point(client):
-    payload = client("/api/survives", {"request": REQUEST}).json
+    payload = client("/api/position_survival", {"request": REQUEST}).json
     assert payload["encoder"]["points"][:2] == ["embed", "1.self"]
     assert len(payload["decoder"]["mean"]) == len(payload["decoder"]["points"]) == 1 + 2 * 3
     assert set(payload) == {"encoder", "decoder"}

@@ -44,13 +44,13 @@ def test_each_step_follows_from_the_previous_one(traced, kind):
         assert softmax(steps["masked"]) == pytest.approx(steps["weights"], abs=1e-4)
         assert trace.attention[kind][1, 2, position] == pytest.approx(steps["weights"], abs=1e-5)
         assert steps["z"] == pytest.approx(np.array(steps["weights"]) @ v, abs=1e-4)
-        assert steps["joined"][8:12] == pytest.approx(steps["z"], abs=1e-5)
+        assert steps["concat"][8:12] == pytest.approx(steps["z"], abs=1e-5)
         attention = model.encoder.layers[1].self_attention
         if kind != "encoder":
             layer = model.decoder.layers[1]
             attention = layer.cross_attention if kind == "cross" else layer.self_attention
         weight, bias = (each.detach().numpy() for each in (attention.output.weight, attention.output.bias))
-        assert steps["out"] == pytest.approx(weight @ steps["joined"] + bias, abs=1e-3)
+        assert steps["out"] == pytest.approx(weight @ steps["concat"] + bias, abs=1e-3)
         assert steps["norms"]["out"] == pytest.approx(np.linalg.norm(steps["out"]), rel=1e-4)
 
 
@@ -73,21 +73,21 @@ def test_residual_and_norm_follow_the_norm_placement(traced, kind):
     else:
         assert steps["after_residual"] == pytest.approx(steps["stream"] + steps["out"], abs=1e-4)
     assert (norm == "pre") == (not np.allclose(steps["x"], steps["stream"], atol=1e-4))
-    assert set(steps["feed_forward"]) == {"read", "said", "after"}
+    assert set(steps["feed_forward"]) == {"input", "output", "layer_output"}
     if kind != "decoder" and norm != "literal":  # in the decoder cross-attention comes between
-        assert steps["feed_forward"]["read"] == pytest.approx(steps["after_norm"], abs=1e-4)
+        assert steps["feed_forward"]["input"] == pytest.approx(steps["after_norm"], abs=1e-4)
 
 
 def test_tokens_name_query_keys_and_prediction(tracer):
     trace = tracer.trace(tracer.build_request("the cat", target="a dog", interventions=[MaskSource((0,))]))
     cross, decoder = (tracer.attention_steps(trace, kind, 1, 1, 1) for kind in ("cross", "decoder"))
     source, target = ([token.text for token in side.tokens] for side in (trace.source, trace.target))
-    assert cross["tokens"] == {"query": target[0], "keys": source, "predicts": target[1]}
+    assert cross["tokens"] == {"query": target[0], "keys": source, "predicted": target[1]}
     assert decoder["tokens"]["keys"] == ["<s>", *target[:-1]]
     assert [score is None for score in cross["masked"]] == [True] + [False] * (len(source) - 1)
     assert [score is None for score in decoder["masked"]] == [False] * 2 + [True] * (len(target) - 2)
     encoder = tracer.attention_steps(trace, "encoder", 1, 1, 0)
-    assert (encoder["tokens"]["query"], encoder["tokens"]["predicts"]) == (source[0], None)
+    assert (encoder["tokens"]["query"], encoder["tokens"]["predicted"]) == (source[0], None)
 
 
 def test_a_layer_head_or_position_out_of_range_is_rejected(tracer):

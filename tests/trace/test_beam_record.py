@@ -86,7 +86,7 @@ def test_the_greedy_result_is_that_of_greedy_search(micro_model):
         ((greedy,),) = EagerEngine(micro_model).translate([source], SearchConfig(1, max_length=12))
         assert beam.greedy.tokens == greedy.tokens
         assert beam.greedy.score == pytest.approx(greedy.score, abs=1e-6)
-        assert (beam.greedy.leaves_at is None) == (greedy.tokens == best.tokens)
+        assert (beam.greedy.diverges_at is None) == (greedy.tokens == best.tokens)
 
 
 @pytest.mark.parametrize(

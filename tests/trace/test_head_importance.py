@@ -28,19 +28,19 @@ def test_importance_equals_the_change_from_disabling_the_head(micro, norm, keep)
     importances = list(measure_head_importance(model, SOURCE, keep, TARGET_IN, TARGET))
     heads = [(each.kind, each.layer, each.head) for each in importances]
     assert len(set(heads)) == len(heads) == 4 * (1 + 2 + 2)
-    for kind, layer, head, matters in importances:
+    for kind, layer, head, importance in importances:
         without = log_probability(apply_interventions(model, [AblateHead(kind, layer, head)]))
-        assert matters == pytest.approx(without - full, abs=1e-4)
-    assert max(abs(each.matters) for each in importances) > 1e-2
+        assert importance == pytest.approx(without - full, abs=1e-4)
+    assert max(abs(each.importance) for each in importances) > 1e-2
 
 
 def test_measured_importance_is_stored_with_its_head(tracer):
     trace = tracer.trace(tracer.build_request("the cat"))
     filled = with_head_importance(trace, [HeadImportance("cross", 2, 3, -1.5)])
-    assert filled.heads["cross"][1][2].matters == -1.5
-    assert filled.heads["cross"][1][1].matters is None
-    assert trace.heads["cross"][1][2].matters is None
+    assert filled.heads["cross"][1][2].importance == -1.5
+    assert filled.heads["cross"][1][1].importance is None
+    assert trace.heads["cross"][1][2].importance is None
     complete = with_head_importance(trace, tracer.measure_heads(trace))
     assert all(
-        head.matters is not None for kind in complete.heads.values() for layer in kind for head in layer
+        head.importance is not None for kind in complete.heads.values() for layer in kind for head in layer
     )

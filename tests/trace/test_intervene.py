@@ -100,7 +100,7 @@ def test_a_uniform_head_attends_equally_to_all_unmasked_keys(model, kind):
 def test_a_skipped_sublayer_adds_nothing(model, sublayer, index):
     captured = capture_forward(apply_interventions(model, [sublayer]), SOURCE, KEEP, TARGET_IN)
     skipped = getattr(captured, sublayer.stack)[index]
-    assert skipped.name == f"{sublayer.layer}.{sublayer.which}"
+    assert skipped.name == f"{sublayer.layer}.{sublayer.sublayer}"
     assert skipped.update.abs().max() == 0
 
 

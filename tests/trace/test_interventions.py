@@ -29,11 +29,11 @@ INTERVENTIONS = st.one_of(
             "type": st.just("sublayer"),
             "stack": st.sampled_from(["encoder", "decoder"]),
             "layer": numbers,
-            "which": st.sampled_from(["self", "cross", "ffn"]),
+            "sublayer": st.sampled_from(["self", "cross", "ffn"]),
         }
     ),
     st.just({"type": "positions"}),
-    st.fixed_dictionaries({"type": st.just("hide_source"), "positions": st.lists(st.integers(0, 50))}),
+    st.fixed_dictionaries({"type": st.just("mask_source"), "positions": st.lists(st.integers(0, 50))}),
 )
 
 
@@ -59,7 +59,7 @@ def test_a_request_survives_json_and_has_a_stable_id(text, interventions, beam):
         (AblateHead("cross", 3, 1), "layer = 3 cannot work; this model has layers 1 to 2"),
         (AblateHead("cross", 0, 1), "layer = 0 cannot work"),
         (AblateHead("encoder", 2, 5), "head = 5 cannot work; this model has heads 1 to 4"),
-        (SkipSublayer("encoder", 1, "cross"), "which = cross cannot work; the encoder has self and ffn"),
+        (SkipSublayer("encoder", 1, "cross"), "sublayer = cross cannot work; the encoder has self and ffn"),
         (SkipSublayer("decoder", 4, "ffn"), "layer = 4 cannot work"),
         (MaskSource((0, 5)), "source token 6 cannot be masked; there are 5"),
         (MaskSource((-1,)), "cannot be masked"),
@@ -77,16 +77,16 @@ def test_an_intervention_on_a_missing_layer_head_or_token_is_rejected(micro, int
         ({"type": "heat"}, "is not an intervention; its type must be one of head, sublayer"),
         ([], "is not an intervention"),
         ({"type": ["head"]}, "is not an intervention"),
-        ({"type": "hide_source", "positions": [True]}, "must be a list of whole numbers"),
+        ({"type": "mask_source", "positions": [True]}, "must be a list of whole numbers"),
         ({"type": "head", "kind": "across"}, "kind = across cannot work; it must be one of encoder, decoder"),
         ({"type": "head", "mode": "off"}, "mode = off cannot work"),
-        ({"type": "sublayer", "which": ["ffn"]}, "cannot work"),
+        ({"type": "sublayer", "sublayer": ["ffn"]}, "cannot work"),
         ({"type": "head", "kind": "cross"}, "also needs layer, head, mode"),
         (
             {"type": "head", "kind": "cross", "layer": "1", "head": 1},
             "layer = 1 cannot work; it must be a whole",
         ),
-        ({"type": "hide_source", "positions": 3}, "must be a list of whole numbers"),
+        ({"type": "mask_source", "positions": 3}, "must be a list of whole numbers"),
     ],
 )
 def test_invalid_intervention_json_is_rejected(data, message):

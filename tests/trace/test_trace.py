@@ -62,9 +62,9 @@ def test_a_trace_survives_saving_and_loading(tracer, tmp_path):
 
 def test_every_token_of_the_trace_has_its_piece(tracer):
     trace = tracer.trace(tracer.build_request("the cat sees a dog"))
-    assert all(trace.pieces[token.id] == token.piece for token in trace.target.tokens)
+    assert all(trace.vocabulary[token.id] == token.piece for token in trace.target.tokens)
     ids = {node.token for node in trace.beam.nodes} | {c.id for step in trace.steps for c in step.top}
-    assert ids | set(trace.beam.greedy.tokens) <= set(trace.pieces)
+    assert ids | set(trace.beam.greedy.tokens) <= set(trace.vocabulary)
 
 
 def test_unknown_keys_are_ignored_and_other_versions_rejected(tracer):
@@ -76,7 +76,7 @@ def test_unknown_keys_are_ignored_and_other_versions_rejected(tracer):
     with pytest.raises(DataError, match="not a trace"):
         Trace.from_json({})
     with pytest.raises(DataError, match="incomplete or damaged: .*'x'"):
-        Trace.from_json({**data, "pieces": {"x": "the"}})
+        Trace.from_json({**data, "vocabulary": {"x": "the"}})
     del added["steps"]
     with pytest.raises(DataError, match="incomplete or damaged: 'steps'"):
         Trace.from_json(added)

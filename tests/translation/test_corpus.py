@@ -296,7 +296,7 @@ def test_the_report_has_the_length_ratio_and_vocabulary_coverage(files):
     corpora = prepare(files)
     source, target = corpora.train.source.flat, corpora.train.target.flat
     assert corpora.report["ratio"] == pytest.approx(len(target) / len(source), abs=1e-4)
-    ids, pieces = np.concatenate([source, target]), corpora.report["pieces"]
-    assert pieces["all"] == corpora.tokenizer.vocab_size - BASE_VOCAB_SIZE
-    assert pieces["occur"] == len({id for id in ids.tolist() if id >= BASE_VOCAB_SIZE})
-    assert pieces["bytes"] == pytest.approx((ids < BASE_VOCAB_SIZE).mean(), abs=1e-6)
+    ids, vocabulary = np.concatenate([source, target]), corpora.report["vocabulary"]
+    assert vocabulary["size"] == corpora.tokenizer.vocab_size - BASE_VOCAB_SIZE
+    assert vocabulary["used"] == len({id for id in ids.tolist() if id >= BASE_VOCAB_SIZE})
+    assert vocabulary["byte_share"] == pytest.approx((ids < BASE_VOCAB_SIZE).mean(), abs=1e-6)

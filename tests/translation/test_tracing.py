@@ -142,7 +142,7 @@ def test_byte_tokens_are_shown_as_the_character_they_encode(parts):
     tracer = Translator.from_model(*parts).tracer
     trace = tracer.trace(tracer.build_request("東", target="京"))
     tokens = tracer.attention_steps(trace, "cross", 1, 1, 1)["tokens"]
-    assert tokens == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicts": "京"}
+    assert tokens == {"query": "␣", "keys": ["␣", "東", "…", "…", "</s>"], "predicted": "京"}
 
 
 def test_the_model_facts_of_a_folder_have_name_step_and_languages(parts, folder):

@@ -126,7 +126,7 @@ class LabelledCorpusReader:
 
     @property
     def tokenizer_spec(self) -> TokenizerSpec:
-        whole_words = self.data.pieces == "words"
+        whole_words = self.data.tokenizer == "words"
         return TokenizerSpec(self.vocab_size, self.data.lowercase, sides=1, whole_words=whole_words)
 
     def training_files(self) -> list[LabelledFiles]:

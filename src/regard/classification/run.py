@@ -43,8 +43,8 @@ class LabelledDataConfig:
     """Tokens per batch at most, class tokens included, padding not."""
     cache: str | None = setting(None, is_path=True)
     """Folder for prepared corpora; empty: `regard` in the user's cache folder."""
-    pieces: TokenizerKind = "words"
-    """Tokenizer. words: words that occur at least twice, one token for all others. bpe: byte-pair encoding.
+    tokenizer: TokenizerKind = "words"
+    """words: words that occur at least twice, one token for all others. bpe: byte-pair encoding.
 
     Whole words give better accuracy on small corpora; a script without spaces needs bpe.
     """
@@ -67,8 +67,10 @@ class LabelledDataConfig:
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         require_paths("data", self)
-        if self.pieces == "words" and dropout:
-            raise ConfigError("data.bpe_dropout needs data.pieces = bpe; whole words have no merges to drop")
+        if self.tokenizer == "words" and dropout:
+            raise ConfigError(
+                "data.bpe_dropout needs data.tokenizer = bpe; whole words have no merges to drop"
+            )
         if len(self.texts) != len(self.labels):
             raise ConfigError(
                 f"data.texts has {len(self.texts)} and data.labels {len(self.labels)} files; "

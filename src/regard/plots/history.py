@@ -144,7 +144,10 @@ def describe_training_data(data: Mapping[str, Any]) -> str:
         parts.append(f"{train['pairs']:,} pairs; left out: {reasons or 'none'}")
     if isinstance(ratio := data.get("ratio"), int | float):
         parts.append(f"ratio {ratio:.2f}")
-    if isinstance(tokens := data.get("pieces"), Mapping) and {"all", "occur", "bytes"} <= tokens.keys():
-        share = tokens["occur"] / max(1, tokens["all"])
-        parts.append(f"{share:.0%} of the vocabulary used, {tokens['bytes']:.2%} bytes")
+    if (
+        isinstance(vocabulary := data.get("vocabulary"), Mapping)
+        and {"size", "used", "byte_share"} <= vocabulary.keys()
+    ):
+        share = vocabulary["used"] / max(1, vocabulary["size"])
+        parts.append(f"{share:.0%} of the vocabulary used, {vocabulary['byte_share']:.2%} bytes")
     return "; ".join(parts)

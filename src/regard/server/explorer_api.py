@@ -61,12 +61,12 @@ def explorer_routes(service: TraceService, comparison_runs: Sequence[TrainingRun
         "translate": api.translate,
         "trace": api.trace,
         "steps": api.steps,
-        "heads": api.head_importance,
-        "survives": api.position_survival,
+        "head_importance": api.head_importance,
+        "position_survival": api.position_survival,
         "neighbours": api.neighbours,
         "contexts": api.contexts,
-        "permuted": api.word_order,
-        "mixers": api.token_mixers,
+        "word_order": api.word_order,
+        "token_mixers": api.token_mixers,
         "export": api.export,
     }
     return {

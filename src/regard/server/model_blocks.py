@@ -30,20 +30,20 @@ def describe_model_blocks(config: ModelConfig) -> list[dict[str, Any]]:
         block, parameter_name = _block_of_parameter(name)
         blocks[block]["shapes"].append([parameter_name, list(parameter.shape)])
         blocks[block]["parameters"] += parameter.numel()
-    return [each for each in blocks.values() if each["which"] != "norm" or each["parameters"]]
+    return [each for each in blocks.values() if each["kind"] != "norm" or each["parameters"]]
 
 
 def _empty_blocks(config: ModelConfig) -> Sequence[dict[str, Any]]:
     """Return all blocks without parameters, in the order of computation."""
     encoder = [
-        _sublayer_block("encoder", layer, which)
+        _sublayer_block("encoder", layer, kind)
         for layer in range(1, config.encoder_layers + 1)
-        for which in ("self", "ffn")
+        for kind in ("self", "ffn")
     ]
     decoder = [
-        _sublayer_block("decoder", layer, which)
+        _sublayer_block("decoder", layer, kind)
         for layer in range(1, config.decoder_layers + 1)
-        for which in ("self", "cross", "ffn")
+        for kind in ("self", "cross", "ffn")
     ]
     return [
         _new_block("embedding.source", "encoder", "embedding"),
@@ -56,12 +56,12 @@ def _empty_blocks(config: ModelConfig) -> Sequence[dict[str, Any]]:
     ]
 
 
-def _sublayer_block(stack: str, layer: int, which: str) -> dict[str, Any]:
-    return _new_block(f"{stack}.{layer}.{which}", stack, which) | {"layer": layer}
+def _sublayer_block(stack: str, layer: int, kind: str) -> dict[str, Any]:
+    return _new_block(f"{stack}.{layer}.{kind}", stack, kind) | {"layer": layer}
 
 
-def _new_block(id: str, stack: str, which: str) -> dict[str, Any]:
-    return {"id": id, "stack": stack, "layer": None, "which": which, "parameters": 0, "shapes": []}
+def _new_block(id: str, stack: str, kind: str) -> dict[str, Any]:
+    return {"id": id, "stack": stack, "layer": None, "kind": kind, "parameters": 0, "shapes": []}
 
 
 def _block_of_parameter(name: str) -> tuple[str, str]:

@@ -42,7 +42,7 @@ def context_comparison_payload(word: str, comparison: ContextComparison) -> dict
         "points": list(comparison.points),
         "cosines": list(comparison.cosines),
         "encoded": comparison.encoded,
-        "places": list(comparison.positions),
+        "positions": list(comparison.positions),
     }
 
 
@@ -102,7 +102,7 @@ def compare_token_mixers(first: Trace, second: Trace, layer: int, head: int) -> 
         "convolution": {"offsets": list(KERNEL_OFFSETS), "kernel": _rounded_list(kernel)},
         "convolved": _rounded_list(convolution),
         "change": float(np.abs(weights[0] - weights[1]).max()),
-        "miss": {
+        "max_error": {
             "linear": [float(np.abs(each - linear).max()) for each in weights],
             "convolution": [float(np.abs(each - convolution).max()) for each in weights],
         },

@@ -118,5 +118,5 @@ def _summarize_data(report: Mapping[str, object]) -> Mapping[str, object] | None
     train, lengths = report.get("train"), report.get("lengths")
     if not isinstance(train, Mapping) or not {"pairs", "left_out"} <= train.keys() or "lengths" not in report:
         return None
-    optional = {name: report[name] for name in ("ratio", "pieces") if name in report}
+    optional = {name: report[name] for name in ("ratio", "vocabulary") if name in report}
     return {"train": {name: train[name] for name in ("pairs", "left_out")}, "lengths": lengths, **optional}

@@ -22,11 +22,11 @@ SIGNIFICANT_DIGITS = 6
 class FeedForwardStep:
     """The feed-forward sublayer of the same layer, at the same position."""
 
-    read: Float[np.ndarray, " d_model"]
+    input: Float[np.ndarray, " d_model"]
     """Its input."""
-    said: Float[np.ndarray, " d_model"]
+    output: Float[np.ndarray, " d_model"]
     """Its output."""
-    after: Float[np.ndarray, " d_model"]
+    layer_output: Float[np.ndarray, " d_model"]
     """The residual stream after the layer."""
 
 
@@ -53,13 +53,13 @@ class AttentionSteps:
     v: Float[np.ndarray, "key d_k"]
     dot: Float[np.ndarray, " key"]
     scaled: Float[np.ndarray, " key"]
-    seen: Bool[np.ndarray, " key"]
+    visible: Bool[np.ndarray, " key"]
     """Keys that the mask leaves visible."""
     weights: Float[np.ndarray, " key"]
     cosine: Float[np.ndarray, " key"]
     """Cosine similarity of q and each k."""
     z: Float[np.ndarray, " d_k"]
-    joined: Float[np.ndarray, " width"]
+    concat: Float[np.ndarray, " width"]
     """The concatenated z of all heads."""
     out: Float[np.ndarray, " d_model"]
     after_residual: Float[np.ndarray, " d_model"]
@@ -68,20 +68,21 @@ class AttentionSteps:
     scores: Float[np.ndarray, "query key"]
     """Scaled scores of all queries and keys, before the mask."""
 
-    def to_json(self, query: str, keys: Sequence[str], predicts: str | None = None) -> dict[str, Any]:
+    def to_json(self, query: str, keys: Sequence[str], predicted: str | None = None) -> dict[str, Any]:
         """Return JSON with six significant digits, null for masked scores, and the given token texts."""
         masked = [
-            value if seen else None
-            for value, seen in zip(_rounded_values(self.scaled), self.seen, strict=True)
+            value if is_visible else None
+            for value, is_visible in zip(_rounded_values(self.scaled), self.visible, strict=True)
         ]
         arrays = {
             each.name: _rounded_values(value)
             for each in fields(self)
             if isinstance(value := getattr(self, each.name), np.ndarray)
-            and each.name not in ("seen", "scores")
+            and each.name not in ("visible", "scores")
         }
         forward = {
-            name: _rounded_values(getattr(self.feed_forward, name)) for name in ("read", "said", "after")
+            name: _rounded_values(getattr(self.feed_forward, name))
+            for name in ("input", "output", "layer_output")
         }
         norms = {name: _round_significant(np.linalg.norm(getattr(self, name))) for name in VECTORS_WITH_NORM}
         norms |= {
@@ -95,7 +96,7 @@ class AttentionSteps:
             "position": self.position,
             "norm": self.norm,
             "scale": _round_significant(self.scale),
-            "tokens": {"query": query, "keys": list(keys), "predicts": predicts},
+            "tokens": {"query": query, "keys": list(keys), "predicted": predicted},
             **arrays,
             "masked": masked,
             "scores": pack_array(self.scores, "f32"),
@@ -104,7 +105,7 @@ class AttentionSteps:
         }
 
 
-VECTORS_WITH_NORM = ("stream", "x", "q", "z", "joined", "out", "after_residual", "after_norm")
+VECTORS_WITH_NORM = ("stream", "x", "q", "z", "concat", "out", "after_residual", "after_norm")
 """Vectors of the position whose norm is shown."""
 
 
@@ -154,11 +155,11 @@ def compute_attention_steps(
         v=_array(v),
         dot=_array(dot),
         scaled=_array(dot * scale),
-        seen=visible.cpu().numpy(),
+        visible=visible.cpu().numpy(),
         weights=_array(attention.weights[head - 1, position]),
         cosine=_array(cosine),
         z=_array(z_of_heads[head - 1]),
-        joined=_array(z_of_heads.flatten()),
+        concat=_array(z_of_heads.flatten()),
         out=_array(out),
         after_residual=_array(after_residual),
         after_norm=_array(after_norm),

@@ -29,9 +29,9 @@ def build_encoder_only_trace(
         value_norm=value_norms(captured),
         residual=residual_norms(captured),
         steps=(),
-        lens=(),
+        logit_lens=(),
         heads=summarize_heads(weights, hidden_tokens=0, causal=facts.causal),
         beam=None,
         timing=TraceTiming(0.0, elapsed_ms),
-        pieces={},
+        vocabulary={},
     )

@@ -23,7 +23,7 @@ class HeadImportance(NamedTuple):
     kind: AttentionKind
     layer: int
     head: int
-    matters: float
+    importance: float
     """Change of the translation's log-probability without the head; negative if the head helped."""
 
 
@@ -56,9 +56,9 @@ def measure_head_importance(
 def with_head_importance(trace: Trace, importances: Iterable[HeadImportance]) -> Trace:
     """Return the trace with the measured importance in its head summaries."""
     heads = {kind: [list(layer) for layer in layers] for kind, layers in trace.heads.items()}
-    for kind, layer, head, matters in importances:
+    for kind, layer, head, importance in importances:
         summaries = heads[kind][layer - 1]
-        summaries[head - 1] = replace(summaries[head - 1], matters=matters)
+        summaries[head - 1] = replace(summaries[head - 1], importance=importance)
     return replace(trace, heads={kind: tuple(map(tuple, layers)) for kind, layers in heads.items()})
 
 

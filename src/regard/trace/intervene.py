@@ -79,19 +79,21 @@ def _find_sublayer(model: Transformer, sublayer: SkipSublayer) -> tuple[nn.Linea
     """Return the output projection of a sublayer and its residual connection."""
     stack = model.encoder if sublayer.stack == "encoder" else model.decoder
     layer = cast(EncoderLayer | DecoderLayer, stack.layers[sublayer.layer - 1])
-    if sublayer.which == "ffn":
+    if sublayer.sublayer == "ffn":
         return layer.feed_forward.outer, layer.around_feed_forward
     if isinstance(layer, EncoderLayer):
         return layer.self_attention.output, layer.around_attention
-    if sublayer.which == "self":
+    if sublayer.sublayer == "self":
         return layer.self_attention.output, layer.around_self_attention
     return layer.cross_attention.output, layer.around_cross_attention
 
 
-def _skip_sublayer(output: nn.Linear, around: ResidualConnection) -> None:
+def _skip_sublayer(output: nn.Linear, residual: ResidualConnection) -> None:
     _zero_parameters(output)
-    if around.norm_placement == "literal":  # here the norm follows the sublayer, and its bias would be added
-        _zero_parameters(around.norm)
+    if (
+        residual.norm_placement == "literal"
+    ):  # here the norm follows the sublayer, and its bias would be added
+        _zero_parameters(residual.norm)
 
 
 def _zero_parameters(module: nn.Linear | nn.LayerNorm) -> None:

@@ -20,7 +20,7 @@ ATTENTION_KINDS: tuple[AttentionKind, ...] = get_args(AttentionKind)
 _CHOICES = {
     "kind": ATTENTION_KINDS,
     "stack": get_args(StackName),
-    "which": get_args(SublayerKind),
+    "sublayer": get_args(SublayerKind),
     "mode": get_args(HeadMode),
 }
 
@@ -49,13 +49,13 @@ class SkipSublayer:
     type: ClassVar = "sublayer"
     stack: StackName
     layer: int
-    which: SublayerKind
+    sublayer: SublayerKind
 
     def check(self, config: ModelConfig, source_length: int) -> None:
         del source_length
         _require_known_choices(vars(self))
-        there = self.stack == "decoder" or self.which != "cross"
-        require_setting(there, "which", self.which, "the encoder has self and ffn")
+        is_present = self.stack == "decoder" or self.sublayer != "cross"
+        require_setting(is_present, "sublayer", self.sublayer, "the encoder has self and ffn")
         require_index("layer", self.layer, count_attention_layers(config, self.stack))
 
 
@@ -73,7 +73,7 @@ class RemovePositions:
 class MaskSource:
     """Source tokens masked in the encoder and in cross-attention."""
 
-    type: ClassVar = "hide_source"
+    type: ClassVar = "mask_source"
     positions: tuple[int, ...]
     """Indexes of source tokens, counted from 0."""
 

@@ -98,7 +98,7 @@ class HeadSummary:
     peak: float
     """Mean over rows of the highest weight."""
     label: HeadLabel | None
-    matters: float | None = None
+    importance: float | None = None
     """Change of the translation's log-probability without this head; None: not measured."""
 
 
@@ -140,7 +140,7 @@ class GreedyResult:
     tokens: tuple[int, ...]
     text: str
     score: float
-    leaves_at: int | None
+    diverges_at: int | None
     """The first t at which it differs from the best hypothesis; None: it is the same."""
 
 

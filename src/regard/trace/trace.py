@@ -90,15 +90,15 @@ class Trace:
     """By stack (encoder, decoder), as far as the model has both."""
     steps: tuple[PredictionStep, ...]
     """One for each target token."""
-    lens: tuple[tuple[LensPrediction, ...], ...]
+    logit_lens: tuple[tuple[LensPrediction, ...], ...]
     """By decoder layer and target token."""
     heads: Mapping[str, tuple[tuple[HeadSummary, ...], ...]]
     """By kind, layer and head."""
     beam: BeamRecord | None
     """None for a given translation."""
     timing: TraceTiming
-    pieces: Mapping[int, str]
-    """Vocabulary entries by id, with ▁ for a space, of every token in target, steps, lens and beam."""
+    vocabulary: Mapping[int, str]
+    """Vocabulary entries by id, with ▁ for a space, of every token in target, steps, logit lens and beam."""
     qkv: Mapping[str, QkvProjections] | None = None
     """Only on request: they are large."""
     omitted: tuple[str, ...] = field(default=())
@@ -136,14 +136,14 @@ class Trace:
             "value_norm": {kind: pack_array(array, "f32") for kind, array in self.value_norm.items()},
             "residual": {stack: _residual_to_json(each) for stack, each in self.residual.items()},
             "steps": [asdict(step) for step in self.steps],
-            "lens": [[asdict(guess) for guess in layer] for layer in self.lens],
+            "logit_lens": [[asdict(prediction) for prediction in layer] for layer in self.logit_lens],
             "heads": {
                 kind: [[asdict(head) for head in layer] for layer in layers]
                 for kind, layers in self.heads.items()
             },
             "beam": None if self.beam is None else asdict(self.beam),
             "timing": asdict(self.timing),
-            "pieces": {str(id): piece for id, piece in self.pieces.items()},
+            "vocabulary": {str(id): piece for id, piece in self.vocabulary.items()},
             "omitted": list(self.omitted),
         }
         if self.qkv is not None:
@@ -231,14 +231,14 @@ def _parse_trace(data: Mapping[str, Any]) -> Trace:
             _parse_known_fields(PredictionStep, {**step, "top": _parse_all(TokenCandidate, step["top"])})
             for step in data["steps"]
         ),
-        lens=tuple(_parse_all(LensPrediction, layer) for layer in data["lens"]),
+        logit_lens=tuple(_parse_all(LensPrediction, layer) for layer in data["logit_lens"]),
         heads={
             kind: tuple(_parse_all(HeadSummary, layer) for layer in each)
             for kind, each in data["heads"].items()
         },
         beam=None if beam is None else _beam_from_json(beam),
         timing=_parse_known_fields(TraceTiming, data["timing"]),
-        pieces={int(id): piece for id, piece in data["pieces"].items()},
+        vocabulary={int(id): piece for id, piece in data["vocabulary"].items()},
         qkv=None if qkv is None else {kind: _projections_from_json(qkv[kind]) for kind in qkv},
         omitted=tuple(data["omitted"]),
     )

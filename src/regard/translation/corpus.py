@@ -165,9 +165,9 @@ class PairCorpusReader:
         return {
             "lengths": {"source": length_histogram(source), "target": length_histogram(target)},
             "ratio": round(float(target.sum() / source.sum()), 4),
-            "pieces": {
-                "all": tokenizer.vocab_size - BASE_VOCAB_SIZE,
-                "occur": int(np.count_nonzero(counts[BASE_VOCAB_SIZE:])),
-                "bytes": round(float(counts[:BASE_VOCAB_SIZE].sum() / counts.sum()), 6),
+            "vocabulary": {
+                "size": tokenizer.vocab_size - BASE_VOCAB_SIZE,
+                "used": int(np.count_nonzero(counts[BASE_VOCAB_SIZE:])),
+                "byte_share": round(float(counts[:BASE_VOCAB_SIZE].sum() / counts.sum()), 6),
             },
         }

@@ -21,8 +21,7 @@ FORCE_DECODE_BATCH_TOKENS = 2048
 class ForcedTranslation:
     """A given translation with the model's probabilities; a JSON record of `--score-references`."""
 
-    pieces: tuple[str, ...]
-    """Its tokens."""
+    tokens: tuple[str, ...]
     log_probabilities: tuple[float, ...]
     """Of each token given those before it, and of the end mark."""
     log_probability: float
@@ -70,7 +69,7 @@ def _to_forced_translation(
 ) -> ForcedTranslation:
     words = map_tokens_to_words(tokenizer, target)
     return ForcedTranslation(
-        pieces=tuple(map(tokenizer.id_to_token, target)),
+        tokens=tuple(map(tokenizer.id_to_token, target)),
         log_probabilities=decoding.log_probabilities,
         log_probability=decoding.log_probability,
         perplexity=decoding.perplexity,

@@ -134,11 +134,11 @@ class Tracer:
             value_norm=value_norms(captured),
             residual=residual_norms(captured),
             steps=tuple(predictions),
-            lens=lens,
+            logit_lens=lens,
             heads=summarize_heads(weights, hidden_tokens),
             beam=beam,
             timing=TraceTiming(1000 * (searched - start), 1000 * (end - searched)),
-            pieces={id: self._names.piece(id) for id in _ids_to_name(target, predictions, lens, beam)},
+            vocabulary={id: self._names.piece(id) for id in _ids_to_name(target, predictions, lens, beam)},
             qkv=qkv_projections(captured) if qkv else None,
         )
 

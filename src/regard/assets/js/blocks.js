@@ -22,8 +22,8 @@ export function modelBlocks(model) {
   const norm = [["norm.weight", [d]], ["norm.bias", [d]]];
   const attention = [...linear("query", width, d), ...linear("key", width, d), ...linear("value", width, d), ...linear("output", d, width), ...norm];
   const forward = [...linear("inner", ff, d), ...linear("outer", d, ff), ...norm];
-  /** @type {(stack: Stack, count: number, which: string[]) => Block[]} */
-  const stack = (name, count, which) => Array.from({ length: count }, (_, i) => which.map((each) => makeBlock(`${name}.${i + 1}.${each}`, name, i + 1, each, each === "ffn" ? forward : attention))).flat();
+  /** @type {(stack: Stack, count: number, kinds: string[]) => Block[]} */
+  const stack = (name, count, kinds) => Array.from({ length: count }, (_, i) => kinds.map((each) => makeBlock(`${name}.${i + 1}.${each}`, name, i + 1, each, each === "ffn" ? forward : attention))).flat();
   const sublayers = [...stack("encoder", model.encoder_layers, ["self", "ffn"]), ...stack("decoder", model.decoder_layers, ["self", "cross", "ffn"])];
   const norms = model.norm === "pre" ? ["encoder", "decoder"].map((name) => makeBlock(`${name}.norm`, name, null, "norm", [["weight", [d]], ["bias", [d]]])) : [];
   const rest = model.parameters - [...sublayers, ...norms].reduce((sum, each) => sum + each.parameters, 0);
@@ -35,27 +35,27 @@ export function modelBlocks(model) {
   ];
 }
 
-/** @param {string} id @param {string} stack @param {number | null} layer @param {string} which @param {[string, number[]][]} shapes @returns {Block} */
-function makeBlock(id, stack, layer, which, shapes) {
-  return { id, stack, layer, which, shapes, parameters: shapes.reduce((sum, [, shape]) => sum + shape.reduce((a, b) => a * b, 1), 0) };
+/** @param {string} id @param {string} stack @param {number | null} layer @param {string} kind @param {[string, number[]][]} shapes @returns {Block} */
+function makeBlock(id, stack, layer, kind, shapes) {
+  return { id, stack, layer, kind, shapes, parameters: shapes.reduce((sum, [, shape]) => sum + shape.reduce((a, b) => a * b, 1), 0) };
 }
 
 /** @param {Block} block */
-export function blockName({ id, stack, which }) {
+export function blockName({ id, stack, kind }) {
   if (id === "embedding.source") return "Embedding + position";
   if (id === "embedding.target") return "Embedding + position";
-  if (which === "output") return "Linear, then softmax";
-  if (which === "ffn") return "Feed-forward";
-  if (which === "norm") return "Final norm";
-  return which === "cross" ? "Cross-attention" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
+  if (kind === "output") return "Linear, then softmax";
+  if (kind === "ffn") return "Feed-forward";
+  if (kind === "norm") return "Final norm";
+  return kind === "cross" ? "Cross-attention" : stack === "decoder" ? "Masked self-attention" : "Self-attention";
 }
 
 /** Shape of input and output. @param {Block} block @param {Model} model */
-export function blockShape({ id, which }, { d_model, d_ff, d_k, heads, vocab }) {
-  if (which === "embedding") return `${id.endsWith("source") ? vocab.source : vocab.target} × ${d_model}`;
-  if (which === "output") return `${d_model} → ${vocab.target}`;
-  if (which === "norm") return `${d_model}`;
-  return which === "ffn" ? `${d_model} → ${d_ff} → ${d_model}` : `${d_model} → ${heads} × ${d_k} → ${d_model}`;
+export function blockShape({ id, kind }, { d_model, d_ff, d_k, heads, vocab }) {
+  if (kind === "embedding") return `${id.endsWith("source") ? vocab.source : vocab.target} × ${d_model}`;
+  if (kind === "output") return `${d_model} → ${vocab.target}`;
+  if (kind === "norm") return `${d_model}`;
+  return kind === "ffn" ? `${d_model} → ${d_ff} → ${d_model}` : `${d_model} → ${heads} × ${d_k} → ${d_model}`;
 }
 
 /**
@@ -68,7 +68,7 @@ export function blockShape({ id, which }, { d_model, d_ff, d_k, heads, vocab }) 
 export function vectorLengths(trace, block, token) {
   const stack = /** @type {Stack} */ (block.stack);
   const { points, stream, update } = trace.residual[stack];
-  const point = block.which === "embedding" ? 0 : points.indexOf(`${block.layer}.${block.which}`);
+  const point = block.kind === "embedding" ? 0 : points.indexOf(`${block.layer}.${block.kind}`);
   if (point < 0) return null;
   const at = (/** @type {import("regard/types").Pack} */ pack, /** @type {number} */ row) => {
     const matrix = matrixAt(unpack(pack));

@@ -39,7 +39,7 @@ export function tokenIds(beam, node) {
  * @param {Trace} trace
  * @param {number} id
  */
-const vocabularyText = (trace, id) => (trace.pieces[id] ?? "").replaceAll("▁", " ");
+const vocabularyText = (trace, id) => (trace.vocabulary[id] ?? "").replaceAll("▁", " ");
 
 /** @param {Trace} trace @param {number} id @returns {boolean} whether a space stands before it */
 export const startsWord = (trace, id) => vocabularyText(trace, id).startsWith(" ");
@@ -73,9 +73,9 @@ export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
  */
 export function decidedLayer(trace, t) {
   const chosen = trace.target.tokens[t].id;
-  let layer = trace.lens.length;
-  while (layer > 0 && trace.lens[layer - 1][t].id === chosen) layer--;
-  return layer === trace.lens.length ? 0 : layer + 1;
+  let layer = trace.logit_lens.length;
+  while (layer > 0 && trace.logit_lens[layer - 1][t].id === chosen) layer--;
+  return layer === trace.logit_lens.length ? 0 : layer + 1;
 }
 
 /**

@@ -47,7 +47,7 @@ const FIELDS = {
     read: (/** @type {string} */ text) => (/^s?\d{1,6}$/.test(text) ? text : undefined),
   },
   view: { first: "matrix", read: oneOf(["matrix", "lines"]) },
-  sort: { first: "layer", read: oneOf(["layer", "peaked", "matters"]) },
+  sort: { first: "layer", read: oneOf(["layer", "peaked", "importance"]) },
   words: { first: "", read: flag },
   /** Hides special tokens and punctuation. */
   plain: { first: "", read: flag },

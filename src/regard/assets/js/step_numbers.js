@@ -98,7 +98,7 @@ function axisTexts(trace, kind) {
 /** @param {Trace} trace @param {Kind} kind @returns {(row: number, key: number) => boolean} */
 function maskedIn(trace, kind) {
   if (kind === "decoder") return (row, key) => key > row;
-  const out = trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : []));
+  const out = trace.request.interventions.flatMap((each) => (each.type === "mask_source" ? each.positions : []));
   return (_, key) => out.includes(key);
 }
 
@@ -118,11 +118,11 @@ function vectorsAfterAttention(steps) {
   const residual = strip("plus the residual", steps.after_residual, "ink");
   const normed = strip({ post: "normed: output of the sublayer", pre: "normed: input of the next sublayer", literal: "normed, before the addition" }[/** @type {"post"} */ (norm)], steps.after_norm, "ink");
   return [
-    strip("concatenated: z of all heads", steps.joined, "value"),
+    strip("concatenated: z of all heads", steps.concat, "value"),
     strip("times Wᴼ: output of the attention", steps.out, steps.kind),
     ...(norm === "literal" ? [normed, residual] : [residual, normed]),
-    strip("input of the feed-forward layer", forward.read, "ink"),
-    strip("output of the feed-forward layer, for this word alone", forward.said),
-    strip("output of the layer", forward.after, "ink"),
+    strip("input of the feed-forward layer", forward.input, "ink"),
+    strip("output of the feed-forward layer, for this word alone", forward.output),
+    strip("output of the layer", forward.layer_output, "ink"),
   ];
 }

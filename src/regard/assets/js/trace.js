@@ -192,7 +192,7 @@ export function meanEntropy(matrix, hidden) {
 export function maskedCells(trace, kind, rows, columns) {
   const causal = trace.model.causal ?? true;
   if (kind === "decoder") return causal ? (r, c) => columns[c].tokens[0] > Math.max(...rows[r].tokens) : undefined;
-  const hidden = new Set(trace.request.interventions.flatMap((each) => (each.type === "hide_source" ? each.positions : [])));
+  const hidden = new Set(trace.request.interventions.flatMap((each) => (each.type === "mask_source" ? each.positions : [])));
   return hidden.size ? (_, c) => columns[c].tokens.every((token) => hidden.has(token)) : undefined;
 }
 

@@ -26,12 +26,12 @@ export interface Head {
   entropy: number;
   peak: number;
   label: string | null;
-  matters: number | null;
+  importance: number | null;
 }
 export type Intervention =
   | { type: "head"; kind: Kind; layer: number; head: number; mode: "zero" | "uniform" }
-  | { type: "sublayer"; stack: "encoder" | "decoder"; layer: number; which: "self" | "cross" | "ffn" }
-  | { type: "hide_source"; positions: number[] }
+  | { type: "sublayer"; stack: "encoder" | "decoder"; layer: number; sublayer: "self" | "cross" | "ffn" }
+  | { type: "mask_source"; positions: number[] }
   | { type: "positions" };
 export interface Request {
   text: string;
@@ -90,7 +90,7 @@ export interface Beam {
   alpha: number;
   nodes: Node[];
   finished: { node: number; rank: number }[];
-  greedy: { tokens: number[]; text: string; score: number; leaves_at: number | null };
+  greedy: { tokens: number[]; text: string; score: number; diverges_at: number | null };
 }
 export interface Trace {
   format: "regard.trace";
@@ -106,12 +106,12 @@ export interface Trace {
   value_norm: Record<Kind, Pack>;
   residual: Record<"encoder" | "decoder", Residual>;
   steps: { t: number; entropy: number; rank: number; top: Candidate[] }[];
-  lens: { id: number; text: string; prob: number; prob_final: number }[][];
+  logit_lens: { id: number; text: string; prob: number; prob_final: number }[][];
   heads: Record<Kind, Head[][]>;
   beam: Beam | null;
   qkv?: Record<Kind, { layers: number[]; q: Pack; k: Pack; v: Pack }>;
   timing: { decode_ms: number; capture_ms: number };
-  pieces: Record<string, string>;
+  vocabulary: Record<string, string>;
   omitted: string[];
 }
 export interface Line {
@@ -125,7 +125,7 @@ export interface Block {
   id: string;
   stack: string;
   layer: number | null;
-  which: string;
+  kind: string;
   parameters: number;
   shapes: [string, number[]][];
 }

@@ -120,8 +120,8 @@ export function interventions({ heads, mode, skipped, hidden, positions }) {
   const split = (/** @type {string} */ name) => /** @type {any[]} */ (name.split(" "));
   return [
     ...heads.map(split).map(([kind, layer, head]) => /** @type {const} */ ({ type: "head", kind, layer: Number(layer), head: Number(head), mode })),
-    ...skipped.map(split).map(([stack, layer, which]) => /** @type {const} */ ({ type: "sublayer", stack, layer: Number(layer), which })),
-    ...(hidden.length ? [/** @type {const} */ ({ type: "hide_source", positions: hidden })] : []),
+    ...skipped.map(split).map(([stack, layer, sublayer]) => /** @type {const} */ ({ type: "sublayer", stack, layer: Number(layer), sublayer })),
+    ...(hidden.length ? [/** @type {const} */ ({ type: "mask_source", positions: hidden })] : []),
     ...(positions ? [/** @type {const} */ ({ type: "positions" })] : []),
   ];
 }
@@ -136,8 +136,8 @@ export function describeChanges(b) {
       case "head":
         return `${KINDS[each.kind]} head ${each.layer}.${each.head} ${each.mode === "zero" ? "removed" : "made uniform"}`;
       case "sublayer":
-        return `${each.stack} layer ${each.layer} without ${SUBLAYERS[each.which]}`;
-      case "hide_source":
+        return `${each.stack} layer ${each.layer} without ${SUBLAYERS[each.sublayer]}`;
+      case "mask_source":
         return `${each.positions.map((i) => `“${tokenLabel(b.source.tokens[i])}”`).join(", ")} hidden`;
       case "positions":
         return "no positions";

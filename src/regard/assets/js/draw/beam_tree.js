@@ -30,7 +30,7 @@ const [LEFT, TOP, LETTERS] = [22, 34, 14];
  */
 export function layoutBeam(beam, pruned, greedy) {
   const steps = Math.max(...beam.nodes.map(({ t }) => t), 0) + 1;
-  const leaves = beam.greedy.leaves_at;
+  const leaves = beam.greedy.diverges_at;
   const greedyLane = leaves === null ? 0 : ROW + 6;
   /** @type {NodePosition[][]} */
   const columns = Array.from({ length: steps }, () => []);
@@ -125,7 +125,7 @@ function drawMark(surface, state, x, y, tone) {
  */
 function drawGreedyPath(surface, { beam, positions, greedy }, lit, theme) {
   if (!greedy.length) return;
-  const last = [...lit].map((id) => positions.get(id)).find((spot) => spot?.node.t === (beam.greedy.leaves_at ?? 0) - 1);
+  const last = [...lit].map((id) => positions.get(id)).find((spot) => spot?.node.t === (beam.greedy.diverges_at ?? 0) - 1);
   const paint = { stroke: theme.decoder, width: 2, dash: [6, 3] };
   if (last) surface.curve([last.x + COLUMN - 40, last.y], [greedy[0].x - 8, greedy[0].y], paint);
   greedy.forEach(({ text, x, y }, i) => {

@@ -32,7 +32,7 @@ export function layoutStack(blocks, norm) {
   };
   blocks.forEach((block, i) => {
     if (block.layer === null) {
-      addPart(block.which === "norm" ? "norm" : "block", block);
+      addPart(block.kind === "norm" ? "norm" : "block", block);
       y += LAYER_GAP;
       return;
     }

@@ -20,13 +20,13 @@ export function mixerComparison(app) {
     button: "Compare",
     ask: (texts) => {
       const layer = Math.min(app.state.layer.value || 1, app.trace.value?.model.encoder_layers ?? 1);
-      return { route: "mixers", body: { texts, layer, head: app.state.head.value || 1 } };
+      return { route: "token_mixers", body: { texts, layer, head: app.state.head.value || 1 } };
     },
     show: (answer) => [
       h("div", { class: "mixers" }, weightsImage("attention, first", answer.attention[0]), weightsImage("attention, second", answer.attention[1]), weightsImage("linear, both", answer.linear), weightsImage("convolution, both", answer.convolved)),
       dataTable({
         rows: ["attention", "linear", "convolution"], columns: ["difference between the sentences", "distance from the head"],
-        values: (r, c) => formatNumber((c ? [0, Math.max(...answer.miss.linear), Math.max(...answer.miss.convolution)] : [answer.change, 0, 0])[r], 3),
+        values: (r, c) => formatNumber((c ? [0, Math.max(...answer.max_error.linear), Math.max(...answer.max_error.convolution)] : [answer.change, 0, 0])[r], 3),
       }, `layer ${answer.layer}, head ${answer.head}: largest difference of any weight`),
       h("p", { class: "facts" }, `The kernel: ${answer.convolution.kernel.map((/** @type {number} */ each, /** @type {number} */ i) => `${formatNumber(each, 3)} (${formatOffset(answer.convolution.offsets[i])})`).join(", ")}. Nothing further away than ${Math.max(...answer.convolution.offsets)} words reaches it; attention has no such border.`),
     ],

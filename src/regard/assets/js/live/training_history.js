@@ -163,7 +163,7 @@ function describeData({ data }) {
     `${pairs.toLocaleString("en")} pairs`,
     `left out: ${dropped.join(", ") || "none"}`,
     Number.isFinite(data.ratio) && `target : source ${data.ratio.toFixed(2)}`,
-    data.pieces && `${data.pieces.occur.toLocaleString("en")} of ${data.pieces.all.toLocaleString("en")} tokens occur, ${(100 * data.pieces.bytes).toFixed(2)}% bytes`,
+    data.vocabulary && `${data.vocabulary.used.toLocaleString("en")} of ${data.vocabulary.size.toLocaleString("en")} tokens occur, ${(100 * data.vocabulary.byte_share).toFixed(2)}% bytes`,
   ].filter(Boolean).join("; ");
 }
 

@@ -163,13 +163,13 @@ const toggle = (list, item, on) => (on ? [...list, item] : list.filter((each) =>
 /** @param {WhatIf} whatIf @param {Model} model */
 function sublayerFields(whatIf, model) {
   const rows = /** @type {const} */ (["encoder", "decoder"]).flatMap((stack) =>
-    SUBLAYERS[stack].map(([which, name]) =>
+    SUBLAYERS[stack].map(([sublayer, name]) =>
       h(
         "div",
         { class: "skips", role: "group", "aria-label": `${stack}, ${name}` },
         h("span", {}, `${stack} ${name}`),
         Array.from({ length: model[`${stack}_layers`] }, (_, l) => {
-          const place = `${stack} ${l + 1} ${which}`;
+          const place = `${stack} ${l + 1} ${sublayer}`;
           const label = checkbox(`${l + 1}`, false, (on) => whatIf.change({ skipped: toggle(whatIf.changes.peek().skipped, place, on) }));
           const box = /** @type {HTMLInputElement} */ (label.firstElementChild);
           box.setAttribute("aria-label", `skip ${stack} ${name}, layer ${l + 1}`);

@@ -21,7 +21,7 @@ export function wordOrderQuestion(app) {
     why: "Without positions the encoder sees a bag of words: in reverse order each word gets the same vector, and whatever reads all of them alike (a class token, or the decoder’s first step) gives the same result.",
     inputs: [["words", "Qian kill you"]],
     button: "Read both ways",
-    ask: ([text]) => ({ route: "permuted", body: { text } }),
+    ask: ([text]) => ({ route: "word_order", body: { text } }),
     show: (answer) => [
       h("p", {}, h("bdi", {}, answer.texts[0]), " ⇄ ", h("bdi", {}, answer.texts[1])),
       dataTable({
@@ -63,10 +63,10 @@ function positionsSwitch(app) {
 
 /** Cosine of the hidden states with the position vectors after each sublayer. @param {App} app */
 export function positionSurvival(app) {
-  const { answer, problem } = liveQuery(app.source, () => (app.trace.value ? { route: "survives", body: { request: requestOf(app.trace.value) } } : null));
+  const { answer, problem } = liveQuery(app.source, () => (app.trace.value ? { route: "position_survival", body: { request: requestOf(app.trace.value) } } : null));
   const why = h("p", {});
   const view = canvasView({
-    name: () => "how much of the positions survives",
+    name: () => "how much of the positions is left",
     table: () => {
       const stacks = stackLines(answer.value);
       const all = stacks.flatMap(({ name, points, values }) => points.map((point, i) => ({ row: `${name} ${point}`, value: values[i] })));

@@ -213,12 +213,12 @@ function headFacts(app) {
   const trace = app.trace.value;
   const facts = state.head.value ? trace?.heads[state.kind.value]?.[state.layer.value - 1]?.[state.head.value - 1] : null;
   if (!facts) return "";
-  const matters = shownHeadImportance(app).get(`${state.kind.value} ${state.layer.value} ${state.head.value}`) ?? facts.matters;
+  const importance = shownHeadImportance(app).get(`${state.kind.value} ${state.layer.value} ${state.head.value}`) ?? facts.importance;
   return [
     `head ${state.layer.value}.${state.head.value}${ablationMark(app, state.kind.value, state.layer.value, state.head.value)}`,
     `peaked ${facts.peak.toFixed(2)}`,
     `entropy ${facts.entropy.toFixed(2)}`,
     facts.label && `label “${facts.label}”`,
-    matters !== null && matters !== undefined && `importance: log p ${matters >= 0 ? "+" : "−"}${Math.abs(matters).toFixed(2)} when removed`,
+    importance !== null && importance !== undefined && `importance: log p ${importance >= 0 ? "+" : "−"}${Math.abs(importance).toFixed(2)} when removed`,
   ].filter(Boolean).join(" · ");
 }

@@ -95,8 +95,8 @@ function blockDetails(app, facts, blocks) {
     const block = blocks.value.find((each) => each.id === state.block.value);
     const now = facts.value;
     if (!block || !now) return setChildren(box, h("h2", {}, "A block"), h("p", { class: "faint" }, "Click a block, or reach it with Tab and press Enter, to see its matrices and go inside."));
-    const attends = block.which === "self" || block.which === "cross";
-    const kind = block.which === "cross" ? "cross" : /** @type {"encoder" | "decoder"} */ (block.stack);
+    const attends = block.kind === "self" || block.kind === "cross";
+    const kind = block.kind === "cross" ? "cross" : /** @type {"encoder" | "decoder"} */ (block.stack);
     const go = (/** @type {string} */ page) => {
       state.kind.value = kind;
       state.layer.value = block.layer ?? 1;
@@ -120,12 +120,12 @@ function layerGuesses(app) {
   const note = h("p", { class: "faint" });
   effect(() => {
     const trace = app.trace.value;
-    if (!trace || !trace.lens.length) return setChildren(room);
+    if (!trace || !trace.logit_lens.length) return setChildren(room);
     const token = app.state.token.value;
     const places = token && !token.startsWith("s") ? [Number(token)] : trace.target.tokens.map((_, i) => i);
-    const deep = trace.lens.length;
-    const cells = places.map((t) => trace.lens.map((layer) => layer[t]).reverse());
-    const then = places.map((t) => subtractedTrace(app, t)?.lens);
+    const deep = trace.logit_lens.length;
+    const cells = places.map((t) => trace.logit_lens.map((layer) => layer[t]).reverse());
+    const then = places.map((t) => subtractedTrace(app, t)?.logit_lens);
     const values = (/** @type {number} */ r, /** @type {number} */ c) => {
       const [now, was] = [cells[r][c], then[r]?.[deep - 1 - c]?.[places[r]]];
       const less = was?.id === now.id ? now.prob - was.prob : 0;
@@ -154,12 +154,12 @@ function parameterTable(blocks) {
   effect(() => {
     const sum = (/** @type {(block: Block) => boolean} */ which) => blocks.value.filter(which).reduce((all, block) => all + block.parameters, 0);
     const rows = /** @type {[string, number][]} */ ([
-      ["embeddings and output", sum((b) => b.which === "embedding" || b.which === "output")],
-      ["encoder attention", sum((b) => b.stack === "encoder" && b.which === "self")],
-      ["decoder self-attention", sum((b) => b.stack === "decoder" && b.which === "self")],
-      ["cross-attention", sum((b) => b.which === "cross")],
-      ["feed-forward", sum((b) => b.which === "ffn")],
-      ["final norms", sum((b) => b.which === "norm")],
+      ["embeddings and output", sum((b) => b.kind === "embedding" || b.kind === "output")],
+      ["encoder attention", sum((b) => b.stack === "encoder" && b.kind === "self")],
+      ["decoder self-attention", sum((b) => b.stack === "decoder" && b.kind === "self")],
+      ["cross-attention", sum((b) => b.kind === "cross")],
+      ["feed-forward", sum((b) => b.kind === "ffn")],
+      ["final norms", sum((b) => b.kind === "norm")],
       ["all", sum(() => true)],
     ]);
     setChildren(room, dataTable({ rows: rows.map(([name]) => name), columns: ["parameters", "share"], values: (r, c) => (c ? `${formatNumber((100 * rows[r][1]) / rows[6][1], 1)}%` : rows[r][1].toLocaleString("en")) }, "where the parameters are"));

@@ -125,7 +125,7 @@ function tokensSoFar(app) {
     const read = ["<s>", ...tokens.slice(0, -1).map(tokenLabel)];
     const seen = training ? tokens.length : t + 1;
     const line = (/** @type {string} */ which, /** @type {string[]} */ texts) =>
-      h("div", { class: "side" }, h("span", { class: "which" }, which), h("span", { class: "tokens", tabindex: 0, role: "group", "aria-label": which }, texts.slice(0, seen).map((text, i) => chip(text, i === t, /^<\/?s>$/.test(text)))));
+      h("div", { class: "side" }, h("span", { class: "caption" }, which), h("span", { class: "tokens", tabindex: 0, role: "group", "aria-label": which }, texts.slice(0, seen).map((text, i) => chip(text, i === t, /^<\/?s>$/.test(text)))));
     setChildren(
       box,
       line("in", read),
@@ -285,7 +285,7 @@ function layerGuesses(app) {
     const taken = trace?.target.tokens[t];
     if (!trace || !taken) return;
     const decided = decidedLayer(trace, t);
-    const body = trace.lens.map((guesses, i) => {
+    const body = trace.logit_lens.map((guesses, i) => {
       const { id, text, prob, prob_final } = guesses[t];
       return h("tr", { class: i + 1 === decided ? "decided" : "" },
         h("th", { scope: "row" }, `layer ${i + 1}`), h("td", {}, tokenName(trace, id, text)), h("td", {}, prob.toFixed(3)), h("td", {}, prob_final.toFixed(3)));
@@ -320,9 +320,9 @@ function beamSection(app) {
     setChildren(
       head,
       h("h2", {}, `Beam ${size}, α ${alpha} `, h("span", { class: "faint" }, "score = Σ log p ÷ ((5 + n) / 6)", h("sup", {}, "α"))),
-      h("p", { class: "faint" }, greedy.leaves_at === null
+      h("p", { class: "faint" }, greedy.diverges_at === null
         ? "Greedy search, which always takes the likeliest token, finds the same translation."
-        : ["Greedy search leaves the best hypothesis at step ", String(greedy.leaves_at + 1), ` and ends with score ${formatSigned(greedy.score)}: `, h("span", { dir: "auto", lang: trace.model.target_lang }, greedy.text)]),
+        : ["Greedy search leaves the best hypothesis at step ", String(greedy.diverges_at + 1), ` and ends with score ${formatSigned(greedy.score)}: `, h("span", { dir: "auto", lang: trace.model.target_lang }, greedy.text)]),
     );
   });
   return h("div", {}, head, view);

@@ -27,7 +27,7 @@ export function beamView(app) {
     const trace = app.trace.value;
     if (!trace?.beam) return null;
     const { greedy } = trace.beam;
-    const tail = greedy.tokens.map((id) => decodeText(trace, [id]) || (trace.pieces[id] ?? ""));
+    const tail = greedy.tokens.map((id) => decodeText(trace, [id]) || (trace.vocabulary[id] ?? ""));
     return layoutBeam(trace.beam, Boolean(state.pruned.value), tail);
   });
   /** The selected hypothesis, or the best one. */

@@ -61,13 +61,13 @@ export function headImportanceControl(app) {
     const total = (trace.model.encoder_layers + 2 * trace.model.decoder_layers) * trace.model.heads;
     const importance = new Map();
     try {
-      await source.stream("heads", { request: requestOf(trace) }, (row) => {
+      await source.stream("head_importance", { request: requestOf(trace) }, (row) => {
         if (app.traceA.peek() !== trace) return controller.abort();
-        importance.set(`${row.kind} ${row.layer} ${row.head}`, row.matters);
+        importance.set(`${row.kind} ${row.layer} ${row.head}`, row.importance);
         app.headImportance.value = new Map(importance);
         bar.setAttribute("value", String(importance.size / total));
       }, controller.signal);
-      if (app.traceA.peek() === trace) app.state.sort.value = "matters";
+      if (app.traceA.peek() === trace) app.state.sort.value = "importance";
     } catch (problem) {
       const { name, message } = /** @type {Error} */ (problem);
       if (name !== "AbortError") app.errorMessage.value = message;

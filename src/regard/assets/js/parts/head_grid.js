@@ -8,7 +8,7 @@ import { effect, signal } from "regard/signals.js";
 import { toShades, theme } from "regard/theme.js";
 
 /** @typedef {import("regard/app.js").App} App */
-/** @typedef {{ layer: number, head: number, peak: number, matters: number | null, label: string | null }} HeadEntry */
+/** @typedef {{ layer: number, head: number, peak: number, importance: number | null, label: string | null }} HeadEntry */
 
 /**
  * @param {App} app
@@ -19,7 +19,7 @@ export function headGrid(app) {
   const grid = h("div", { class: "heads", role: "listbox", "aria-label": "heads", onkeydown: move });
   const sort = radioGroup(
     "sort by",
-    app.task === "translation" ? [["layer", "layer"], ["peaked", "peaked"], ["matters", "importance"]] : [["layer", "layer"], ["peaked", "peaked"]],
+    app.task === "translation" ? [["layer", "layer"], ["peaked", "peaked"], ["importance", "importance"]] : [["layer", "layer"], ["peaked", "peaked"]],
     () => state.sort.value,
     (value) => (state.sort.value = value),
   );
@@ -73,10 +73,10 @@ export function headGrid(app) {
 }
 
 /** @param {App} app @param {HeadEntry} entry */
-function headButton(app, { layer, head, peak, matters, label }) {
+function headButton(app, { layer, head, peak, importance, label }) {
   const off = ablationMark(app, app.state.kind.value, layer, head);
-  const figure = app.state.sort.value === "peaked" ? peak : app.state.sort.value === "matters" ? matters : null;
-  const facts = [`peaked ${peak.toFixed(2)}`, label, matters !== null && `importance ${formatSigned(matters, 2)}`].filter(Boolean);
+  const figure = app.state.sort.value === "peaked" ? peak : app.state.sort.value === "importance" ? importance : null;
+  const facts = [`peaked ${peak.toFixed(2)}`, label, importance !== null && `importance ${formatSigned(importance, 2)}`].filter(Boolean);
   return h(
     "button",
     {
@@ -108,10 +108,10 @@ function sortedHeads(app) {
       ...head,
       layer: l + 1,
       head: i + 1,
-      matters: measured.get(`${kind} ${l + 1} ${i + 1}`) ?? head.matters,
+      importance: measured.get(`${kind} ${l + 1} ${i + 1}`) ?? head.importance,
     })),
   );
   if (state.sort.value === "peaked") entries.sort((a, b) => b.peak - a.peak);
-  if (state.sort.value === "matters") entries.sort((a, b) => (a.matters ?? 0) - (b.matters ?? 0));
+  if (state.sort.value === "importance") entries.sort((a, b) => (a.importance ?? 0) - (b.importance ?? 0));
   return entries;
 }

@@ -57,7 +57,7 @@ export function stackView(options) {
   const { blocks, model, theme } = options;
   const order = (/** @type {Stack} */ name) => {
     const own = blocks.filter((block) => block.stack === name);
-    const rank = (/** @type {Block} */ block) => (block.which === "embedding" ? 0 : block.layer !== null ? 1 : block.which === "norm" ? 2 : 3);
+    const rank = (/** @type {Block} */ block) => (block.kind === "embedding" ? 0 : block.layer !== null ? 1 : block.kind === "norm" ? 2 : 3);
     return own.map((block, i) => ({ block, i })).sort((a, b) => rank(a.block) - rank(b.block) || a.i - b.i).map(({ block }) => block);
   };
   const [encoder, decoder] = [layoutStack(order("encoder"), model.norm), layoutStack(order("decoder"), model.norm)];
@@ -76,7 +76,7 @@ const isOnPath = (token, stack) => token !== "" && token.startsWith("s") === (st
 
 /** The encoder's output goes to every decoder layer. @param {StackViewOptions} options @param {StackColumn} encoder @param {StackColumn} decoder @param {FigureLayout} layout */
 function drawMemory({ token, theme, narrow }, encoder, decoder, layout) {
-  const crosses = decoder.items.filter((item) => item.block.which === "cross" && item.part === "block");
+  const crosses = decoder.items.filter((item) => item.block.kind === "cross" && item.part === "block");
   const on = token !== "";
   const paint = { stroke: on ? theme.accent : theme.cross, "stroke-width": on ? 3 : 1.5, fill: "none" };
   const { bus } = layout;
@@ -112,13 +112,13 @@ function drawStack(options, name, column, { x, wide, bars: beside, numbersLeft, 
 
 /** Logit lens of a decoder layer for the selected token. @param {StackViewOptions} options @param {Stack} name @param {number} layer @param {number} x @param {number} y */
 function drawGuess({ trace, token, theme }, name, layer, x, y) {
-  const prediction = name === "decoder" && isOnPath(token, name) ? trace?.lens[layer - 1]?.[Number(token)] : null;
+  const prediction = name === "decoder" && isOnPath(token, name) ? trace?.logit_lens[layer - 1]?.[Number(token)] : null;
   return prediction ? s("text", { x, y, "font-size": 11, fill: theme.ink }, `predicts ${clipText(prediction.text.trim() || "␣", 12)} ${formatNumber(prediction.prob)}`) : null;
 }
 
 /** @param {StackViewOptions} options @param {Block} block @param {number} x @param {number} wide @param {number} y @param {number} height @param {boolean} chosen */
 function drawBlock({ model, theme, choose }, block, x, wide, y, height, chosen) {
-  const tone = block.which === "cross" ? theme.cross : block.stack === "encoder" ? theme.encoder : theme.decoder;
+  const tone = block.kind === "cross" ? theme.cross : block.stack === "encoder" ? theme.encoder : theme.decoder;
   const size = block.parameters ? formatCount(block.parameters) : "shared";
   const name = blockName(block);
   const press = (/** @type {KeyboardEvent} */ event) => {
@@ -148,7 +148,7 @@ function drawLengthBars(options, name, { block }, x, y, most, one) {
   const { theme, before } = options;
   const lengths = measuredLengths(options, block, one);
   if (!lengths || Number.isNaN(lengths.update)) return [];
-  const rows = /** @type {[number, string, string][]} */ (block.which === "embedding" ? [[lengths.update, theme[name], "update"]] : [[lengths.input, theme.faint, "input"], [lengths.update, block.which === "cross" ? theme.cross : theme[name], "update"]]);
+  const rows = /** @type {[number, string, string][]} */ (block.kind === "embedding" ? [[lengths.update, theme[name], "update"]] : [[lengths.input, theme.faint, "input"], [lengths.update, block.kind === "cross" ? theme.cross : theme[name], "update"]]);
   const text = (/** @type {number} */ value, /** @type {number} */ digits) => (before && value > 0 ? "+" : "") + formatNumber(value, digits);
   return rows.map(([value, fill, what], i) => s("g", { "data-bar": `${block.id} ${what}` },
     s("title", {}, `${what}: ${text(value, 2)}`),

@@ -77,8 +77,8 @@ export function tokenStrip(app) {
   return h(
     "section",
     { class: "strip", "aria-label": "the sentence" },
-    h("div", { class: "side" }, h("span", { class: "which" }, above), source, textEditor(app, "source", source)),
-    h("div", { class: "side" }, h("span", { class: "which" }, below), target, app.task === "translation" ? textEditor(app, "target", target) : []),
+    h("div", { class: "side" }, h("span", { class: "caption" }, above), source, textEditor(app, "source", source)),
+    h("div", { class: "side" }, h("span", { class: "caption" }, below), target, app.task === "translation" ? textEditor(app, "target", target) : []),
   );
 }
 
