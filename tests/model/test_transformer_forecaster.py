@@ -134,7 +134,7 @@ def test_calendar_features_of_past_and_future_are_used_if_configured():
     assert not torch.equal(model.forecast(history, past, future), model.forecast(history, past, -future))
     assert not torch.equal(model.forecast(history, past, future), model.forecast(history, -past, future))
     without = make_model(replace(SMALL, calendar=0))
-    assert without.when is None
+    assert without.calendar_embedding is None
     assert without.forecast(history, past[..., :0], future[..., :0]).shape == (5, 10, 1, 6)
 
 

@@ -305,7 +305,7 @@ def test_accumulated_batches_equal_one_large_batch(tmp_path):
 def test_training_stops_after_train_patience(tmp_path):
     result = run(OneParameter([5.0, 4.0, 4.0, 4.5, 1.0]), tmp_path, steps=10, save_every=1, patience=2)
     assert (result.stop_reason, result.step, result.metrics["loss"]) == ("patience", 2, 4.0)
-    assert read_resume_point(tmp_path / "step-000004").state.waited == 2
+    assert read_resume_point(tmp_path / "step-000004").state.validations_since_best == 2
 
 
 def test_train_judge_bleu_selects_the_highest_bleu(tmp_path):

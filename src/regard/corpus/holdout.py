@@ -44,9 +44,9 @@ def hold_out(corpora: CorpusHashes, pairs: int, seed: int) -> HeldOut:
     chosen = np.argsort(shared, kind="stable")[:pairs]
     ends = np.cumsum([len(corpus) for corpus in corpora])
     held = np.split(np.sort(candidates[chosen]), np.searchsorted(np.sort(candidates[chosen]), ends[:-1]))
-    firsts = [0, *ends[:-1].tolist()]
+    first_indexes = [0, *ends[:-1].tolist()]
     return HeldOut(
-        tuple(tuple((part - first).tolist()) for part, first in zip(held, firsts, strict=True)),
+        tuple(tuple((part - first).tolist()) for part, first in zip(held, first_indexes, strict=True)),
         np.unique(hashes[chosen, 0]),
         np.unique(hashes[chosen, 1]),
     )

@@ -239,11 +239,12 @@ def _label_balance_findings(labels: Mapping[str, int], settings: LabelCheckConfi
     if rare := sorted(label for label, count in labels.items() if count < settings.min_texts_per_label):
         detail = f"fewer than {settings.min_texts_per_label} texts have {_join_labels(rare)}"
         findings.append(Finding(RARE_LABEL, len(rare), [], detail))
-    most = max(labels, key=labels.__getitem__, default="")
-    least = min(labels, key=labels.__getitem__, default="")
-    if labels and labels[most] > settings.max_imbalance * labels[least]:
-        detail = f"{labels[most]:,} texts have the label {most}, and {labels[least]:,} the label {least}"
-        findings.append(Finding(LABEL_IMBALANCE, labels[most], [], detail))
+    most_frequent = max(labels, key=labels.__getitem__, default="")
+    rarest = min(labels, key=labels.__getitem__, default="")
+    if labels and labels[most_frequent] > settings.max_imbalance * labels[rarest]:
+        counts = f"{labels[most_frequent]:,} texts have the label {most_frequent}, and {labels[rarest]:,}"
+        detail = f"{counts} the label {rarest}"
+        findings.append(Finding(LABEL_IMBALANCE, labels[most_frequent], [], detail))
     return findings
 
 

@@ -72,10 +72,13 @@ def _block_costs(
     source: Float[np.ndarray, " lines"], target: Float[np.ndarray, " lines"], blocks: int
 ) -> Float[np.ndarray, "blocks offsets"]:
     """Return the disagreement of the lengths per block: at offset 0, then at each of OFFSETS."""
-    usual = np.median(target) - np.median(source)
+    median_difference = np.median(target) - np.median(source)
     lines = slice(MAX_OFFSET, MAX_OFFSET + blocks * BLOCK_LINES)
     columns = [
-        np.minimum(np.abs(target[lines.start + k : lines.stop + k] - source[lines] - usual), MAX_LINE_COST)
+        np.minimum(
+            np.abs(target[lines.start + k : lines.stop + k] - source[lines] - median_difference),
+            MAX_LINE_COST,
+        )
         for k in (0, *OFFSETS)
     ]
     return np.stack(columns, axis=1).reshape(blocks, BLOCK_LINES, -1).sum(axis=1)

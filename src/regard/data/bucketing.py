@@ -16,11 +16,11 @@ def bucket_by_length(lengths: PairLengths, max_tokens: int) -> list[BucketIndexe
 
 def _split_by_budget(order: BucketIndexes, lengths: PairLengths, max_tokens: int) -> Iterator[BucketIndexes]:
     """Yield runs of `order` whose padded size, </s> included, is within the budget."""
-    first, widest = 0, 0
-    for here, length in enumerate(lengths[order].tolist()):
-        if here > first and (here - first + 1) * (max(widest, length) + 1) > max_tokens:
-            yield order[first:here]
-            first, widest = here, 0
-        widest = max(widest, length)
+    first, longest = 0, 0
+    for index, length in enumerate(lengths[order].tolist()):
+        if index > first and (index - first + 1) * (max(longest, length) + 1) > max_tokens:
+            yield order[first:index]
+            first, longest = index, 0
+        longest = max(longest, length)
     if len(order):
         yield order[first:]

@@ -70,17 +70,19 @@ class DiskCache:
             before = path.stat()
         if not stat.S_ISREG(before.st_mode) and not path.is_dir():
             raise DataError(f"{path} is not a regular file and must be read more than once; save it as one")
-        note = self._root / "files" / f"{_hash_json(str(path.resolve()))}.json"
+        facts_path = self._root / "files" / f"{_hash_json(str(path.resolve()))}.json"
         identity = _file_identity(before)
-        if (remembered := _read_file_facts(note, identity)) is not None:
+        if (remembered := _read_file_facts(facts_path, identity)) is not None:
             return remembered
         started, digest = time.time(), hashlib.sha256()
         count = count_lines(path, _call_both(digest.update, on_chunk))
         facts = FileFacts(digest.hexdigest(), count.lines, count.bytes)
         is_settled = started - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS
         if is_settled and identity == _file_identity(path.stat()):
-            self._make_folder(note.parent)
-            _write_file_facts(note, {"path": str(path.resolve()), "identity": identity, **asdict(facts)})
+            self._make_folder(facts_path.parent)
+            _write_file_facts(
+                facts_path, {"path": str(path.resolve()), "identity": identity, **asdict(facts)}
+            )
         return facts
 
     def reject_changed_files(self, files: Mapping[Path, FileFacts]) -> None:
@@ -157,9 +159,9 @@ def _read_unmodified_manifest(path: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def _read_file_facts(note: Path, identity: Sequence[int]) -> FileFacts | None:
+def _read_file_facts(facts_path: Path, identity: Sequence[int]) -> FileFacts | None:
     try:
-        known = json.loads(note.read_bytes())
+        known = json.loads(facts_path.read_bytes())
         if known["identity"] != list(identity):
             return None
         return FileFacts(known["sha256"], known["lines"], known["bytes"])
@@ -167,10 +169,10 @@ def _read_file_facts(note: Path, identity: Sequence[int]) -> FileFacts | None:
         return None
 
 
-def _write_file_facts(note: Path, facts: Mapping[str, Any]) -> None:
-    temporary = note.with_suffix(f".{os.getpid()}")
+def _write_file_facts(facts_path: Path, facts: Mapping[str, Any]) -> None:
+    temporary = facts_path.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps(facts), encoding="utf-8")
-    temporary.replace(note)
+    temporary.replace(facts_path)
 
 
 def _file_identity(status: os.stat_result) -> list[int]:

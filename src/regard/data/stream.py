@@ -101,15 +101,15 @@ def _order_by_length(source: Lengths, target: Lengths) -> Indexes:
 
 def _batch_ends(source: Lengths, target: Lengths, budget: TokenBudget) -> list[int]:
     """Return the end of each batch when each takes all it can; a pair over the budget is alone in one."""
-    here = np.arange(len(source))
-    ends = here + (len(source) if budget.max_sentences is None else budget.max_sentences)
+    starts = np.arange(len(source))
+    ends = starts + (len(source) if budget.max_sentences is None else budget.max_sentences)
     for lengths in (source, target):
         total = np.cumsum(lengths)
         ends = np.minimum(ends, np.searchsorted(total, total - lengths + budget.max_tokens, side="right"))
-    reach = np.maximum(ends, here + 1).tolist()
+    end_by_start = np.maximum(ends, starts + 1).tolist()
     batch_ends, end = [], 0
-    while end < len(reach):
-        end = reach[end]
+    while end < len(end_by_start):
+        end = end_by_start[end]
         batch_ends.append(end)
     return batch_ends
 

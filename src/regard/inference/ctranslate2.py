@@ -94,8 +94,8 @@ class CTranslate2Engine:
         too_long = [index for index, raw in enumerate(results) if not _all_ended_within(raw, limits[index])]
         for limit, group in groupby(sorted(too_long, key=limits.__getitem__), limits.__getitem__):
             indexes = list(group)
-            again = self._search([texts[index] for index in indexes], config, limit)
-            for index, raw in zip(indexes, again, strict=True):
+            retried = self._search([texts[index] for index in indexes], config, limit)
+            for index, raw in zip(indexes, retried, strict=True):
                 results[index] = raw
         inexact = range(len(results)) if config.min_length else too_long
         self._rescore([texts[index] for index in inexact], [results[index] for index in inexact])

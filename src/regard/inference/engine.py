@@ -50,6 +50,6 @@ def output_length_limit(
     source_length: int, max_tokens: int, config: SearchConfig, constraints: Constraints
 ) -> int:
     """Return the maximum length of one translation, raised where its constraints need more tokens."""
-    usual = source_length + EXTRA_LENGTH if config.max_length is None else config.max_length
-    least = max(usual, constrained_min_length(constraints), config.min_length)
-    return min(least, max_output_length(max_tokens, config))
+    limit = source_length + EXTRA_LENGTH if config.max_length is None else config.max_length
+    limit = max(limit, constrained_min_length(constraints), config.min_length)
+    return min(limit, max_output_length(max_tokens, config))

@@ -36,13 +36,13 @@ def select_engine(
     """
     if requested == "torch":
         return EngineChoice("torch", "requested")
-    obstacle = _obstacle(has_gpu) or unsupported_by_ctranslate2(
+    reason_against = _ctranslate2_obstacle(has_gpu) or unsupported_by_ctranslate2(
         model, precision, search, has_constraints, needs_forced_decoding
     )
-    if requested == "ctranslate2" and obstacle:
-        raise ConfigError(f"the engine ctranslate2 cannot be used: {obstacle}; choose torch or auto")
-    if obstacle:
-        return EngineChoice("torch", obstacle)
+    if requested == "ctranslate2" and reason_against:
+        raise ConfigError(f"the engine ctranslate2 cannot be used: {reason_against}; choose torch or auto")
+    if reason_against:
+        return EngineChoice("torch", reason_against)
     return EngineChoice("ctranslate2", "requested" if requested == "ctranslate2" else "the fastest on a CPU")
 
 
@@ -67,7 +67,8 @@ def unsupported_by_ctranslate2(
     return f"CTranslate2 does not support {', '.join(unsupported)}" if unsupported else None
 
 
-def _obstacle(has_gpu: bool) -> str | None:
+def _ctranslate2_obstacle(has_gpu: bool) -> str | None:
+    """Return why CTranslate2 cannot run on this machine, or None."""
     if has_gpu:
         return "the device is a GPU"
     if find_spec("ctranslate2") is None:

@@ -156,12 +156,14 @@ class TransformerForecaster(nn.Module):
         self.config = config
         width = config.patch * config.channels
         self.values = nn.Linear(width, config.d_model)
-        self.when = nn.Linear(config.calendar, config.d_model, bias=False) if config.calendar else None
+        self.calendar_embedding = (
+            nn.Linear(config.calendar, config.d_model, bias=False) if config.calendar else None
+        )
         self.positions = PositionalEncoding(
             config.position, config.history_patches + config.horizon_patches, config.d_model
         )
         parallel = config.decoding == "parallel"
-        self.question = nn.Parameter(torch.zeros(config.d_model)) if parallel else None
+        self.horizon_query = nn.Parameter(torch.zeros(config.d_model)) if parallel else None
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config, config.encoder_layers)
         self.decoder = Decoder(config, config.decoder_layers)
@@ -192,7 +194,7 @@ class TransformerForecaster(nn.Module):
     @property
     def target_mask(self) -> AttentionMask:
         """The mask of self-attention between patches of the horizon."""
-        return CAUSAL_MASK if self.question is None else NO_MASK
+        return CAUSAL_MASK if self.horizon_query is None else NO_MASK
 
     def embed(
         self,
@@ -209,11 +211,11 @@ class TransformerForecaster(nn.Module):
         window = compute_window_scale(history, self.config.normalise)
         normalised = window.normalise(history)
         source, last = self._embed_history(normalised, past_features), self._last_patch(normalised)
-        if self.question is None:
+        if self.horizon_query is None:
             previous = self._shifted_target_patches(window.normalise(target))
             queries = self.values(torch.cat([last, previous], dim=1))
         else:
-            queries = (self.values(last) + self.question).expand(-1, self.config.horizon_patches, -1)
+            queries = (self.values(last) + self.horizon_query).expand(-1, self.config.horizon_patches, -1)
         return window, source, self._add_positions(queries, future_features)
 
     def forecast(
@@ -223,7 +225,7 @@ class TransformerForecaster(nn.Module):
         future_features: Float[Tensor, "batch horizon features"],
     ) -> Float[Tensor, "batch horizon channels outputs"]:
         """Return mean, then quantiles, of each value of the horizon, given its calendar features only."""
-        if self.question is not None:
+        if self.horizon_query is not None:
             no_target = history.new_zeros(len(history), future_features.shape[1], history.shape[2])
             return self(history, past_features, future_features, no_target)
         window = compute_window_scale(history, self.config.normalise)
@@ -254,9 +256,9 @@ class TransformerForecaster(nn.Module):
     ) -> Float[Tensor, "batch source d_model"]:
         config = self.config
         x = self.values(make_patches(normalised, config.patch, config.stride))
-        if self.when is not None:
+        if self.calendar_embedding is not None:
             starts = patch_start_steps(config.history, config.patch, config.stride, x.device)
-            x = x + self.when(past_features[:, starts])
+            x = x + self.calendar_embedding(past_features[:, starts])
         positions = torch.arange(config.history_patches, device=x.device)[None]
         return self.dropout(x + self.positions(positions))
 
@@ -268,8 +270,10 @@ class TransformerForecaster(nn.Module):
     ) -> Float[Tensor, "batch target d_model"]:
         """Add positions and calendar features to patches of the horizon, from patch `first` on."""
         config, count = self.config, x.shape[1]
-        if self.when is not None:
-            x = x + self.when(future_features[:, first * config.patch :: config.patch][:, :count])
+        if self.calendar_embedding is not None:
+            x = x + self.calendar_embedding(
+                future_features[:, first * config.patch :: config.patch][:, :count]
+            )
         positions = torch.arange(count, device=x.device)[None] + (config.history_patches + first)
         return self.dropout(x + self.positions(positions))
 

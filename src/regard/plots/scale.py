@@ -52,8 +52,8 @@ def format_tick(value: float, step: float, largest: float) -> str:
     """Return 12k, 1.5M, 0.25 or 7e-4: in the unit of the largest tick, with the digits of the step."""
     if abs(value) < step / 1e6:
         return "0"
-    for unit, letter, least in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
-        if largest >= least:
+    for unit, letter, threshold in ((1e9, "G", 1e9), (1e6, "M", 1e6), (1e3, "k", 1e4)):
+        if largest >= threshold:
             return _format_decimal(value / unit, step / unit) + letter
     if step < 1e-3:
         power = math.floor(math.log10(abs(value)) + 1e-9)
@@ -67,6 +67,6 @@ def _format_decimal(value: float, step: float) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def _round_tick_step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= rough * 0.9)
+def _round_tick_step(raw_step: float) -> float:
+    power = 10.0 ** math.floor(math.log10(raw_step))
+    return next(power * size for size in (1, 2, 2.5, 5, 10) if power * size >= raw_step * 0.9)

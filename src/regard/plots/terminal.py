@@ -57,7 +57,7 @@ def _print_translation(trace: Trace, console: Console, others: int) -> None:
 
 def shade_block(weight: float) -> str:
     """Return the block character of a weight."""
-    return next((block for least, block in SHADE_THRESHOLDS if weight >= least), " ")
+    return next((block for threshold, block in SHADE_THRESHOLDS if weight >= threshold), " ")
 
 
 def _language_pair(trace: Trace) -> str:
@@ -86,7 +86,7 @@ def _colored_translation(trace: Trace) -> Text:
 
 
 def _probability_color(probability: float) -> str:
-    return next((colour for least, colour in PROBABILITY_COLORS if probability >= least), "red")
+    return next((colour for threshold, colour in PROBABILITY_COLORS if probability >= threshold), "red")
 
 
 def _step_lines(trace: Trace, alternatives: int) -> list[Text]:

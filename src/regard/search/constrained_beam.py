@@ -67,8 +67,8 @@ class ConstrainedBeamSearchStep:
         token, score = self._candidates(state, required.next_tokens(progress), forced, logits, norm)
         progress = required.advance(progress.repeat_interleave(token.shape[2], dim=1), token.flatten(1))
         missing = required.missing_tokens(progress)
-        room = (constraints.max_length - length)[:, None]
-        score = score.flatten(1).masked_fill(missing > room, -math.inf)
+        remaining_length = (constraints.max_length - length)[:, None]
+        score = score.flatten(1).masked_fill(missing > remaining_length, -math.inf)
         index = allocate_beam_slots(score, missing, self.slots)
         parent = index // token.shape[2]
         token, score = token.flatten(1).gather(1, index), score.gather(1, index)
@@ -98,12 +98,12 @@ class ConstrainedBeamSearchStep:
         """
         logits[:, :, self._eos] = -math.inf
         rows, count = logits.flatten(0, 1)[:, None], min(self._beam, logits.shape[2])
-        _, _, likely = topk_continuations(rows, norm.view(-1, 1), state.score.view(-1, 1), count)
-        only = forced[:, None, None].expand(*norm.shape, 1)
-        token = torch.cat([only, likely.view(*norm.shape, count), required], dim=2)
+        _, _, most_probable = topk_continuations(rows, norm.view(-1, 1), state.score.view(-1, 1), count)
+        forced_token = forced[:, None, None].expand(*norm.shape, 1)
+        token = torch.cat([forced_token, most_probable.view(*norm.shape, count), required], dim=2)
         is_duplicate = (token[..., None] == token[:, :, None]).tril(-1).any(dim=3)
         unforced = (forced == UNFORCED)[:, None, None]
-        allowed = torch.cat([~unforced.expand_as(only), unforced.expand_as(token[:, :, 1:])], dim=2)
+        allowed = torch.cat([~unforced.expand_as(forced_token), unforced.expand_as(token[:, :, 1:])], dim=2)
         allowed = allowed & ~is_duplicate & (token != NO_TOKEN) & (token != self._eos)
         token = token.clamp(min=0)
         score = (logits.gather(2, token).float() - norm[:, :, None]) + state.score[:, :, None]
@@ -123,5 +123,5 @@ def allocate_beam_slots(
     index = torch.arange(group.shape[1], device=group.device).expand_as(group)
     is_first = torch.cat([torch.ones_like(group[:, :1], dtype=torch.bool), group.diff(dim=1) != 0], dim=1)
     rank = index - index.where(is_first, 0).cummax(dim=1).values
-    turn = (rank * (group.amax() + 1) + group).masked_fill(score.gather(1, order) == -math.inf, 1 << 40)
-    return order.gather(1, turn.sort(dim=1, stable=True).indices[:, :count])
+    slot_order = (rank * (group.amax() + 1) + group).masked_fill(score.gather(1, order) == -math.inf, 1 << 40)
+    return order.gather(1, slot_order.sort(dim=1, stable=True).indices[:, :count])

@@ -50,10 +50,10 @@ class BPEDropoutSampler:
         run_key = _mix_hash(_mix_hash(np.zeros(1, np.uint64), self._seed), variant)
         counts = np.diff(texts.starts)
         text = np.repeat(np.arange(first_index, first_index + len(counts)), counts)
-        place = np.arange(len(texts.word_ids)) - np.repeat(texts.starts[:-1], counts)
-        drawn = _mix_hash(_mix_hash(_mix_hash(run_key, text), place), keys[texts.word_ids])
-        choice = (drawn % np.uint64(SEGMENTATIONS_PER_WORD)).astype(np.int64)
-        used, which = np.unique(texts.word_ids * SEGMENTATIONS_PER_WORD + choice, return_inverse=True)
+        word_index = np.arange(len(texts.word_ids)) - np.repeat(texts.starts[:-1], counts)
+        word_hash = _mix_hash(_mix_hash(_mix_hash(run_key, text), word_index), keys[texts.word_ids])
+        choice = (word_hash % np.uint64(SEGMENTATIONS_PER_WORD)).astype(np.int64)
+        used, inverse = np.unique(texts.word_ids * SEGMENTATIONS_PER_WORD + choice, return_inverse=True)
         seeds = _mix_hash(
             _mix_hash(run_key, keys[used // SEGMENTATIONS_PER_WORD]), used % SEGMENTATIONS_PER_WORD
         )
@@ -61,7 +61,7 @@ class BPEDropoutSampler:
             self._segment(texts.words[word], seed)
             for word, seed in zip((used // SEGMENTATIONS_PER_WORD).tolist(), seeds.tolist(), strict=True)
         ]
-        return _concatenate_choices(segmentations, which, texts.starts)
+        return _concatenate_choices(segmentations, inverse, texts.starts)
 
     def _segment(self, word: str, seed: int) -> list[int]:
         return self._encoder.apply_merges(
@@ -71,16 +71,16 @@ class BPEDropoutSampler:
 
 def _concatenate_choices(
     segmentations: list[list[int]],
-    which: Int64[np.ndarray, " occurrences"],
+    choices: Int64[np.ndarray, " occurrences"],
     starts: Int64[np.ndarray, " texts_and_one"],
 ) -> tuple[Int32[np.ndarray, " tokens"], Int64[np.ndarray, " texts_and_one"]]:
-    """Return segmentations[k] for each k of `which`, end to end, and the starts of the texts in tokens."""
+    """Return segmentations[k] for each k of `choices`, end to end, and the starts of the texts in tokens."""
     lengths = np.array([len(row) for row in segmentations], np.int64)
     flat = np.fromiter((id for row in segmentations for id in row), np.int32, lengths.sum())
     begins = np.cumsum(lengths) - lengths
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[which])])
-    offsets = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths[which])
-    return flat[np.repeat(begins[which], lengths[which]) + offsets], ends[starts]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[choices])])
+    offsets = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths[choices])
+    return flat[np.repeat(begins[choices], lengths[choices]) + offsets], ends[starts]
 
 
 def _hash_word(word: str) -> int:

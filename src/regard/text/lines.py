@@ -70,8 +70,8 @@ def split_truncated_lines(chunks: Iterator[bytes], max_line_bytes: int) -> Itera
     content, truncated = b"", 0  # of a line whose end has not been read
     for chunk in filter(None, _strip_bom(chunks)):
         first, *others = chunk.split(b"\n")
-        room = max(max_line_bytes - len(content), 0)
-        content, truncated = content + first[:room], truncated + len(first[room:])
+        remaining_bytes = max(max_line_bytes - len(content), 0)
+        content, truncated = content + first[:remaining_bytes], truncated + len(first[remaining_bytes:])
         lines = []
         for other in others:
             lines.append(_make_line(content, truncated))

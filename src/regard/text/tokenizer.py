@@ -95,11 +95,11 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
             f"model.vocab_size = {vocab_size} is too small; special tokens and bytes alone take "
             f"{BASE_VOCAB_SIZE}, and 4000 to 37000 is usual"
         )
-    room = vocab_size - BASE_VOCAB_SIZE
+    learned_tokens = vocab_size - BASE_VOCAB_SIZE
     learner = build_backend(models.BPE(), text_normalizers(lowercase))
-    alphabet = _most_frequent_characters(texts, max(room // 2, 1), lowercase)
+    alphabet = _most_frequent_characters(texts, max(learned_tokens // 2, 1), lowercase)
     trainer = trainers.BpeTrainer(
-        vocab_size=room,
+        vocab_size=learned_tokens,
         min_frequency=2,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
@@ -116,8 +116,8 @@ def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool 
     to spell the word; a classifier of few texts learns more from "unknown word". The byte tokens are never
     used, but keep ids of special tokens the same as in every other tokenizer here.
     """
-    room = vocab_size - BASE_VOCAB_SIZE - 1
-    if room < 1:
+    learned_tokens = vocab_size - BASE_VOCAB_SIZE - 1
+    if learned_tokens < 1:
         raise ConfigError(
             f"model.vocab_size = {vocab_size} is too small; {BASE_VOCAB_SIZE + 1} are taken before the first "
             "word, and 4000 to 20000 is usual"
@@ -125,7 +125,9 @@ def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool 
     learner = build_backend(models.WordLevel(), _collapse_whitespace(lowercase), WORD_PATTERN)
     learner.train_from_iterator(
         iter(texts),
-        trainers.WordLevelTrainer(vocab_size=room, min_frequency=MIN_WORD_COUNT, show_progress=False),
+        trainers.WordLevelTrainer(
+            vocab_size=learned_tokens, min_frequency=MIN_WORD_COUNT, show_progress=False
+        ),
     )
     learned = json.loads(learner.to_str())["model"]["vocab"]
     words = sorted(learned, key=learned.__getitem__)

@@ -88,10 +88,10 @@ class TrainConfig:
             value = getattr(self, name)
             positive = value is None or 0 < value < math.inf
             require_setting(positive, f"train.{name}", value, "it must be a number above 0, or none")
-        for name, least in (("patience", 1), ("average", 2)):
+        for name, minimum in (("patience", 1), ("average", 2)):
             value = getattr(self, name)
-            enough = value is None or value >= least
-            require_setting(enough, f"train.{name}", value, f"it must be at least {least}, or none")
+            is_valid = value is None or value >= minimum
+            require_setting(is_valid, f"train.{name}", value, f"it must be at least {minimum}, or none")
         require_setting(
             self.ema is None or 0 < self.ema < 1, "train.ema", self.ema, "it must be between 0 and 1, or none"
         )
@@ -116,7 +116,7 @@ def find_stop_reason(state: TrainingState, config: TrainConfig, seconds: float) 
         return "steps"
     if config.minutes is not None and seconds >= config.minutes * 60:
         return "minutes"
-    if config.patience is not None and state.waited >= config.patience:
+    if config.patience is not None and state.validations_since_best >= config.patience:
         return "patience"
     return None
 
@@ -177,9 +177,9 @@ class TrainingLoop(Generic[BatchT]):
             stats.add(step, positions, counts, self.step(step, step_batches, learning_rate))
             if self._ends_interval(step):
                 break
-        bad = self._report_skipped_steps(stats)
+        skips = self._report_skipped_steps(stats)
         seconds = time.perf_counter() - start_time  # the device has finished: its figures were read
-        self.state = replace(self.state, step=step, position=position, bad=bad)
+        self.state = replace(self.state, step=step, position=position, consecutive_skips=skips)
         self.log.log_interval(stats.to_interval(position.get("epoch", 0), learning_rate, seconds))
 
     def _ends_interval(self, step: int) -> bool:
@@ -190,18 +190,18 @@ class TrainingLoop(Generic[BatchT]):
 
     def _report_skipped_steps(self, stats: StepStats) -> int:
         """Log each skipped step; return how many consecutive steps were skipped up to the last one."""
-        bad = self.state.bad
+        skips = self.state.consecutive_skips
         for step, positions, is_skipped in stats.skipped_flags():
-            bad = bad + 1 if is_skipped else 0
+            skips = skips + 1 if is_skipped else 0
             if is_skipped:
                 self.log.log_skipped_step(step, self._locate_lines(positions))
-            if bad >= MAX_SKIPPED_STEPS:
+            if skips >= MAX_SKIPPED_STEPS:
                 raise RegardError(
-                    f"the loss or its gradient is not finite, {bad} steps in a row up to step {step}; "
+                    f"the loss or its gradient is not finite, {skips} steps in a row up to step {step}; "
                     "a lower optimizer.peak or a longer optimizer.warmup may help, or check the data lines "
                     f"named above; {self._describe_last_checkpoint()}"
                 )
-        return bad
+        return skips
 
     def _locate_lines(self, positions: Sequence[DataPosition]) -> list[FileLines]:
         """Return the lines of the batches at these positions, which are built again."""
@@ -228,9 +228,11 @@ class TrainingLoop(Generic[BatchT]):
         self.log.log_validation(self.state.step, validation, best=is_better)
         self.state = replace(self.state, validated=self.state.step)
         if is_better:
-            next_state = replace(self.state, best=BestCheckpoint(self.state.step, metrics), waited=0)
+            next_state = replace(
+                self.state, best=BestCheckpoint(self.state.step, metrics), validations_since_best=0
+            )
         else:
-            next_state = replace(self.state, waited=self.state.waited + 1)
+            next_state = replace(self.state, validations_since_best=self.state.validations_since_best + 1)
         if self._save(next_state, metrics, is_last):
             self.state = next_state
             self._prune_checkpoints()

@@ -102,9 +102,9 @@ def find_changed_settings(run: object, default: object) -> list[SettingChange]:
     """Return the settings of a run that differ from `default`, without paths, which the card omits."""
     changes = []
     for name, traits in run_traits(run).items():
-        value, usual = (attrgetter(name)(settings) for settings in (run, default))
-        if value != usual and not traits.is_path:
-            changes.append((name, _format_setting(value), _format_setting(usual)))
+        value, default_value = (attrgetter(name)(settings) for settings in (run, default))
+        if value != default_value and not traits.is_path:
+            changes.append((name, _format_setting(value), _format_setting(default_value)))
     return changes
 
 
@@ -188,7 +188,8 @@ def _parent_sentence(manifest: Mapping[str, Any]) -> str:
 def _settings_section(changed: Sequence[SettingChange]) -> Iterator[str]:
     if changed:
         rows = [
-            f"| `{name}` | {_escape_text(value)} | {_escape_text(usual)} |" for name, value, usual in changed
+            f"| `{name}` | {_escape_text(value)} | {_escape_text(default_value)} |"
+            for name, value, default_value in changed
         ]
         yield "\n".join(["| setting | here | default |", "| --- | --- | --- |", *rows])
 

@@ -47,9 +47,9 @@ class TrainingState:
     validated: int = 0
     """The last step with a validation."""
     best: BestCheckpoint | None = None
-    waited: int = 0
+    validations_since_best: int = 0
     """Validations since the best one."""
-    bad: int = 0
+    consecutive_skips: int = 0
     """Consecutive skipped steps up to this one."""
 
 
@@ -177,5 +177,5 @@ def _without_damaged_best(folder: Path, state: TrainingState, notify: Callable[[
             read_manifest(best_folder)
     except CheckpointError as error:
         notify(f"{strip_advice(error)}; it was the best checkpoint, and the next validation selects another")
-        return replace(state, best=None, waited=0, validated=0)
+        return replace(state, best=None, validations_since_best=0, validated=0)
     return state

@@ -89,19 +89,20 @@ def steps_since_first(times: Times, step: TimeStep) -> np.ndarray:
     if step.months:
         months = times.astype("datetime64[M]").astype(np.int64)
         return np.rint((months - months[0]) / step.months).astype(np.int64)
-    since = (times - times[0]).astype(np.int64)
-    return (since + step.microseconds // 2) // step.microseconds
+    elapsed = (times - times[0]).astype(np.int64)
+    return (elapsed + step.microseconds // 2) // step.microseconds
 
 
 def most_common_step(times: Times) -> TimeStep:
     """Return the most frequent step between sorted times, in months if only calendar months fit."""
     gaps, counts = np.unique(np.diff(times).astype(np.int64), return_counts=True)
     month = times.astype("datetime64[M]")
-    since, until = times - month.astype(TIME_DTYPE), (month + 1).astype(TIME_DTYPE) - times
-    same, ends = (since == since[0]).all(), (until == until[0]).all() and until[0] <= np.timedelta64(1, "D")
-    if len(gaps) > 1 and (same or ends):
+    from_start, to_end = times - month.astype(TIME_DTYPE), (month + 1).astype(TIME_DTYPE) - times
+    is_from_start = (from_start == from_start[0]).all()
+    is_to_end = (to_end == to_end[0]).all() and to_end[0] <= np.timedelta64(1, "D")
+    if len(gaps) > 1 and (is_from_start or is_to_end):
         months, counts = np.unique(np.diff(month).astype(np.int64), return_counts=True)
-        return TimeStep(months=int(months[counts.argmax()]), ends=not same)
+        return TimeStep(months=int(months[counts.argmax()]), ends=not is_from_start)
     return TimeStep(microseconds=int(gaps[counts.argmax()]))
 
 

@@ -122,8 +122,8 @@ def fit_status_line(parts: Mapping[str, str], losses: Sequence[float], width: in
             break
         fitting.pop(name, None)
     text = "  ".join(fitting.values())
-    room = min(width - len(text) - 2, SPARKLINE_WIDTH)
-    return f"{text}  {sparkline(losses[-room:])}" if losses and room >= 6 else text
+    sparkline_width = min(width - len(text) - 2, SPARKLINE_WIDTH)
+    return f"{text}  {sparkline(losses[-sparkline_width:])}" if losses and sparkline_width >= 6 else text
 
 
 def sparkline(values: Sequence[float]) -> str:
