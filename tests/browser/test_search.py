@@ -2,6 +2,8 @@
 
 import math
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 
@@ -237,3 +239,18 @@ def test_different_tokens_are_not_subtracted_and_cards_are_labelled(page):
         pytest.approx([layer[t]["prob"] for layer in lens], abs=0.0051) for t in range(parted + 1, len(cells))
     ]
     page.locator("[aria-label='layer by layer']").get_by_text("A and B have different words from").wait_for()
+
+
+def test_the_mark_of_the_chosen_candidate_is_on_one_line(page):
+    open_page(page, "#/search?step=2")
+    mark = page.locator(".taken", has_text="chosen").first
+    assert mark.evaluate("(span) => span.offsetHeight < 2 * parseFloat(getComputedStyle(span).fontSize)")
+    assert mark.evaluate("(span) => span.scrollWidth <= span.clientWidth")
+
+
+def test_the_script_of_the_documentation_waits_for_what_the_page_has(page):
+    script = runpy.run_path(str(Path(__file__).parents[2] / "docs/pictures/explorer.py"))
+    open_page(page, script["PAGES"]["attention"])
+    page.wait_for_function(script["READY"])
+    page.get_by_role("button", name="Switch head").click()
+    page.wait_for_function(script["CHANGED"])
