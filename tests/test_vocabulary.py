@@ -32,6 +32,20 @@ REPLACED = {
     "reject_lone_surrogates": "halves",
 }
 """The terms of the field, and the private words that they replaced."""
+REPLACED_KEYS = {
+    "importance": "matters",
+    "logit_lens": "lens",
+    "diverges_at": "leaves_at",
+    "position_survival, word_order, token_mixers": "survives permuted mixers",
+    "input, output, concat, visible": "read said joined seen",
+    "sublayer, kind": "which",
+    "mask_source": "hide_source",
+    "max_error": "miss",
+    "positions": "places",
+    "tokens, vocabulary, tokenizer": "pieces",
+    "validations_since_best": "waited",
+}
+"""The terms of fields and JSON keys, and the private words that they replaced."""
 TASK_MODULES = {"autoconfig", "corpus", "model_folder", "run", "task", "tracing"}
 """Modules with the same role in each of the task packages."""
 SHARED_MODULES = TASK_MODULES | {"config"}
@@ -46,6 +60,20 @@ def public_definitions(path: Path) -> list[str]:
     return [node.name for node in nodes if isinstance(node, definitions) and not node.name.startswith("_")]
 
 
+def fields_and_keys(path: Path) -> list[str]:
+    """Return the annotated fields of the module's classes, and the text keys of its dictionaries."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ClassDef():
+                targets = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+                names += [target.id for target in targets if isinstance(target, ast.Name)]
+            case ast.Dict():
+                keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+                names += [key for key in keys if isinstance(key, str)]
+    return names
+
+
 def is_command(path: Path) -> bool:
     """Return whether the module is that of a command, which is named after its verb."""
     return path.parent == SOURCE / "cli"
@@ -58,11 +86,37 @@ def test_no_module_class_or_function_has_a_replaced_name(term):
     assert [f"{path.relative_to(SOURCE)}: {name}" for path, name in names if name in words] == []
 
 
+@pytest.mark.parametrize("term", REPLACED_KEYS)
+def test_no_field_or_json_key_has_a_replaced_name(term):
+    words = set(REPLACED_KEYS[term].split())
+    paths = [path for path in MODULES if "phrasebook" not in path.parts]
+    names = [(path, name) for path in paths for name in fields_and_keys(path)]
+    assert [f"{path.relative_to(SOURCE)}: {name}" for path, name in names if name in words] == []
+
+
+@pytest.mark.parametrize("term", REPLACED_KEYS)
+def test_no_key_of_the_trace_schema_has_a_replaced_name(term):
+    words = REPLACED_KEYS[term].split()
+    schema = (SOURCE / "trace" / "trace.v1.schema.json").read_text(encoding="utf-8")
+    assert [word for word in words if f'"{word}":' in schema or f'"const": "{word}"' in schema] == []
+
+
 def test_every_class_and_function_name_is_defined_once():
     homes = defaultdict(list)
     for path in SOURCE.rglob("*.py"):
         for name in public_definitions(path):
             homes[name].append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_every_type_alias_is_defined_once():
+    homes = defaultdict(list)
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for name in (target.id for target in targets if isinstance(target, ast.Name)):
+                if not name.isupper() and name[:1].isupper() and not name.endswith("T"):  # BatchT: a TypeVar
+                    homes[name].append(path.relative_to(SOURCE).as_posix())
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
