@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,17 +54,23 @@ SHARED_MODULES = TASK_MODULES | {"config"}
 MAX_MODULES = 20
 
 
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def public_definitions(path: Path) -> list[str]:
     """Return the public classes and functions at the top level of a module."""
     definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = ast.parse(path.read_text(encoding="utf-8")).body
+    nodes = parse(path).body
     return [node.name for node in nodes if isinstance(node, definitions) and not node.name.startswith("_")]
 
 
+@cache
 def fields_and_keys(path: Path) -> list[str]:
     """Return the annotated fields of the module's classes, and the text keys of its dictionaries."""
     names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path)):
         match node:
             case ast.ClassDef():
                 targets = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
@@ -112,7 +119,7 @@ def test_every_class_and_function_name_is_defined_once():
 def test_every_type_alias_is_defined_once():
     homes = defaultdict(list)
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parse(path).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             for name in (target.id for target in targets if isinstance(target, ast.Name)):
                 if not name.isupper() and name[:1].isupper() and not name.endswith("T"):  # BatchT: a TypeVar
