@@ -33,10 +33,10 @@ class ComputeConfig:
     """Memory limit of a step in GiB; larger batches are split. auto: the free memory. any: no limit."""
 
     def __post_init__(self) -> None:
-        check_ranges(self, "compute")
         memory = self.memory
         positive = isinstance(memory, str) or 0 < memory < math.inf
         require_setting(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
+        check_ranges(self, "compute")
 
 
 def choose_device(choice: DeviceChoice) -> torch.device:

@@ -33,7 +33,7 @@ from regard.train.state import (
     write_checkpoint,
 )
 from regard.train.step import Learner, TrainStep
-from regard.train.task import BatchT, DataPosition, Trainable, ValidationResult
+from regard.train.task import BatchCounts, BatchT, DataPosition, Trainable, ValidationResult
 from regard.train.weights import copy_tensors
 
 StopReason = Literal["steps", "minutes", "patience", "interrupt"]
@@ -153,23 +153,21 @@ class TrainingLoop(Generic[BatchT]):
         stats, start_time = StepStats(), time.perf_counter()
         step, position = self.state.step, self.state.position
         while True:
-            step += 1
-            positions, step_batches = [], []
-            for batch, next_position in islice(batches, self.config.accumulate):
-                positions.append(position)
-                step_batches.append(batch)
-                position = next_position
-            if not step_batches:
-                raise RegardError("the training data has no batches")
-            learning_rate = self.schedule(step)
-            counts = [self.task.batch_counts(batch) for batch in step_batches]
-            stats.add(step, positions, counts, self.step(step, step_batches, learning_rate))
+            step_batches = _StepBatches(self, batches, position)
+            try:
+                result = self.step(step + 1, step_batches, self.schedule(step + 1))
+            except WorkAbandoned:
+                if step == self.state.step:
+                    raise
+                break
+            step, position = step + 1, step_batches.position
+            stats.add(step, step_batches.positions, step_batches.counts, result)
             if self._ends_interval(step):
                 break
         bad = self._report_skipped_steps(stats)
         seconds = time.perf_counter() - start_time  # the device has finished: its figures were read
         self.state = replace(self.state, step=step, position=position, bad=bad)
-        self.log.log_interval(stats.to_interval(position.get("epoch", 0), learning_rate, seconds))
+        self.log.log_interval(stats.to_interval(position.get("epoch", 0), self.schedule(step), seconds))
 
     def _ends_interval(self, step: int) -> bool:
         config = self.config
@@ -338,6 +336,36 @@ class TrainingLoop(Generic[BatchT]):
             if checkpoints
             else "no checkpoint has been saved"
         )
+
+
+class _StepBatches(Generic[BatchT]):
+    """The batches of one step, one at a time, and what is logged of them.
+
+    A stop signal between two of them abandons the step, which may take minutes.
+    """
+
+    def __init__(
+        self,
+        loop: TrainingLoop[BatchT],
+        batches: Iterator[tuple[BatchT, DataPosition]],
+        position: DataPosition,
+    ) -> None:
+        self._loop, self._batches = loop, batches
+        self.position = position
+        """Where the next batch starts in the data."""
+        self.positions: list[DataPosition] = []
+        self.counts: list[BatchCounts] = []
+
+    def __iter__(self) -> Iterator[BatchT]:
+        for batch, next_position in islice(self._batches, self._loop.config.accumulate):
+            if self.positions and self._loop.interrupt.requested:
+                raise WorkAbandoned
+            self.positions.append(self.position)
+            self.counts.append(self._loop.task.batch_counts(batch))
+            self.position = next_position
+            yield batch
+        if not self.positions:
+            raise RegardError("the training data has no batches")
 
 
 def _describe_free_space(folder: Path) -> str:
