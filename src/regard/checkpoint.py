@@ -1,7 +1,6 @@
 """Model folders written atomically, with a manifest of file hashes that detects damage; atomic files."""
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -10,6 +9,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from regard.errors import CheckpointError, FormatError, SaveError
+from regard.strict_json import (
+    MAX_JSON_BYTES,
+    is_sealed,
+    parse_json,
+    read_bytes_within,
+    seal_json,
+    without_seal,
+)
 
 FORMAT_VERSION = 2
 """Since version 2 the manifest has a `seal`: the SHA-256 of its other content.
@@ -106,7 +113,7 @@ def publish_model(
     `metadata` is added to the manifest. `build_extra_files` gets that manifest and returns further text files
     by name. Damage is detected by the hashes of the copies, so that large files are hashed once.
     """
-    manifest = _parse_manifest(checkpoint)
+    manifest = parse_manifest(checkpoint)
     for name, entry in manifest["files"].items():
         _check_file(checkpoint, name, entry, size_only=True)
     copied = {name: entry for name, entry in manifest["files"].items() if name not in exclude}
@@ -128,10 +135,33 @@ def read_manifest(folder: Path, size_only: Collection[str] = ()) -> dict[str, An
 
     Of the files in `size_only` only the size is checked, since hashing large files takes long.
     """
-    manifest = _parse_manifest(folder)
+    manifest = parse_manifest(folder)
     for name, entry in manifest["files"].items():
         _check_file(folder, name, entry, name in size_only)
     return manifest
+
+
+def parse_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder after checking its seal; the files are not looked at."""
+    try:
+        content = read_bytes_within(folder / MANIFEST_FILE, MAX_JSON_BYTES)
+        manifest = parse_json(content)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder / MANIFEST_FILE} cannot be read: {error}") from None
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or type(manifest.get("format")) is not int:
+        raise CheckpointError(f"{folder / MANIFEST_FILE} is not a model's manifest")
+    if manifest["format"] != 1 and not is_sealed(manifest, content):
+        raise CheckpointError(
+            f"{folder} is damaged: {MANIFEST_FILE} is not what was written (seal differs); "
+            "copy the folder again"
+        )
+    if manifest["format"] > FORMAT_VERSION:
+        raise FormatError(
+            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT_VERSION}; "
+            "upgrade regard"
+        )
+    return without_seal(manifest)
 
 
 def verify_file(folder: Path, manifest: Mapping[str, Any], name: str) -> None:
@@ -171,53 +201,14 @@ def _write_manifest(folder: Path, metadata: Mapping[str, Any]) -> dict[str, Any]
         for path in sorted(folder.iterdir())
     }
     manifest = {"format": FORMAT_VERSION, **metadata, "files": files}
-    (folder / MANIFEST_FILE).write_text(_with_seal(manifest), "utf-8", newline="\n")
+    (folder / MANIFEST_FILE).write_text(seal_json(manifest), "utf-8", newline="\n")
     for path in (*folder.iterdir(), folder):
         _fsync(path)
     return files
 
 
-def _with_seal(manifest: dict[str, Any]) -> str:
-    seal = hashlib.sha256(_json(manifest).encode()).hexdigest()
-    return _json({**manifest, "seal": seal})
-
-
-def _is_sealed(manifest: dict[str, Any], content: bytes) -> bool:
-    try:
-        return _with_seal(manifest).encode() == content
-    except (ValueError, RecursionError):  # a manifest that we do not write
-        return False
-
-
-def _json(manifest: dict[str, Any]) -> str:
-    return json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _parse_manifest(folder: Path) -> dict[str, Any]:
-    try:
-        content = (folder / MANIFEST_FILE).read_bytes()
-        manifest = json.loads(content)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{folder / MANIFEST_FILE} cannot be read: {error}") from None
-    files = manifest.get("files") if isinstance(manifest, dict) else None
-    if not isinstance(files, dict) or not isinstance(manifest.get("format"), int):
-        raise CheckpointError(f"{folder / MANIFEST_FILE} is not a model's manifest")
-    rest = {key: value for key, value in manifest.items() if key != "seal"}
-    if manifest["format"] != 1 and not _is_sealed(rest, content):
-        raise CheckpointError(
-            f"{folder} is damaged: {MANIFEST_FILE} is not what was written (seal differs); "
-            "copy the folder again"
-        )
-    if manifest["format"] > FORMAT_VERSION:
-        raise FormatError(
-            f"{folder} has format {manifest['format']}, this regard reads up to {FORMAT_VERSION}; "
-            "upgrade regard"
-        )
-    return rest
-
-
 def _check_file(folder: Path, name: str, entry: Any, size_only: bool) -> None:
-    if Path(name).name != name or not isinstance(entry, dict):
+    if not _is_file_name(name) or not isinstance(entry, dict):
         raise CheckpointError(f"{folder / MANIFEST_FILE} is damaged: it names a file {name!r}")
     path = folder / name
     if not path.is_file():
@@ -226,6 +217,11 @@ def _check_file(folder: Path, name: str, entry: Any, size_only: bool) -> None:
         raise _changed_file_error(folder, name)
     if not size_only and file_sha256(path) != entry.get("sha256"):
         raise _changed_file_error(folder, name)
+
+
+def _is_file_name(name: str) -> bool:
+    """Return whether a name stays in its folder and can be shown in one line."""
+    return Path(name).name == name and name.isprintable() and len(name.encode("utf-8", "replace")) <= 255
 
 
 def _changed_file_error(folder: Path, name: str) -> CheckpointError:

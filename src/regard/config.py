@@ -1,6 +1,7 @@
 """Settings of a run: frozen dataclasses, one per TOML section, read, checked, merged and written back."""
 
 import difflib
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
@@ -9,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from regard.errors import ConfigError
+from regard.strict_json import read_bytes_within
 
 RunT = TypeVar("RunT")
 SectionT = TypeVar("SectionT")
@@ -19,6 +21,7 @@ TASK_KEY, DEFAULT_TASK = "task", "translation"
 """The key outside all sections of a run file that names its task, and the task of a file without it."""
 NONE_WORD = "none"
 """How a run file writes None, which TOML does not have; text settings are switched off by empty text."""
+MAX_RUN_FILE_BYTES = 2**18
 TRAITS = "traits"
 """Key of `SettingTraits` in the metadata of a dataclass field."""
 
@@ -33,13 +36,52 @@ class SettingTraits:
     """It may differ when a run is resumed, since no training step depends on it."""
     flag: str | None = None
     """Its own flag of `regard train`; other settings are given with --set."""
+    at_least: float | None = None
+    """The smallest value of a number, or of each number of a list."""
+    at_most: float | None = None
+    """The largest value."""
 
 
 def setting(
-    default: DefaultT, *, is_path: bool = False, can_change: bool = False, flag: str | None = None
+    default: DefaultT,
+    *,
+    is_path: bool = False,
+    can_change: bool = False,
+    flag: str | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
 ) -> DefaultT:
     """Declare a field of a settings dataclass with its default and its traits."""
-    return field(default=default, metadata={TRAITS: SettingTraits(is_path, can_change, flag)})
+    traits = SettingTraits(is_path, can_change, flag, at_least, at_most)
+    return field(default=default, metadata={TRAITS: traits})
+
+
+def check_ranges(section: object, name: str = "") -> None:
+    """Raise a `ConfigError` for a setting outside its range; `name` is that of the section."""
+    for key, traits in section_traits(section).items():
+        value = getattr(section, key)
+        for number in value if isinstance(value, tuple) else (value,):
+            if not isinstance(number, int | float):
+                continue
+            if limit := _crossed_limit(number, traits.at_least, traits.at_most):
+                is_optional = NoneType in _alternatives(get_type_hints(type(section))[key])
+                advice = f"it must be {limit}{', or none' if is_optional else ''}"
+                raise ConfigError(f"{f'{name}.' if name else ''}{key} = {number} cannot work; {advice}")
+
+
+def require_range(name: str, value: float | None, at_least: float | None, at_most: float | None) -> None:
+    """Raise a `ConfigError` for the value of a flag outside its range; None is a flag that was not given."""
+    if value is not None and (limit := _crossed_limit(value, at_least, at_most)):
+        raise ConfigError(f"{name} = {value} cannot work; it must be {limit}")
+
+
+def _crossed_limit(value: float, at_least: float | None, at_most: float | None) -> str | None:
+    """Return the limit that a number crosses; NaN crosses every one."""
+    if at_least is not None and not value >= at_least:
+        return f"at least {at_least:,}" if isinstance(at_least, int) else f"at least {at_least:g}"
+    if at_most is not None and not value <= at_most:
+        return f"at most {at_most:,}" if isinstance(at_most, int) else f"at most {at_most:g}"
+    return None
 
 
 def section_traits(section: object) -> dict[str, SettingTraits]:
@@ -69,13 +111,14 @@ def read_task(path: Path) -> str:
 def _read_run_file(path: Path) -> tuple[str, dict[str, dict[str, object]]]:
     """Return the task and the sections of a run file."""
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
+        document = tomllib.loads(_read_toml(path))
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; --config takes a TOML run file") from None
     except IsADirectoryError:
         raise ConfigError(f"{path} is a folder; --config takes a TOML run file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ConfigError(f"{path} is not valid TOML: its values are nested too deeply") from None
+    except ValueError as error:  # a syntax error, bytes that are not UTF-8, a number with too many digits
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     task = document.pop(TASK_KEY, DEFAULT_TASK)
     if not isinstance(task, str):
@@ -84,6 +127,10 @@ def _read_run_file(path: Path) -> tuple[str, dict[str, dict[str, object]]]:
         if not isinstance(section, dict):
             raise ConfigError(f"{path}: {name} stands outside a section; write it under [section]")
     return task, document
+
+
+def _read_toml(path: Path) -> str:
+    return read_bytes_within(path, MAX_RUN_FILE_BYTES).decode("utf-8").replace("\r\n", "\n")
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:
@@ -172,7 +219,7 @@ def _convert(name: str, value: object, expected: Any) -> object:
             return value
         if option is float and type(value) is int and abs(value) < 2**63:
             return float(value)
-        if option is type(value):
+        if option is type(value) and not (isinstance(value, float) and not math.isfinite(value)):
             return value
     raise ConfigError(f"{name} = {value!r} cannot work; it must be {_describe(alternatives)}")
 
@@ -195,7 +242,7 @@ def _parse_command_line_value(text: str, alternatives: Sequence[Any]) -> object:
         return str(text)
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, ValueError):  # a whole number with too many digits
+    except (ValueError, RecursionError):  # a whole number with too many digits, brackets without end
         return str(text)
 
 

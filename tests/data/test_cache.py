@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+import json
 import os
 import shutil
 import time
@@ -125,6 +126,31 @@ def test_a_file_is_read_once_until_it_changes(cache, tmp_path, monkeypatch):
     assert chunks == [b"a\nb"]
     path.write_bytes(b"a\nc")
     assert cache.file_facts(path).sha256 == hashlib.sha256(b"a\nc").hexdigest()
+
+
+@pytest.mark.parametrize("field", ["sha256", "lines", "bytes", "path"])
+def test_a_damaged_note_on_a_file_is_not_believed(cache, tmp_path, monkeypatch, field):
+    treat_files_as_old(monkeypatch)
+    (tmp_path / "text").write_bytes(b"a\nb\n")
+    facts = cache.file_facts(tmp_path / "text")
+    (note,) = (tmp_path / "cache" / "files").glob("*.json")
+    content = json.loads(note.read_bytes())
+    value = str(content[field])
+    last = "1" if value[-1] == "0" else "0"
+    note.write_text(note.read_text().replace(value, value[:-1] + last, 1))
+    assert note.read_text() != json.dumps(content)
+    chunks = []
+    assert cache.file_facts(tmp_path / "text", chunks.append) == facts
+    assert chunks == [b"a\nb\n"]
+
+
+def test_a_changed_fact_in_the_manifest_of_a_cached_folder_is_noticed(cache, messages):
+    fill = CountingFill()
+    path, _ = cache.get_or_create("things", {}, fill)
+    manifest = path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"answer": 42', '"answer": 43'))
+    assert cache.get_or_create("things", {}, fill)[1]["answer"] == 42
+    assert (fill.times, len(messages)) == (2, 1)
 
 
 def test_a_change_with_a_restored_time_is_noticed(cache, tmp_path, monkeypatch):

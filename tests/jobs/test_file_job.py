@@ -119,6 +119,54 @@ def test_a_truncated_part_is_processed_again(job):
     assert job.output_path.read_text().splitlines() == LINES
 
 
+def flip_bit(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("place", [-2, -50, 20, 60])
+def test_a_part_with_a_flipped_bit_is_processed_again(job, place):
+    begin(job, 3)
+    flip_bit(job.parts_folder / "00000001", place)
+    assert finish(job) == [1, 3, 4]
+    assert job.output_path.read_text().splitlines() == LINES
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_text(""),
+        lambda path: path.write_text("[" * 100_000),
+        lambda path: path.write_text("[]"),
+        lambda path: flip_bit(path, 40),
+        lambda path: path.write_text(path.read_text().replace('"input": "', '"input": "0')),
+    ],
+    ids=["empty", "deep", "list", "bit", "digit"],
+)
+def test_a_job_whose_job_file_is_damaged_starts_over_with_its_own_parts(job, damage):
+    messages = []
+    job = replace(job, report=messages.append)
+    begin(job, 2)
+    damage(job.parts_folder / "job.json")
+    assert finish(job) == [2, 3, 4]
+    assert job.output_path.read_text().splitlines() == LINES
+    assert messages == [
+        f"{job.parts_folder / 'job.json'} is damaged; the job starts over, with the 2 of 2 finished parts "
+        "that are of this input, model and options"
+    ]
+
+
+def test_parts_of_another_job_are_not_kept_when_the_job_file_is_damaged(job):
+    messages = []
+    job = replace(job, report=messages.append)
+    begin(job, 2)
+    (job.parts_folder / "job.json").write_text("")
+    other = replace(job, worker=replace(job.worker, search=SearchConfig(beam=1)))
+    assert finish(other) == [0, 1, 2, 3, 4]
+    assert "with the 0 of 2 finished parts" in messages[0]
+
+
 def test_parts_without_a_job_file_are_ignored(job):
     begin(job, 2)
     (job.parts_folder / "job.json").unlink()

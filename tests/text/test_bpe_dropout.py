@@ -90,7 +90,7 @@ def test_another_process_draws_the_same_tokens(tmp_path):
     program = (
         "import sys; from pathlib import Path\n"
         "from regard.text.bpe_dropout import BPEDropoutSampler\n"
-        "from regard.text.tokenizer import load_tokenizer\n"
+        "from regard.text.tokenizer_file import load_tokenizer\n"
         "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"
         "print(BPEDropoutSampler(tokenizer, 0.2, 1).tokenize(sys.argv[2:], 4))"
     )

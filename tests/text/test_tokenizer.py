@@ -15,8 +15,8 @@ from regard.text.tokenizer import (
     UNKNOWN_ID,
     learn_tokenizer,
     learn_word_tokenizer,
-    load_tokenizer,
 )
+from regard.text.tokenizer_file import load_tokenizer
 
 TEXTS = ["Jane visits Africa in September.", "Jane visite l'Afrique en septembre.", "été <pad> </s> 12"] * 20
 TOKENIZER = learn_tokenizer(TEXTS, vocab_size=400)

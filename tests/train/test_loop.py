@@ -373,3 +373,55 @@ def test_invalid_train_settings_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(ConfigError, match=f"train.{name} = .* cannot work"):
         TrainConfig(**wrong)
+
+
+def test_a_signal_between_two_batches_of_a_step_abandons_the_step_and_saves_the_one_before(tmp_path):
+    task, calls = OneParameter(), count(1)
+
+    def kill_in_the_third_step():
+        if next(calls) == 2 * 1000 + 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    task.on_loss = kill_in_the_third_step
+    result = run(task, tmp_path, steps=10, accumulate=1000, schedule=lambda _: 0.01)
+    assert (result.stop_reason, result.step) == ("interrupt", 2)
+    assert next(calls) == 2 * 1000 + 4  # no batch after the signal was computed
+    state = read_resume_point(tmp_path / "step-000002").state
+    assert (state.step, state.position) == (2, {"batch": 2000})
+    weight = load_tensors(tmp_path / "step-000002" / "model.safetensors")["weight"]
+    assert torch.equal(weight, task.model.weight)
+
+
+def test_a_signal_in_the_first_step_saves_nothing(tmp_path):
+    task = OneParameter()
+    task.on_loss = lambda: os.kill(os.getpid(), signal.SIGTERM)
+    result = run(task, tmp_path, steps=10, accumulate=1000)
+    assert (result.stop_reason, result.step) == ("interrupt", 0)
+    assert steps_kept(tmp_path) == []
+
+
+def test_the_batches_of_a_step_are_held_one_at_a_time(tmp_path):
+    class CountedBatch:
+        alive = 0
+
+        def __init__(self):
+            CountedBatch.alive += 1
+
+        def __del__(self):
+            CountedBatch.alive -= 1
+
+    class CountedBatches(OneParameter):
+        def batches(self, start):
+            for number in count(start.get("batch", 0)):
+                yield CountedBatch(), {"batch": number + 1}
+
+        def batch_counts(self, batch):
+            return BatchCounts(4, 4)
+
+        def loss(self, batch):
+            most_alive.append(CountedBatch.alive)
+            return super().loss(torch.ones(4, 1))
+
+    most_alive = []
+    run(CountedBatches(), tmp_path, steps=2, accumulate=50)
+    assert max(most_alive) <= 3  # the one computed, and those that generators have just yielded

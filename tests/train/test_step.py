@@ -78,3 +78,28 @@ def test_average_weights_is_the_mean_of_the_checkpoints(tmp_path):
 def test_every_batch_of_every_step_and_seed_has_another_dropout_seed():
     seeds = {batch_seed(seed, step, batch) for seed in range(5) for step in range(50) for batch in range(4)}
     assert len({seed % 2**32 for seed in seeds}) == 1000  # bits that the generator of a CPU uses
+
+
+def test_the_gradient_of_several_batches_is_that_of_the_mean_over_all_tokens():
+    class SizedBatches(ToyTask):
+        """Batches of different sizes without dropout."""
+
+        def loss(self, batch):
+            self.model.eval()
+            return super().loss(batch)
+
+    def train(split):
+        task = SizedBatches()
+        learner = Learner(task.model, torch.optim.SGD(task.model.parameters(), lr=0.0, fused=True))
+        (number, x, y), _ = next(task.batches({}))
+        batches = [
+            (number, part_x, part_y) for part_x, part_y in zip(x.split(split), y.split(split), strict=True)
+        ]
+        result = EagerStep(task, learner, 1, None)(1, iter(batches), 0.5)
+        return result.loss, list(task.model.parameters())
+
+    whole_loss, whole = train([6])
+    loss, parts = train([1, 3, 2])
+    assert loss.item() == pytest.approx(whole_loss.item())
+    for one, two in zip(parts, whole, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)

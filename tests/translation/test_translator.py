@@ -21,7 +21,8 @@ from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
 from regard.search.constraints import NO_CONSTRAINTS
 from regard.text.glossary import Glossary
-from regard.text.tokenizer import learn_tokenizer, load_tokenizer
+from regard.text.tokenizer import learn_tokenizer
+from regard.text.tokenizer_file import load_tokenizer
 from regard.translation import engines, model_folder
 from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import LoadedModel

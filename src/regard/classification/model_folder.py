@@ -5,9 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from regard.checkpoint import MANIFEST_FILE, WEIGHTS_FILE, verify_file
 from regard.errors import CheckpointError
-from regard.model.transformer_classifier import ClassifierConfig
-from regard.text.tokenizer import PAD, Tokenizer, load_tokenizer
+from regard.model.transformer_classifier import ClassifierConfig, classifier_weight_shapes
+from regard.safetensors_file import check_weight_specs
+from regard.strict_json import read_json
+from regard.text.tokenizer import PAD, Tokenizer
+from regard.text.tokenizer_file import load_tokenizer
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
 
 CLASSIFICATION_TASK = "classification"
 TOKENIZER_FILE, LABELS_FILE = "tokenizer.json", "labels.json"
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3
+"""Calibration finds values near 1."""
 
 
 class LoadedClassifier(NamedTuple):
@@ -53,7 +59,9 @@ def load_classifier(path: Path) -> LoadedClassifier:
     from regard.model.transformer_classifier import TransformerClassifier
     from regard.train.weights import load_weights
 
-    folder, manifest = open_model_folder(path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE])
+    folder, manifest = open_model_folder(
+        path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE], size_only=[WEIGHTS_FILE]
+    )
     config = read_config_section(folder, ClassifierConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
     if tokenizer.vocab_size != config.vocab_size:
@@ -62,18 +70,30 @@ def load_classifier(path: Path) -> LoadedClassifier:
             f"and config.toml has model.vocab_size = {config.vocab_size}"
         )
     labels = _read_labels(folder / LABELS_FILE)
+    check_weight_specs(folder / WEIGHTS_FILE, classifier_weight_shapes(config, len(labels)))
+    verify_file(folder, manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
         network = TransformerClassifier(config, len(labels), PAD)
     load_weights(folder, network)
-    temperature = manifest.get("metrics", {}).get("temperature", 1.0)
-    return LoadedClassifier(network.eval(), tokenizer, labels, temperature, manifest)
+    return LoadedClassifier(network.eval(), tokenizer, labels, _read_temperature(folder, manifest), manifest)
 
 
 def _read_labels(path: Path) -> tuple[str, ...]:
     try:
-        labels = json.loads(path.read_bytes())
-    except ValueError as error:
+        labels = read_json(path)
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from None
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise CheckpointError(f"{path} must be a list of labels")
+    if not 1 <= len(labels) == len(set(labels)):
+        raise CheckpointError(f"{path} must name at least one label, and each once")
     return tuple(labels)
+
+
+def _read_temperature(folder: Path, manifest: Mapping[str, Any]) -> float:
+    temperature = manifest.get("metrics", {}).get("temperature", 1.0)
+    if type(temperature) not in (int, float) or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise CheckpointError(
+            f"{folder / MANIFEST_FILE}: the temperature must be from {MIN_TEMPERATURE} to {MAX_TEMPERATURE:g}"
+        )
+    return temperature

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from regard.classification.model_folder import CLASSIFICATION_TASK
-from regard.config import setting
+from regard.config import check_ranges, setting
 from regard.data.config import LongTextPolicy, require_paths
 from regard.errors import ConfigError, require_setting
 from regard.model.transformer_classifier import ClassifierConfig
@@ -31,15 +31,15 @@ class LabelledDataConfig:
     """Validation texts, one per line, instead of `valid_labelled`; needs `valid_labels`."""
     valid_labels: str | None = setting(None, is_path=True, flag="--valid-labels")
     """Validation labels, line by line with `valid_texts`."""
-    held_out: int = 1000
+    held_out: int = setting(1000, at_least=1, at_most=10**7)
     """Texts held out when there is no validation file; at most a tenth of all."""
     strict: bool = setting(False, flag="--strict")
     """Refuse a corpus with bad lines instead of leaving them out."""
     long: LongTextPolicy = "cut"
     """Texts of more than `model.max_length` tokens. cut: the beginning is used. drop: they are left out."""
-    batch_texts: int | None = 50
+    batch_texts: int | None = setting(50, at_least=1, at_most=10**6)
     """Texts per batch at most, so that every text weighs the same in a step; none: as many as fit."""
-    batch_tokens: int = 8192
+    batch_tokens: int = setting(8192, at_least=1, at_most=10**6)
     """Tokens per batch at most, class tokens included, padding not."""
     cache: str | None = setting(None, is_path=True)
     """Folder for prepared corpora; empty: `regard` in the user's cache folder."""
@@ -52,18 +52,11 @@ class LabelledDataConfig:
     """Lower-case every text before it is tokenized, in training and in use."""
     bpe_dropout: float = 0.0
     """Probability of skipping a merge when training text is tokenized (BPE dropout); 0 is never."""
-    bpe_variants: int = 8
+    bpe_variants: int = setting(8, at_least=1, at_most=100)
     """Tokenizations sampled per text with `bpe_dropout`; epochs use them in turn."""
 
     def __post_init__(self) -> None:
-        for name in ("held_out", "batch_tokens", "bpe_variants"):
-            require_setting(
-                getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1"
-            )
-        texts = self.batch_texts
-        require_setting(
-            texts is None or texts >= 1, "data.batch_texts", texts, "it must be at least 1, or none"
-        )
+        check_ranges(self, "data")
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         require_paths("data", self)

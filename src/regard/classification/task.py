@@ -31,7 +31,8 @@ from regard.metrics.classification import (
 from regard.model.masks import PackedSequences
 from regard.model.transformer_classifier import TransformerClassifier
 from regard.text.corpus_files import FileLines
-from regard.text.tokenizer import PAD, load_tokenizer
+from regard.text.tokenizer import PAD
+from regard.text.tokenizer_file import load_tokenizer
 from regard.train.device import choose_device
 from regard.train.harness import train_and_publish
 from regard.train.logs.console import format_header

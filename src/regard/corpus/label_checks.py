@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from regard.config import check_ranges, setting
 from regard.corpus.dedup import HashFile, KnownHashes, find_conflicts, find_duplicates
 from regard.corpus.findings import (
     CONTROL_CHARACTERS,
@@ -108,30 +109,21 @@ MAX_LISTED_LABELS = 8
 class LabelCheckConfig:
     """Thresholds of the checks of labelled texts."""
 
-    max_length: int = 20_000
+    max_length: int = setting(20_000, at_least=1, at_most=10**9)
     """In characters."""
-    max_label_length: int = 100
+    max_label_length: int = setting(100, at_least=1, at_most=10**9)
     """In characters; a longer label is a text."""
-    min_texts_per_label: int = 5
+    min_texts_per_label: int = setting(5, at_least=1, at_most=10**9)
     """A label with fewer texts can neither be learned nor evaluated."""
-    max_imbalance: float = 10.0
+    max_imbalance: float = setting(10.0, at_least=1, at_most=1000000000.0)
     """Ratio of the most frequent to the rarest label from which on it is reported."""
     max_labels_per_text: float = 0.5
     """Labels per text from which on they cannot be labels..."""
-    label_limit_from: int = 20
+    label_limit_from: int = setting(20, at_least=1, at_most=10**9)
     """...if there are at least this many labels."""
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_length",
-            "max_label_length",
-            "min_texts_per_label",
-            "max_imbalance",
-            "label_limit_from",
-        ):
-            require_setting(
-                getattr(self, name) >= 1, f"check.{name}", getattr(self, name), "it must be at least 1"
-            )
+        check_ranges(self, "check")
         require_setting(
             0 < self.max_labels_per_text <= 1,
             "check.max_labels_per_text",

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
+from regard.config import check_ranges, setting
 from regard.corpus import findings as kinds
 from regard.corpus.dedup import HashFile, KnownHashes, find_duplicates
 from regard.corpus.findings import CorpusReport, Finding, FindingKind
 from regard.corpus.misalignment import BLOCK_LINES, Misalignment, MisalignmentDetector
 from regard.corpus.scan import CorpusScan, RowFindingKinds, find_unprintable, int64_view
-from regard.errors import require_setting
 from regard.text.compression import ChunkCallback
 from regard.text.corpus_files import PairFiles, normalize_text
 
@@ -24,21 +24,17 @@ PAIR_ROW_KINDS = RowFindingKinds(
 class PairCheckConfig:
     """Thresholds of the pair checks; lengths in characters."""
 
-    max_length: int = 5000
+    max_length: int = setting(5000, at_least=1, at_most=10**9)
     """A longer line is not a sentence."""
-    max_ratio: float = 9.0
+    max_ratio: float = setting(9.0, at_least=1, at_most=1000000000.0)
     """A side more than this many times as long as the other is probably not its translation..."""
-    ratio_min_length: int = 20
+    ratio_min_length: int = setting(20, at_least=1, at_most=10**9)
     """...if it has at least this many characters: "Yes." may be longer in another language."""
-    copy_min_length: int = 10
+    copy_min_length: int = setting(10, at_least=1, at_most=10**9)
     """Shorter copies are names and numbers, which are correct."""
 
     def __post_init__(self) -> None:
-        for name in ("max_length", "ratio_min_length", "copy_min_length"):
-            require_setting(
-                getattr(self, name) >= 1, f"check.{name}", getattr(self, name), "it must be at least 1"
-            )
-        require_setting(self.max_ratio >= 1, "check.max_ratio", self.max_ratio, "it must be at least 1")
+        check_ranges(self, "check")
 
 
 DEFAULT_PAIR_CHECKS = PairCheckConfig()

@@ -33,8 +33,8 @@ from regard.text.tokenizer import (
     Tokenizer,
     learn_tokenizer,
     learn_word_tokenizer,
-    load_tokenizer,
 )
+from regard.text.tokenizer_file import load_tokenizer
 from regard.text.vocab_extension import extend_tokenizer
 from regard.train.run_folder import DATA_REPORT_FILE
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import platformdirs
 
-from regard.checkpoint import MANIFEST_FILE, read_manifest, write_folder_atomically
+from regard.checkpoint import parse_manifest, read_manifest, write_folder_atomically
 from regard.errors import CheckpointError, DataError
+from regard.strict_json import parse_sealed_json, seal_json
 from regard.text.compression import ChunkCallback, wrap_read_errors
 from regard.text.lines import count_lines
 
@@ -25,6 +26,7 @@ SETTLED_SECONDS = 0.1
 """A file that changed less than this before it was read could change again with the same time stamp."""
 
 FillFolder = Callable[[Path], dict[str, Any]]
+CheckFolder = Callable[[Path], object]
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,16 @@ class DiskCache:
         return self._root
 
     def get_or_create(
-        self, kind: str, key: Mapping[str, Any], fill: FillFolder
+        self, kind: str, key: Mapping[str, Any], fill: FillFolder, check: CheckFolder | None = None
     ) -> tuple[Path, dict[str, Any]]:
         """Return the folder for a key and its manifest; create it if it does not exist.
 
-        `fill` writes the files and returns facts for the manifest.
+        `fill` writes the files and returns facts for the manifest. `check` raises a `CheckpointError` for an
+        existing folder that cannot be used, in which case it is created again.
         """
         self._make_folder(self._root / kind)
         path = self._root / kind / _hash_json(key)
-        manifest = self._read_valid_manifest(path)
+        manifest = self._read_valid_manifest(path, check)
         if manifest is None:
             _delete_abandoned(path.parent)
             manifest = _write_folder(path, fill)
@@ -91,15 +94,18 @@ class DiskCache:
             if self.file_facts(path) != facts:
                 raise DataError(f"{path} changed while it was read; start again")
 
-    def _read_valid_manifest(self, path: Path) -> dict[str, Any] | None:
+    def _read_valid_manifest(self, path: Path, check: CheckFolder | None) -> dict[str, Any] | None:
         """Return the manifest of a folder that exists and is undamaged."""
         if not path.exists():
             return None
         try:
             manifest = _read_unmodified_manifest(path) or read_manifest(path)
+            if check is not None:
+                check(path)
         except CheckpointError as error:
             self._report(f"{str(error).partition(';')[0]}; it is created again")
-            shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
             return None
         return manifest
 
@@ -148,31 +154,32 @@ def _read_unmodified_manifest(path: Path) -> dict[str, Any] | None:
 
     Hashing the files would take longer the larger they are, and every write changes the time.
     """
+    manifest = parse_manifest(path)
     try:
-        manifest = json.loads((path / MANIFEST_FILE).read_bytes())
         for name, expected in manifest["files"].items():
             now = (path / name).stat()
             if (now.st_size, now.st_mtime_ns) != (expected["bytes"], manifest["written"][name]):
                 return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     return manifest
 
 
 def _read_file_facts(facts_path: Path, identity: Sequence[int]) -> FileFacts | None:
+    """Return remembered facts; None for a file that has changed, or facts that are damaged."""
     try:
-        known = json.loads(facts_path.read_bytes())
+        known = parse_sealed_json(facts_path.read_bytes())
         if known["identity"] != list(identity):
             return None
         return FileFacts(known["sha256"], known["lines"], known["bytes"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _write_file_facts(facts_path: Path, facts: Mapping[str, Any]) -> None:
     temporary = facts_path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(facts), encoding="utf-8")
-    temporary.replace(facts_path)
+    temporary.write_text(seal_json(dict(facts)), encoding="utf-8", newline="\n")
+    temporary.replace(note)
 
 
 def _file_identity(status: os.stat_result) -> list[int]:

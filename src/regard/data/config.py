@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.config import section_traits, setting
+from regard.config import check_ranges, section_traits, setting
 from regard.errors import ConfigError, require_setting
 
 LongPairPolicy = Literal["drop", "cut", "split"]
@@ -21,7 +21,7 @@ class DataConfig:
     """Target files, one for each of `source`, with one sentence per line."""
     pairs: tuple[str, ...] = setting((), is_path=True, flag="--pairs")
     """Files with both sides on each line: `.tsv` or `.jsonl`."""
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...] = setting((), at_most=1000.0)
     """Repetitions of each corpus per epoch: first those of `source`, then those of `pairs`; empty is once."""
     valid_source: str | None = setting(None, is_path=True, flag="--valid-source")
     """Validation source; without it and `valid_pairs`, `held_out` pairs are taken from the training files."""
@@ -29,15 +29,15 @@ class DataConfig:
     """Validation target, line by line with `valid_source`."""
     valid_pairs: str | None = setting(None, is_path=True, flag="--valid-pairs")
     """Validation file with both sides on each line, instead of `valid_source` and `valid_target`."""
-    held_out: int = 1000
+    held_out: int = setting(1000, at_least=1, at_most=10**7)
     """Pairs held out when there is no validation file; at most a tenth of all."""
-    bleu_pairs: int = 500
+    bleu_pairs: int = setting(500, at_least=1, at_most=10**6)
     """Validation pairs that are translated for BLEU; the loss uses all that fit the model."""
     strict: bool = setting(False, flag="--strict")
     """Refuse a corpus with bad pairs instead of excluding them."""
     long: LongPairPolicy = "drop"
     """Pairs over `model.max_length` tokens: dropped, cut off, or split into sentences if both sides agree."""
-    batch_tokens: int = 4096
+    batch_tokens: int = setting(4096, at_least=1, at_most=10**6)
     """Maximum number of tokens of a batch on either side; </s> counted, padding not."""
     cache: str | None = setting(None, is_path=True)
     """Folder for prepared corpora; empty is `regard` in the user's cache folder."""
@@ -45,14 +45,11 @@ class DataConfig:
     """Lower-case all text: the model lower-cases its input, and its output is lower case."""
     bpe_dropout: float = 0.0
     """BPE dropout: the probability of skipping a merge when training text is tokenized; 0 is off."""
-    bpe_variants: int = 8
+    bpe_variants: int = setting(8, at_least=1, at_most=100)
     """Tokenizations drawn of each text with BPE dropout; epochs take them in turn."""
 
     def __post_init__(self) -> None:
-        for name in ("held_out", "bleu_pairs", "batch_tokens", "bpe_variants"):
-            require_setting(
-                getattr(self, name) >= 1, f"data.{name}", getattr(self, name), "it must be at least 1"
-            )
+        check_ranges(self, "data")
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         require_paths("data", self)

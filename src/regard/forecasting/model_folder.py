@@ -3,17 +3,21 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from regard.checkpoint import WEIGHTS_FILE, verify_file
 from regard.errors import CheckpointError
 from regard.forecasting.series.calendar import CYCLES, Cycle
 from regard.forecasting.series.config import SeriesDataConfig
 from regard.forecasting.series.table import SeriesScaler
-from regard.forecasting.series.time_axis import TIME_DTYPE, TimeAxis, TimeStep
-from regard.model.transformer_forecaster import ForecasterConfig
+from regard.forecasting.series.time_axis import TIME_FORMATS, TimeAxis, TimeStep
+from regard.model.transformer_forecaster import ForecasterConfig, forecaster_weight_shapes
+from regard.safetensors_file import check_weight_specs
+from regard.strict_json import read_json
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
 FORECASTING_TASK = "forecasting"
 SERIES_FILE = "series.json"
+MAX_STEP, MAX_STEP_MONTHS = 10**15, 1200
+"""Longest step: about 30 years in microseconds, or a century in months."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +59,23 @@ class SeriesMetadata:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     @staticmethod
-    def from_json(text: str) -> "SeriesMetadata":
-        document = json.loads(text)
-        mean, std = (np.array(document[key], np.float64) for key in ("mean", "deviation"))
+    def from_json(document: Any) -> "SeriesMetadata":
+        """Parse the output of `to_json`; raise ValueError, TypeError or KeyError for anything else."""
+        time_column, columns, time_format = (document[key] for key in ("time_column", "columns", "format"))
+        _require(isinstance(time_column, str), "time_column must be text")
+        _require(_are_names(columns), "columns must be a list of different names")
+        _require(time_format in TIME_FORMATS, "format must be a time format")
+        cycles, gap = document["cycles"], document["longest_gap"]
+        _require(isinstance(cycles, list), "cycles must be a list")
+        _require(type(gap) is int and 1 <= gap <= MAX_STEP, "longest_gap must be a whole number")
         return SeriesMetadata(
-            document["time_column"],
-            tuple(document["columns"]),
-            TimeAxis(document["format"], TimeStep(**document["step"])),
-            tuple(cycle for cycle in CYCLES if cycle in document["cycles"]),
-            SeriesScaler(mean, std),
-            document["longest_gap"],
-            np.datetime64(document["learnt_until"]).astype(TIME_DTYPE),
+            time_column,
+            tuple(columns),
+            TimeAxis(time_format, _parse_time_step(document["step"])),
+            tuple(cycle for cycle in CYCLES if cycle in cycles),
+            _parse_scaler(document["mean"], document["deviation"], len(columns)),
+            gap,
+            np.datetime64(datetime.fromisoformat(document["learnt_until"]), "us"),
         )
 
 
@@ -96,13 +108,58 @@ def load_forecaster(path: Path) -> LoadedForecaster:
     from regard.model.transformer_forecaster import TransformerForecaster
     from regard.train.weights import load_weights
 
-    folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE])
-    try:
-        metadata = SeriesMetadata.from_json((folder / SERIES_FILE).read_text(encoding="utf-8"))
-    except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{folder / SERIES_FILE} cannot be read: {error}") from None
+    folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE], size_only=[WEIGHTS_FILE])
+    config = read_config_section(folder, ForecasterConfig, "model")
+    metadata = _read_series_file(folder / SERIES_FILE, config)
+    check_weight_specs(folder / WEIGHTS_FILE, forecaster_weight_shapes(config))
+    verify_file(folder, manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
-        network = TransformerForecaster(read_config_section(folder, ForecasterConfig, "model"))
+        network = TransformerForecaster(config)
     load_weights(folder, network)
     data = read_config_section(folder, SeriesDataConfig, "data")
     return LoadedForecaster(network.eval(), metadata, data, manifest)
+
+
+def _read_series_file(path: Path, config: ForecasterConfig) -> SeriesMetadata:
+    """Read the metadata of the series; they must be those of a model with this config."""
+    try:
+        metadata = SeriesMetadata.from_json(read_json(path))
+        columns = len(metadata.columns)
+        _require(config.channels in (1, columns), f"it has {columns} columns, the model {config.channels}")
+        features = 2 * len(metadata.cycles)
+        _require(config.calendar == features, f"its cycles have {features} features, not {config.calendar}")
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise CheckpointError(f"{path} cannot be read: {error}") from None
+    return metadata
+
+
+def _parse_time_step(document: Any) -> TimeStep:
+    step = TimeStep(**document)
+    _require(type(step.microseconds) is int and 0 <= step.microseconds <= MAX_STEP, "step is too long")
+    _require(type(step.months) is int and 0 <= step.months <= MAX_STEP_MONTHS, "step is too long")
+    _require(isinstance(step.ends, bool), "step.ends must be true or false")
+    _require((step.microseconds > 0) != (step.months > 0), "step must be a duration, or months")
+    return step
+
+
+def _parse_scaler(mean: Any, deviation: Any, columns: int) -> SeriesScaler:
+    for values in (mean, deviation):
+        _require(isinstance(values, list) and len(values) == columns, "mean and deviation must be per column")
+        _require(all(type(value) in (int, float) for value in values), "mean and deviation must be numbers")
+    scaler = SeriesScaler(np.array(mean, np.float64), np.array(deviation, np.float64))
+    _require(bool((scaler.std > 0).all()), "each deviation must be above 0")
+    return scaler
+
+
+def _are_names(names: Any) -> bool:
+    return (
+        isinstance(names, list)
+        and bool(names)
+        and all(isinstance(name, str) for name in names)
+        and len(set(names)) == len(names)
+    )
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ValueError(message)

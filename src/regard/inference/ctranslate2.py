@@ -9,7 +9,7 @@ from typing import Any
 import ctranslate2
 
 from regard.errors import ConfigError
-from regard.inference.ctranslate2_convert import WeightFormat, cached_conversion
+from regard.inference.ctranslate2_convert import WeightFormat, load_conversion
 from regard.inference.engine import output_length_limit
 from regard.inference.engine_selection import RequestedPrecision, unsupported_by_ctranslate2
 from regard.model.config import ModelConfig
@@ -55,8 +55,11 @@ class CTranslate2Engine:
         self._reject_unsupported(PAPER_SEARCH, None)
         self._weight_format: WeightFormat = _resolve_weight_format(precision)
         self._workers = _available_cores() if threads is None else threads
-        self._translator = ctranslate2.Translator(
-            str(cached_conversion(folder, model, self._weight_format, manifest)),
+        self._translator = load_conversion(folder, model, self._weight_format, self._load, manifest)
+
+    def _load(self, converted: Path) -> ctranslate2.Translator:
+        return ctranslate2.Translator(
+            str(converted),
             compute_type=COMPUTE_TYPES[self._weight_format],
             inter_threads=self._workers,
             intra_threads=1,

@@ -1,9 +1,11 @@
 """Resumable jobs on a file: finished parts are kept on disk, so that a killed job can resume."""
 
+import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +19,10 @@ from regard.jobs.line_batches import LineBatchLimits, batch_file_lines
 from regard.jobs.line_report import LineIssue
 from regard.jobs.worker import BatchResult, Worker
 from regard.jobs.worker_pool import run_in_worker_pool, run_sequentially
+from regard.strict_json import parse_sealed_json, seal_json
 from regard.text.compression import wrap_read_errors
 
-JOB_FORMAT = 2
+JOB_FORMAT = 3
 JOB_FILE, JOB_LOCK_FILE = "job.json", ".lock"
 PART_NAME = re.compile(r"[0-9]{8,}")
 """Name of a part: the number of its batch."""
@@ -27,6 +30,11 @@ OWN_FILE_NAME = re.compile(rf"^{PART_NAME.pattern}$|\.writing-|\.deleting-")
 """Parts, and temporary files that a killed process left behind."""
 
 JobFacts = dict[str, Any]
+
+
+def _write_to_stderr(message: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{message}\n")
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class FileJob:
     worker: Worker
     limits: LineBatchLimits
     workers: int
+    report: Callable[[str], object] = _write_to_stderr
+    """Told in one line what is damaged and done again."""
 
     @property
     def parts_folder(self) -> Path:
@@ -71,7 +81,7 @@ class FileJob:
         finished = {int(part.name) for part in _list_parts(self)}
         batches = batch_file_lines(self.input_path, self.limits)
         open_batches = (batch for batch in batches if batch.number not in finished)
-        part_writer = _PartWriter(self.parts_folder)
+        part_writer = _PartWriter(self.parts_folder, file_sha256(self.parts_folder / JOB_FILE))
         if self.workers > 1:
             return run_in_worker_pool(self.worker, open_batches, self.workers, part_writer)
         return run_sequentially(self.worker, open_batches, part_writer, on_done)
@@ -101,9 +111,12 @@ class _PartWriter:
     """Writes a result to its part in the process that computed it, so that no kill can lose it later."""
 
     folder: Path
+    job_sha256: str
+    """The SHA-256 of the job file."""
 
     def __call__(self, result: BatchResult) -> BatchResult:
-        header = {**result._asdict(), "text": "", "bytes": len(result.text.encode())}
+        header = {**result._asdict(), "text": ""}
+        header["seal"] = _part_seal(self.job_sha256, header, result.text.encode())
         try:
             write_file_atomically(
                 self.folder / f"{result.number:08}",
@@ -122,7 +135,7 @@ def _read_part_header(part: Path) -> BatchResult:
     """Return the result of a part without its text."""
     with part.open("rb") as file:
         header = json.loads(file.readline())
-    del header["bytes"]
+    del header["seal"]
     return BatchResult(**{**header, "issues": [LineIssue(*issue) for issue in header["issues"]]})
 
 
@@ -154,23 +167,44 @@ def _prepare_folder(job: FileJob, restart: bool) -> None:
     if restart or not path.exists():
         for old in (path, *_list_parts(job)):
             old.unlink(missing_ok=True)
-    if path.exists():
-        _reject_different_job(job, json.loads(path.read_text(encoding="utf-8")), facts)
+    is_new = not path.exists()
+    if (before := _read_job_file(path)) is not None:
+        _reject_different_job(job, before, facts)
     else:
-        write_file_atomically(path, json.dumps(facts, ensure_ascii=False, indent=2) + "\n")
-    for part in _list_parts(job):
-        if not _is_whole(part):
-            part.unlink()
+        write_file_atomically(path, seal_json(facts))
+    sha256, parts = file_sha256(path), _list_parts(job)
+    kept = [part for part in parts if _is_intact(part, sha256)]
+    for part in set(parts) - set(kept):
+        part.unlink()
+    if before is None and not is_new:
+        job.report(
+            f"{path} is damaged; the job starts over, with the {len(kept)} of {len(parts)} finished parts "
+            "that are of this input, model and options"
+        )
 
 
-def _is_whole(part: Path) -> bool:
-    """Return whether a part has the size its header states: a power cut can truncate it."""
+def _read_job_file(path: Path) -> JobFacts | None:
+    """Return the facts of the job file; None without one, or if it is damaged."""
     try:
-        with part.open("rb") as file:
-            header = file.readline()
-            return part.stat().st_size == len(header) + json.loads(header)["bytes"]
-    except (ValueError, KeyError, TypeError):
+        return parse_sealed_json(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _is_intact(part: Path, job_sha256: str) -> bool:
+    """Return whether a part is what was written for this job: a power cut can truncate it."""
+    try:
+        line, _, text = part.read_bytes().partition(b"\n")
+        header = json.loads(line)
+        return header.pop("seal") == _part_seal(job_sha256, header, text)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False
+
+
+def _part_seal(job_sha256: str, header: Mapping[str, Any], text: bytes) -> str:
+    """Return the SHA-256 of the job, of the other fields of a part's header, and of its text."""
+    fields = json.dumps(header, ensure_ascii=False)
+    return hashlib.sha256(f"{job_sha256} {fields}\n".encode() + text).hexdigest()
 
 
 def _job_facts(job: FileJob) -> JobFacts:

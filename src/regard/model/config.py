@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from regard.config import check_ranges, setting
 from regard.errors import ConfigError, require_setting
 
+MAX_TABLE_VALUES = 2**23
+"""Values of the largest position table: 16,384 positions of the base model."""
 NormPlacement = Literal["post", "pre", "literal"]
 PositionScheme = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
 Activation = Literal["relu", "gelu"]
@@ -16,11 +19,11 @@ TiedEmbeddings = Literal["all", "target", "none"]
 class LayerConfig:
     """Settings of the layers, shared by translation, classification and forecasting models."""
 
-    d_model: int = 512
-    heads: int = 8
-    d_k: int | None = None
+    d_model: int = setting(512, at_least=1, at_most=65536)
+    heads: int = setting(8, at_least=1, at_most=1024)
+    d_k: int | None = setting(None, at_least=1, at_most=65536)
     """Width of one head; none is d_model / heads."""
-    d_ff: int = 2048
+    d_ff: int = setting(2048, at_least=1, at_most=2**20)
     dropout: float = 0.1
     """On embeddings and on every sublayer's output (section 5.4)."""
     attention_dropout: float = 0.0
@@ -29,18 +32,15 @@ class LayerConfig:
     """Inside the feed-forward layer; not in the paper."""
     norm: NormPlacement = "post"
     """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
-    norm_epsilon: float = 1e-5
+    norm_epsilon: float = setting(1e-5, at_most=1.0)
     activation: Activation = "relu"
     position: PositionScheme = "paper"
     """Which position table is added to the embeddings: see position.py."""
-    attention_scale: float | None = None
+    attention_scale: float | None = setting(None, at_most=1000.0)
     """Factor of the attention scores; none is 1 / sqrt(d_k)."""
 
     def __post_init__(self) -> None:
-        require_at_least(self, 1, "d_model", "heads", "d_ff")
-        require_setting(
-            self.d_k is None or self.d_k >= 1, "model.d_k", self.d_k, "it must be at least 1, or none"
-        )
+        check_ranges(self, "model")
         if self.d_k is None and self.d_model % self.heads:
             raise ConfigError(
                 f"model.d_model = {self.d_model} does not divide into model.heads = {self.heads}; "
@@ -69,19 +69,18 @@ class LayerConfig:
 class ModelConfig(LayerConfig):
     """Settings of a Transformer; `ModelConfig()` is the paper's base model."""
 
-    vocab_size: int = 37_000
+    vocab_size: int = setting(37_000, at_least=1, at_most=2**18)
     """Maximum size of the shared vocabulary; the tokenizer may learn fewer tokens."""
-    encoder_layers: int = 6
-    decoder_layers: int = 6
+    encoder_layers: int = setting(6, at_least=1, at_most=1000)
+    decoder_layers: int = setting(6, at_least=1, at_most=1000)
     tied: TiedEmbeddings = "all"
     """Which embeddings share one matrix. all: source, target and output. target: target and output."""
-    max_length: int = 512
+    max_length: int = setting(512, at_least=2, at_most=2**17)
     """Longest sequence in tokens, end mark included."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, 1, "vocab_size", "encoder_layers", "decoder_layers")
-        require_at_least(self, 2, "max_length")
+        require_position_table(self, "max_length", self.max_length)
 
     @property
     def max_tokens(self) -> int:
@@ -89,11 +88,15 @@ class ModelConfig(LayerConfig):
         return self.max_length - 1
 
 
-def require_at_least(config: LayerConfig, least: int, *names: str) -> None:
-    """Raise a `ConfigError` if one of these settings is below `least`."""
-    for name in names:
-        value = getattr(config, name)
-        require_setting(value >= least, f"model.{name}", value, f"it must be at least {least}")
+def require_position_table(config: LayerConfig, name: str, positions: int) -> None:
+    """Raise a `ConfigError` if the table of these positions, which no file holds, would be too large."""
+    most = MAX_TABLE_VALUES // config.d_model
+    require_setting(
+        positions <= most,
+        f"model.{name}",
+        positions,
+        f"with model.d_model = {config.d_model} it must be at most {most:,}",
+    )
 
 
 def _nearest_multiple(number: int, of: int) -> int:

@@ -22,8 +22,8 @@ from regard.model.config import PositionScheme
 def paper_position_table(length: int, channels: int) -> Float[Tensor, "length channels"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i / d)), PE(pos, 2i + 1) = cos(the same)."""
     angle = _paper_angles(length, channels)
-    table = torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
-    return table[:, :channels].float()
+    table = torch.stack([angle.sin().float(), angle.cos().float()], dim=2).flatten(1)  # half the memory
+    return table[:, :channels]
 
 
 def halves_position_table(length: int, channels: int) -> Float[Tensor, "length channels"]:

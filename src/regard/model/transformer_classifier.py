@@ -7,25 +7,27 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from regard.config import setting
 from regard.errors import require_setting
-from regard.model.config import LayerConfig, require_at_least
+from regard.model.config import LayerConfig, require_position_table
 from regard.model.dropout import Dropout
 from regard.model.embedding import Embedding
 from regard.model.layers import init_weights
 from regard.model.masks import PackedSequences, make_packed_mask
 from regard.model.stacks import Encoder
+from regard.model.weight_shapes import NamedShapes, linear_weight_shapes, stack_weight_shapes
 
 
 @dataclass(frozen=True)
 class ClassifierConfig(LayerConfig):
     """Settings of a classifier; the number of classes comes from the data."""
 
-    vocab_size: int = 8_000
+    vocab_size: int = setting(8_000, at_least=1, at_most=2**18)
     """Maximum vocabulary size; the tokenizer may learn fewer tokens."""
-    encoder_layers: int = 2
-    max_length: int = 512
+    encoder_layers: int = setting(2, at_least=1, at_most=1000)
+    max_length: int = setting(512, at_least=2, at_most=2**17)
     """Longest text in tokens, class token included."""
-    first_embedding: float = 0.1
+    first_embedding: float = setting(0.1, at_most=1000.0)
     """Scale of the initial token embeddings, where 1 is the Transformer's.
 
     With small ones each embedding grows as far as the labels require; large ones are mostly random noise,
@@ -36,12 +38,20 @@ class ClassifierConfig(LayerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, 1, "vocab_size", "encoder_layers")
-        require_at_least(self, 2, "max_length")
+        require_position_table(self, "max_length", self.max_length)
         scale, probability = self.first_embedding, self.piece_dropout
         require_setting(0 < scale < math.inf, "model.first_embedding", scale, "it must be a number above 0")
         advice = "it must be at least 0 and less than 1"
         require_setting(0 <= probability < 1, "model.piece_dropout", probability, advice)
+
+
+def classifier_weight_shapes(config: ClassifierConfig, classes: int) -> NamedShapes:
+    """Yield the weights of a `TransformerClassifier`."""
+    yield "embedding.tokens.weight", (config.vocab_size, config.d_model)
+    if config.position == "learned":
+        yield "embedding.positions.table", (config.max_length, config.d_model)
+    yield from stack_weight_shapes("encoder", config, config.encoder_layers)
+    yield from linear_weight_shapes("output", config.d_model, classes)
 
 
 class TransformerClassifier(nn.Module):

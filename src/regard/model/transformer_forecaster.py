@@ -11,12 +11,13 @@ from torch.nn import functional
 
 from regard.config import setting
 from regard.errors import require_setting
-from regard.model.config import Activation, LayerConfig, NormPlacement, PositionScheme, require_at_least
+from regard.model.config import Activation, LayerConfig, NormPlacement, PositionScheme, require_position_table
 from regard.model.dropout import Dropout
 from regard.model.layers import init_weights
 from regard.model.masks import CAUSAL_MASK, NO_MASK, AttentionMask
 from regard.model.position import PositionalEncoding
 from regard.model.stacks import Decoder, Encoder
+from regard.model.weight_shapes import NamedShapes, linear_weight_shapes, stack_weight_shapes
 
 
 def count_patches(time: int, patch: int, stride: int) -> int:
@@ -48,6 +49,7 @@ def patch_start_steps(time: int, patch: int, stride: int, device: torch.device) 
 WindowNormalisation = Literal["mean", "last", "none"]
 HorizonDecoding = Literal["parallel", "steps"]
 
+MAX_QUANTILES = 99
 VARIANCE_EPSILON = 1e-5
 """Added to the variance of a window, so that a constant window can be divided by its scale."""
 
@@ -56,28 +58,28 @@ VARIANCE_EPSILON = 1e-5
 class ForecasterConfig(LayerConfig):
     """Settings of a forecaster; small by default, since a series has few values compared with a corpus."""
 
-    d_model: int = 64
-    heads: int = 4
-    d_ff: int = 128
+    d_model: int = setting(64, at_least=1, at_most=65536)
+    heads: int = setting(4, at_least=1, at_most=1024)
+    d_ff: int = setting(128, at_least=1, at_most=2**20)
     dropout: float = 0.1
     norm: NormPlacement = "pre"
     """post: LN(x + f(x)), the paper. pre: x + f(LN(x)). literal: x + LN(f(x))."""
     activation: Activation = "gelu"
     position: PositionScheme = "learned"
     """Which position table is added to the patches; positions continue from the history to the horizon."""
-    encoder_layers: int = 2
-    decoder_layers: int = 1
-    history: int = 336
+    encoder_layers: int = setting(2, at_least=0, at_most=1000)
+    decoder_layers: int = setting(1, at_least=1, at_most=1000)
+    history: int = setting(336, at_least=1, at_most=2**20)
     """Steps of the history the model reads."""
-    horizon: int = setting(96, flag="--horizon")
+    horizon: int = setting(96, flag="--horizon", at_least=1, at_most=2**20)
     """Steps to predict: the forecast horizon."""
-    patch: int = 24
+    patch: int = setting(24, at_least=1, at_most=2**16)
     """Steps per patch, best the length of a season; 1 is one vector per value."""
-    stride: int = 24
+    stride: int = setting(24, at_least=1, at_most=2**16)
     """Steps from one patch of the history to the next; patches of the horizon never overlap."""
-    channels: int = 1
+    channels: int = setting(1, at_least=1, at_most=2**16)
     """Series per window; 1 treats each series separately, with the same weights."""
-    calendar: int = 0
+    calendar: int = setting(0, at_least=0, at_most=100)
     """Calendar features per step."""
     normalise: WindowNormalisation = "mean"
     """Per-window centering and scaling, undone in the output; the center is the mean or the last value."""
@@ -88,8 +90,6 @@ class ForecasterConfig(LayerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_at_least(self, 1, "decoder_layers", "history", "horizon", "patch", "stride", "channels")
-        require_at_least(self, 0, "encoder_layers", "calendar")
         require_setting(
             self.stride <= self.patch,
             "model.stride",
@@ -102,6 +102,13 @@ class ForecasterConfig(LayerConfig):
         is_rising = all(low < high for low, high in itertools.pairwise((0.0, *self.quantiles, 1.0)))
         require_setting(
             is_rising, "model.quantiles", list(self.quantiles), "each must be above the last, within 0 to 1"
+        )
+        count = len(self.quantiles)
+        require_setting(
+            count <= MAX_QUANTILES, "model.quantiles", f"{count} quantiles", f"at most {MAX_QUANTILES} work"
+        )
+        require_position_table(
+            self, "history and model.horizon in patches", self.history_patches + self.horizon_patches
         )
 
     @property
@@ -118,6 +125,21 @@ class ForecasterConfig(LayerConfig):
     def outputs_per_value(self) -> int:
         """Outputs per value: its mean, then its quantiles."""
         return 1 + len(self.quantiles)
+
+
+def forecaster_weight_shapes(config: ForecasterConfig) -> NamedShapes:
+    """Yield the weights of a `TransformerForecaster`."""
+    width = config.patch * config.channels
+    yield from linear_weight_shapes("values", width, config.d_model)
+    if config.calendar:
+        yield "when.weight", (config.d_model, config.calendar)
+    if config.position == "learned":
+        yield "positions.table", (config.history_patches + config.horizon_patches, config.d_model)
+    if config.decoding == "parallel":
+        yield "question", (config.d_model,)
+    yield from stack_weight_shapes("encoder", config, config.encoder_layers)
+    yield from stack_weight_shapes("decoder", config, config.decoder_layers)
+    yield from linear_weight_shapes("output", config.d_model, width * config.outputs_per_value)
 
 
 class WindowScale(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from regard.errors import CheckpointError, ConfigError
+from regard.errors import ConfigError
 
 PAD, BOS, EOS = 0, 1, 2
 SPECIAL_TOKENS = ["<pad>", "<s>", "</s>"]
@@ -29,6 +29,9 @@ UNKNOWN_ID = BASE_VOCAB_SIZE
 UNKNOWN_TOKEN = " <unk>"
 MIN_WORD_COUNT = 2
 """Occurrences that a word needs for a token."""
+MAX_VOCAB_SIZE = 2**18
+MAX_TOKEN_LENGTH = 4096
+"""Characters of the longest token; a model folder may come from a stranger, and a text has many tokens."""
 
 
 class Tokenizer:
@@ -75,15 +78,6 @@ class Tokenizer:
         path.write_text(self.to_json(), encoding="utf-8")
 
 
-def load_tokenizer(path: Path) -> Tokenizer:
-    """Read a tokenizer that `Tokenizer.save` wrote."""
-    try:
-        backend = Backend.from_str(path.read_text(encoding="utf-8"))
-    except Exception as error:  # the library raises nothing narrower
-        raise CheckpointError(f"{path} is not a tokenizer: {error}") from None
-    return Tokenizer(backend)
-
-
 def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
     """Learn byte-pair encoding with at most `vocab_size` tokens: three special ones, 256 bytes, and merges.
 
@@ -96,17 +90,18 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
             f"{BASE_VOCAB_SIZE}, and 4000 to 37000 is usual"
         )
     learned_tokens = vocab_size - BASE_VOCAB_SIZE
-    learner = build_backend(models.BPE(), text_normalizers(lowercase))
+    learner = build_bpe_backend({}, [], lowercase)
     alphabet = _most_frequent_characters(texts, max(learned_tokens // 2, 1), lowercase)
     trainer = trainers.BpeTrainer(
         vocab_size=learned_tokens,
         min_frequency=2,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
+        max_token_length=MAX_TOKEN_LENGTH,
         show_progress=False,
     )
     learner.train_from_iterator(iter(texts), trainer)
-    return Tokenizer(build_backend(_add_special_and_byte_tokens(learner), text_normalizers(lowercase)))
+    return Tokenizer(build_bpe_backend(*_add_special_and_byte_tokens(learner), lowercase))
 
 
 def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = False) -> Tokenizer:
@@ -122,7 +117,7 @@ def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool 
             f"model.vocab_size = {vocab_size} is too small; {BASE_VOCAB_SIZE + 1} are taken before the first "
             "word, and 4000 to 20000 is usual"
         )
-    learner = build_backend(models.WordLevel(), _collapse_whitespace(lowercase), WORD_PATTERN)
+    learner = build_word_backend({}, lowercase)
     learner.train_from_iterator(
         iter(texts),
         trainers.WordLevelTrainer(
@@ -130,15 +125,26 @@ def learn_word_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool 
         ),
     )
     learned = json.loads(learner.to_str())["model"]["vocab"]
-    words = sorted(learned, key=learned.__getitem__)
+    words = sorted((word for word in learned if len(word) <= MAX_TOKEN_LENGTH), key=learned.__getitem__)
     vocab = {token: id for id, token in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, UNKNOWN_TOKEN, *words])}
-    model = models.WordLevel(vocab=vocab, unk_token=UNKNOWN_TOKEN)
-    return Tokenizer(build_backend(model, _collapse_whitespace(lowercase), WORD_PATTERN))
+    return Tokenizer(build_word_backend(vocab, lowercase))
 
 
 def text_normalizers(lowercase: bool) -> list[normalizers.Normalizer]:
     """Return lower-casing, if wanted, and NFC, which comes last: some letters compose only in lower case."""
     return [normalizers.Lowercase(), normalizers.NFC()] if lowercase else [normalizers.NFC()]
+
+
+def build_bpe_backend(vocab: dict[str, int], merges: Sequence[tuple[str, str]], lowercase: bool) -> Backend:
+    """Build a byte-pair encoding of the library from its parts."""
+    model = models.BPE(vocab=vocab, merges=list(merges), byte_fallback=True)
+    return build_backend(model, text_normalizers(lowercase))
+
+
+def build_word_backend(vocab: dict[str, int], lowercase: bool) -> Backend:
+    """Build a whole-word tokenizer of the library from its vocabulary."""
+    model = models.WordLevel(vocab=vocab, unk_token=UNKNOWN_TOKEN)
+    return build_backend(model, _collapse_whitespace(lowercase), WORD_PATTERN)
 
 
 def build_backend(
@@ -162,8 +168,8 @@ def _most_frequent_characters(texts: Iterable[str], limit: int, lowercase: bool)
     return sorted(counts, key=lambda character: (-counts[character], character))[:limit]
 
 
-def _add_special_and_byte_tokens(learned: Backend) -> models.BPE:
-    """Return the learned model with special tokens and bytes before its own tokens.
+def _add_special_and_byte_tokens(learned: Backend) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Return vocabulary and merges, with special tokens and bytes before the learned tokens.
 
     They are plain vocabulary entries and not the library's "special tokens", which it would find in
     the text itself: a sentence about "</s>" must not end there.
@@ -171,7 +177,7 @@ def _add_special_and_byte_tokens(learned: Backend) -> models.BPE:
     model = json.loads(learned.to_str())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
     vocab = {token: id for id, token in enumerate([*SPECIAL_TOKENS, *BYTE_TOKENS, *tokens])}
-    return models.BPE(vocab=vocab, merges=[tuple(pair) for pair in model["merges"]], byte_fallback=True)
+    return vocab, [(left, right) for left, right in model["merges"]]
 
 
 def _collapse_whitespace(lowercase: bool) -> list[normalizers.Normalizer]:

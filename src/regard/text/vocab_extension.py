@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer as Backend
 
 from regard.text.bpe import BytePairEncoder, pretokenize
-from regard.text.tokenizer import BASE_VOCAB_SIZE, Tokenizer
+from regard.text.tokenizer import BASE_VOCAB_SIZE, MAX_TOKEN_LENGTH, Tokenizer
 
 MIN_TOKEN_COUNT = 2
 """Occurrences in the corpus that a new token needs."""
@@ -71,7 +71,7 @@ def _learn_merges(
     merges: list[tuple[str, str]] = []
     while len(merges) < limit and (pair := pair_counts.pop_most_frequent()) is not None:
         left, right = tokens[pair[0]], tokens[pair[1]]
-        if min(pair) < BASE_VOCAB_SIZE or left + right in known:
+        if min(pair) < BASE_VOCAB_SIZE or left + right in known or len(left + right) > MAX_TOKEN_LENGTH:
             continue  # bytes stay bytes, and an old spelling keeps its old tokens
         merges.append((left, right))
         known.add(left + right)

@@ -5,14 +5,14 @@ Here the layers are compiled, forward and backward pass are captured as one CUDA
 another, and a step is two replays.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from regard.train.step import Learner, StepResult, batch_seed
+from regard.train.step import Learner, StepResult, batch_seed, rescale_gradients
 from regard.train.task import Trainable
 
 WARMUP_RUNS = 3
@@ -48,6 +48,7 @@ class CudaGraphStep(Generic[FixedShapeBatchT]):
         scalars = torch.zeros(5, device="cuda").unbind()
         self._loss, self._loss_scale, self._learning_rate, self._norm, self._is_skipped = scalars
         weights = [weight for weight in learner.model.parameters() if weight.requires_grad]
+        self._weights = weights
         for group in optimizer.param_groups:
             group["lr"], group["capturable"] = self._learning_rate, True
         optimizer.found_inf = self._is_skipped  # pyright: ignore[reportAttributeAccessIssue]
@@ -80,15 +81,18 @@ class CudaGraphStep(Generic[FixedShapeBatchT]):
                 self._next_batch = _capture_graph(forward_and_backward)
             self._update = _capture_graph(update)
 
-    def __call__(self, step: int, batches: Sequence[FixedShapeBatchT], learning_rate: float) -> StepResult:
+    def __call__(self, step: int, batches: Iterable[FixedShapeBatchT], learning_rate: float) -> StepResult:
         self._loss.zero_()
         self._learning_rate.fill_(learning_rate)
-        self._loss_scale.fill_(1 / sum(self._task.batch_counts(batch).target_tokens for batch in batches))
+        tokens = []
         for index, batch in enumerate(batches):
+            tokens.append(self._task.batch_counts(batch).target_tokens)
+            self._loss_scale.fill_(1 / tokens[0])
             torch.manual_seed(batch_seed(self._seed, step, index))
             for buffer, tensor in zip(self._batch_tensors, batch.tensors(), strict=True):
                 buffer.copy_(tensor, non_blocking=True)
             (self._next_batch if index else self._first_batch).replay()
+        rescale_gradients(self._weights, tokens)
         self._update.replay()
         if self._ema is not None:
             self._ema.update(step)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import torch
 
-from regard.config import setting
+from regard.config import check_ranges, setting
 from regard.errors import ConfigError, require_setting
 
 DeviceChoice = Literal["auto", "cpu", "cuda"]
@@ -29,13 +29,14 @@ class ComputeConfig:
     """auto: bf16 where the hardware multiplies it natively, on a GPU or a recent CPU; else fp32."""
     capture: CaptureChoice = "auto"
     """Capture the training step as CUDA graphs and replay them. auto: on a GPU in bf16."""
-    memory: MemoryChoice | float = setting("auto", can_change=True)
+    memory: MemoryChoice | float = setting("auto", can_change=True, at_most=1e6)
     """Memory limit of a step in GiB; larger batches are split. auto: the free memory. any: no limit."""
 
     def __post_init__(self) -> None:
         memory = self.memory
         positive = isinstance(memory, str) or 0 < memory < math.inf
         require_setting(positive, "compute.memory", memory, "it must be a number above 0, auto or any")
+        check_ranges(self, "compute")
 
 
 def choose_device(choice: DeviceChoice) -> torch.device:

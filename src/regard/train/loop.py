@@ -16,7 +16,7 @@ from regard.checkpoint import (
     remove_folder_atomically,
     write_folder_atomically,
 )
-from regard.config import setting
+from regard.config import check_ranges, setting
 from regard.errors import CheckpointError, RegardError, SaveError, require_setting
 from regard.text.corpus_files import FileLines, merge_file_lines
 from regard.train.interrupt import InterruptHandler, WorkAbandoned
@@ -33,7 +33,7 @@ from regard.train.state import (
     write_checkpoint,
 )
 from regard.train.step import Learner, TrainStep
-from regard.train.task import BatchT, DataPosition, Trainable, ValidationResult
+from regard.train.task import BatchCounts, BatchT, DataPosition, Trainable, ValidationResult
 from regard.train.weights import copy_tensors
 
 StopReason = Literal["steps", "minutes", "patience", "interrupt"]
@@ -51,52 +51,41 @@ AVERAGED_FOLDER = "mean"
 class TrainConfig:
     """How long to train, how often to validate, and which checkpoints to keep."""
 
-    steps: int = setting(10_000, can_change=True)
+    steps: int = setting(10_000, can_change=True, at_least=1, at_most=10**9)
     """Optimizer steps; fixed once training has begun if there is a cooldown."""
-    minutes: float | None = setting(None, can_change=True)
+    minutes: float | None = setting(None, can_change=True, at_most=10**7)
     """Stop after this time even if steps are left, including the time before a resume; none is no limit."""
-    patience: int | None = setting(None, can_change=True)
+    patience: int | None = setting(None, can_change=True, at_least=1, at_most=10**6)
     """Early stopping: stop after this many validations without improvement; none is never."""
     judge: SelectionMetric = "loss"
     """The validation metric that selects the best checkpoint; which metrics exist depends on the task."""
-    save_every: int = 1000
+    save_every: int = setting(1000, at_least=1, at_most=10**9)
     """Steps between validations, each of which writes a checkpoint."""
-    keep_last: int = 2
+    keep_last: int = setting(2, at_least=2, at_most=10**6)
     """Checkpoints to keep besides the best one; at least two, in case one is damaged."""
-    log_every: int = 20
+    log_every: int = setting(20, at_least=1, at_most=10**6)
     """Steps between lines of metrics.jsonl."""
-    accumulate: int = 1
+    accumulate: int = setting(1, at_least=1, at_most=1000)
     """Gradient accumulation: batches per optimizer step."""
-    clip: float | None = None
+    clip: float | None = setting(None, at_most=1000000000.0)
     """Gradient clipping: the largest allowed norm; none, as in the paper, is no clipping."""
     ema: float | None = None
     """Decay of an exponential moving average of the weights, such as 0.999, which is validated and saved \
     in place of the raw weights; none is off."""
-    average: int | None = None
+    average: int | None = setting(None, at_least=2, at_most=1000)
     """At the end, validate the mean of this many last checkpoints, too (section 6.1); none is off."""
-    seed: int = 1
+    seed: int = setting(1, at_least=0, at_most=2**32 - 1)
     tensorboard: bool = setting(False, can_change=True)
     """Write the curves for TensorBoard, too; needs the package tensorboard."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "save_every", "log_every", "accumulate"):
-            require_setting(
-                getattr(self, name) >= 1, f"train.{name}", getattr(self, name), "it must be at least 1"
-            )
-        require_setting(self.keep_last >= 2, "train.keep_last", self.keep_last, "it must be at least 2")
+        check_ranges(self, "train")
         for name in ("minutes", "clip"):
             value = getattr(self, name)
             positive = value is None or 0 < value < math.inf
             require_setting(positive, f"train.{name}", value, "it must be a number above 0, or none")
-        for name, minimum in (("patience", 1), ("average", 2)):
-            value = getattr(self, name)
-            is_valid = value is None or value >= minimum
-            require_setting(is_valid, f"train.{name}", value, f"it must be at least {minimum}, or none")
         require_setting(
             self.ema is None or 0 < self.ema < 1, "train.ema", self.ema, "it must be between 0 and 1, or none"
-        )
-        require_setting(
-            0 <= self.seed < 2**32, "train.seed", self.seed, "it must be at least 0 and below 2^32"
         )
 
 
@@ -164,23 +153,21 @@ class TrainingLoop(Generic[BatchT]):
         stats, start_time = StepStats(), time.perf_counter()
         step, position = self.state.step, self.state.position
         while True:
-            step += 1
-            positions, step_batches = [], []
-            for batch, next_position in islice(batches, self.config.accumulate):
-                positions.append(position)
-                step_batches.append(batch)
-                position = next_position
-            if not step_batches:
-                raise RegardError("the training data has no batches")
-            learning_rate = self.schedule(step)
-            counts = [self.task.batch_counts(batch) for batch in step_batches]
-            stats.add(step, positions, counts, self.step(step, step_batches, learning_rate))
+            step_batches = _StepBatches(self, batches, position)
+            try:
+                result = self.step(step + 1, step_batches, self.schedule(step + 1))
+            except WorkAbandoned:
+                if step == self.state.step:
+                    raise
+                break
+            step, position = step + 1, step_batches.position
+            stats.add(step, step_batches.positions, step_batches.counts, result)
             if self._ends_interval(step):
                 break
         skips = self._report_skipped_steps(stats)
         seconds = time.perf_counter() - start_time  # the device has finished: its figures were read
         self.state = replace(self.state, step=step, position=position, consecutive_skips=skips)
-        self.log.log_interval(stats.to_interval(position.get("epoch", 0), learning_rate, seconds))
+        self.log.log_interval(stats.to_interval(position.get("epoch", 0), self.schedule(step), seconds))
 
     def _ends_interval(self, step: int) -> bool:
         config = self.config
@@ -351,6 +338,36 @@ class TrainingLoop(Generic[BatchT]):
             if checkpoints
             else "no checkpoint has been saved"
         )
+
+
+class _StepBatches(Generic[BatchT]):
+    """The batches of one step, one at a time, and what is logged of them.
+
+    A stop signal between two of them abandons the step, which may take minutes.
+    """
+
+    def __init__(
+        self,
+        loop: TrainingLoop[BatchT],
+        batches: Iterator[tuple[BatchT, DataPosition]],
+        position: DataPosition,
+    ) -> None:
+        self._loop, self._batches = loop, batches
+        self.position = position
+        """Where the next batch starts in the data."""
+        self.positions: list[DataPosition] = []
+        self.counts: list[BatchCounts] = []
+
+    def __iter__(self) -> Iterator[BatchT]:
+        for batch, next_position in islice(self._batches, self._loop.config.accumulate):
+            if self.positions and self._loop.interrupt.requested:
+                raise WorkAbandoned
+            self.positions.append(self.position)
+            self.counts.append(self._loop.task.batch_counts(batch))
+            self.position = next_position
+            yield batch
+        if not self.positions:
+            raise RegardError("the training data has no batches")
 
 
 def _describe_free_space(folder: Path) -> str:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.config import check_ranges, setting
 from regard.errors import require_setting
 from regard.train.device import can_compile, matmul_dtype
 
@@ -23,7 +24,7 @@ class LossConfig:
 
     label_smoothing: float = 0.1
     """Probability moved from the true token to all tokens evenly."""
-    rdrop: float = 0.0
+    rdrop: float = setting(0.0, at_least=0, at_most=1000.0)
     """R-Drop: weight of the divergence between two passes with dropout; 0, as in the paper, is off."""
 
     def __post_init__(self) -> None:
@@ -31,9 +32,7 @@ class LossConfig:
         require_setting(
             0 <= smoothing < 1, "loss.label_smoothing", smoothing, "it must be at least 0 and less than 1"
         )
-        require_setting(
-            0 <= self.rdrop < math.inf, "loss.rdrop", self.rdrop, "it must be a number, at least 0"
-        )
+        check_ranges(self, "loss")
 
 
 def label_smoothing_floor(smoothing: float, vocab: int) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, find_model_folder, read_manifest
+from regard.checkpoint import CONFIG_FILE, MANIFEST_FILE, WEIGHTS_FILE, find_model_folder, read_manifest
 from regard.config import build_section, read_settings
 from regard.errors import CheckpointError, ConfigError
 from regard.version import __version__
@@ -39,10 +39,12 @@ def open_model_folder(
     folder = find_model_folder(path)
     manifest = read_manifest(folder, size_only)
     if (model_task := manifest.get("task")) != task:
-        advice = f"; `regard {TASK_COMMANDS[model_task]}` uses it" if model_task in TASK_COMMANDS else ""
-        raise CheckpointError(f"{folder} is a model for {model_task}, not for {task}{advice}")
+        command = TASK_COMMANDS.get(model_task) if isinstance(model_task, str) else None
+        advice = f"; `regard {command}` uses it" if command else ""
+        raise CheckpointError(f"{folder} is a model for {str(model_task)[:80]}, not for {task}{advice}")
     if missing := {CONFIG_FILE, WEIGHTS_FILE, *required_files} - manifest["files"].keys():
         raise CheckpointError(f"{folder} is damaged: its manifest does not name {min(missing)}")
+    _reject_wrong_types(folder, manifest)
     return folder, manifest
 
 
@@ -52,3 +54,10 @@ def read_config_section(folder: Path, section: type[SectionT], name: str) -> Sec
         return build_section(section, name, read_settings(folder / CONFIG_FILE).get(name, {}))
     except ConfigError as error:
         raise CheckpointError(f"{folder / CONFIG_FILE}: {error}") from None
+
+
+def _reject_wrong_types(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest whose entries that all tasks read are not of their type."""
+    step = manifest.get("step", 0)
+    if type(step) is not int or step < 0 or not isinstance(manifest.get("metrics", {}), dict):
+        raise CheckpointError(f"{folder / MANIFEST_FILE} is damaged: step or metrics have another type")

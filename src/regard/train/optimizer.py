@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.checkpoint import WEIGHTS_FILE
+from regard.config import check_ranges, setting
 from regard.errors import require_setting
 from regard.train.weights import load_tensors
 
@@ -17,26 +18,23 @@ from regard.train.weights import load_tensors
 class OptimizerConfig:
     """Optimizer and learning rate schedule; the defaults are those of the paper."""
 
-    warmup: int = 4000
+    warmup: int = setting(4000, at_least=1, at_most=10**9)
     """Steps over which the learning rate rises."""
-    peak: float | None = None
+    peak: float | None = setting(None, at_most=1000.0)
     """Learning rate at the end of the warm-up; none is that of the paper, 1 / sqrt(d_model * warmup)."""
-    cooldown: int | None = None
+    cooldown: int | None = setting(None, at_least=1, at_most=10**9)
     """Last steps, over which the learning rate falls linearly to zero; none, as in the paper: no cooldown."""
     beta1: float = 0.9
     beta2: float = 0.98
-    epsilon: float = 1e-9
-    weight_decay: float = 0.0
+    epsilon: float = setting(1e-9, at_most=1.0)
+    weight_decay: float = setting(0.0, at_least=0, at_most=1000.0)
     """Weight decay (AdamW) of matrices and embeddings; 0, as in the paper, is off."""
 
     def __post_init__(self) -> None:
-        require_setting(self.warmup >= 1, "optimizer.warmup", self.warmup, "it must be at least 1")
-        peak, cooldown = self.peak, self.cooldown
+        check_ranges(self, "optimizer")
+        peak = self.peak
         positive = peak is None or 0 < peak < math.inf
         require_setting(positive, "optimizer.peak", peak, "it must be a number above 0, or none")
-        require_setting(
-            cooldown is None or cooldown >= 1, "optimizer.cooldown", cooldown, "it must be 1 or more, or none"
-        )
         for name in ("beta1", "beta2"):
             value = getattr(self, name)
             require_setting(
@@ -44,10 +42,6 @@ class OptimizerConfig:
             )
         require_setting(
             0 < self.epsilon < math.inf, "optimizer.epsilon", self.epsilon, "it must be a number above 0"
-        )
-        decay = self.weight_decay
-        require_setting(
-            0 <= decay < math.inf, "optimizer.weight_decay", decay, "it must be a number, 0 or above"
         )
 
 

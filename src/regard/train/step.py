@@ -1,7 +1,7 @@
 """Training step: gradients, clipping, skipping of non-finite steps, and the optimizer update."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -102,9 +102,12 @@ class StepResult:
 
 @runtime_checkable
 class TrainStep(Protocol[Batch_contra]):
-    """Updates weights, moments and average; never synchronizes with the device."""
+    """Updates weights, moments and average; never synchronizes with the device.
 
-    def __call__(self, step: int, batches: Sequence[Batch_contra], learning_rate: float) -> StepResult: ...
+    It takes one batch at a time, and updates nothing if the batches end with an exception.
+    """
+
+    def __call__(self, step: int, batches: Iterable[Batch_contra], learning_rate: float) -> StepResult: ...
 
 
 class EagerStep(Generic[BatchT]):
@@ -116,7 +119,7 @@ class EagerStep(Generic[BatchT]):
         self._seed = seed
         self._clip = clip
 
-    def __call__(self, step: int, batches: Sequence[BatchT], learning_rate: float) -> StepResult:
+    def __call__(self, step: int, batches: Iterable[BatchT], learning_rate: float) -> StepResult:
         optimizer = self._learner.optimizer
         optimizer.zero_grad(set_to_none=True)
         loss = self._accumulate_gradients(step, batches)
@@ -130,15 +133,16 @@ class EagerStep(Generic[BatchT]):
             self._learner.ema.update(step)
         return StepResult(loss, norm, is_skipped)
 
-    def _accumulate_gradients(self, step: int, batches: Sequence[BatchT]) -> Float[Tensor, ""]:
+    def _accumulate_gradients(self, step: int, batches: Iterable[BatchT]) -> Float[Tensor, ""]:
         """Accumulate the gradient of the mean over all tokens of the step; return the summed loss."""
-        tokens = sum(self._task.batch_counts(batch).target_tokens for batch in batches)
-        losses = []
+        tokens, losses = [], []
         for index, batch in enumerate(batches):
+            tokens.append(self._task.batch_counts(batch).target_tokens)
             torch.manual_seed(batch_seed(self._seed, step, index))
             loss = self._task.loss(batch)
-            (loss / tokens).backward()
+            (loss / tokens[0]).backward()
             losses.append(loss.detach())
+        rescale_gradients(self._learner.model.parameters(), tokens)
         return torch.stack(losses).sum()
 
     def _clip_gradients(self) -> Float[Tensor, ""]:
@@ -147,6 +151,16 @@ class EagerStep(Generic[BatchT]):
         if self._clip is not None:
             nn.utils.clip_grads_with_norm_(parameters, self._clip, norm)
         return norm
+
+
+def rescale_gradients(parameters: Iterable[nn.Parameter], tokens: Sequence[int]) -> None:
+    """Turn the gradient per token of the first batch into that per token of all batches.
+
+    The number of tokens of a step is known only after its last batch; of a step of one batch, at once.
+    """
+    if len(tokens) > 1:
+        grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        torch._foreach_mul_(grads, tokens[0] / sum(tokens))  # pyright: ignore[reportPrivateImportUsage]
 
 
 def batch_seed(seed: int, step: int, batch: int) -> int:

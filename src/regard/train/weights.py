@@ -1,4 +1,4 @@
-"""Reading and writing of weights as safetensors files."""
+"""Reading and writing of weights as safetensors files; headers are checked before anything is allocated."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.checkpoint import WEIGHTS_FILE
 from regard.errors import CheckpointError
+from regard.safetensors_file import check_weight_specs, read_tensor_specs
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -18,6 +19,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
+    read_tensor_specs(path)
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
@@ -30,9 +32,13 @@ def save_weights(folder: Path, model: nn.Module) -> None:
 
 @torch.no_grad()
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """Load the weights of a model in place; names and shapes must be the same."""
-    path = folder / WEIGHTS_FILE
-    copy_tensors(dict(model.named_parameters()), load_tensors(path), f"{path} does not fit its config.toml")
+    """Load the weights of a model in place; names and shapes must be the same, and all values finite."""
+    path, parameters = folder / WEIGHTS_FILE, dict(model.named_parameters())
+    check_weight_specs(path, ((name, tuple(weight.shape)) for name, weight in parameters.items()))
+    copy_tensors(parameters, load_tensors(path), f"{path} does not fit its config.toml")
+    for name, weight in parameters.items():
+        if not torch.stack(weight.aminmax()).isfinite().all():
+            raise CheckpointError(f"{path} cannot be used: {name} has values that are not finite")
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, find_model_folder, read_manifest
-from regard.config import merge_settings, read_settings, setting
+from regard.config import check_ranges, merge_settings, read_settings, setting
 from regard.errors import ConfigError, require_setting
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
@@ -32,12 +32,12 @@ class StartConfig:
 
     model: str | None = setting(None, is_path=True, flag="--from")
     """Model folder whose weights and tokenizer the run starts from; empty: random weights."""
-    extend_vocabulary: int | None = setting(None, flag="--extend-vocabulary")
+    extend_vocabulary: int | None = setting(None, flag="--extend-vocabulary", at_least=1, at_most=2**18)
     """Tokens, at most, that the new corpus adds to the start model's vocabulary; none: it is kept."""
 
     def __post_init__(self) -> None:
         name, extra = "start.extend_vocabulary", self.extend_vocabulary
-        require_setting(extra is None or extra >= 1, name, extra, "it must be 1 or more, or none")
+        check_ranges(self, "start")
         has_model = extra is None or self.model is not None
         require_setting(has_model, name, extra, "there is no vocabulary to extend without start.model")
 

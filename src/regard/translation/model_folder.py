@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE, verify_file, write_folder_atomically
 from regard.errors import CheckpointError
 from regard.model.config import ModelConfig
-from regard.text.tokenizer import Tokenizer, load_tokenizer
+from regard.model.weight_shapes import transformer_weight_shapes
+from regard.safetensors_file import check_weight_specs
+from regard.text.tokenizer import Tokenizer
+from regard.text.tokenizer_file import load_tokenizer
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
@@ -58,12 +61,13 @@ def load_translation_model(path: Path) -> TranslationModel:
 
 
 def load_transformer(folder: TranslationFolder) -> "Transformer":
-    """Load the weights of a folder in fp32 on the CPU; their SHA-256 is verified first."""
+    """Load the weights of a folder in fp32 on the CPU; their header and SHA-256 are checked first."""
     import torch
 
     from regard.model.transformer import Transformer
     from regard.train.weights import load_weights
 
+    check_weight_specs(folder.path / WEIGHTS_FILE, transformer_weight_shapes(folder.config))
     verify_file(folder.path, folder.manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(
         devices=[]

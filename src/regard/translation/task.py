@@ -24,7 +24,8 @@ from regard.model.masks import PackedSequences
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.text.corpus_files import FileLines
-from regard.text.tokenizer import PAD, load_tokenizer
+from regard.text.tokenizer import PAD
+from regard.text.tokenizer_file import load_tokenizer
 from regard.train.cuda_graph_step import CudaGraphStep
 from regard.train.device import choose_device
 from regard.train.harness import train_and_publish

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.config import setting
+from regard.config import check_ranges, setting
 from regard.errors import ConfigError, DataError, require_setting
 from regard.forecasting.series.calendar import CYCLES, Cycle, cycles_for_step
 from regard.forecasting.series.time_axis import TIME_DTYPE, Times, TimeStep
@@ -32,7 +32,7 @@ class SeriesDataConfig:
     """Name of the time column; empty: found by its name or its values."""
     columns: tuple[str, ...] = setting((), flag="--columns")
     """Names of the series columns; empty: every column but the time."""
-    split: tuple[float, ...] = (0.8, 0.1, 0.1)
+    split: tuple[float, ...] = setting((0.8, 0.1, 0.1), at_least=0, at_most=10**12)
     """Training, validation and test rows in the order of time: shares of all rows, or numbers of rows."""
     valid_from: str | None = None
     """Date of the first validation row, instead of `split`; needs `test_from`."""
@@ -42,21 +42,15 @@ class SeriesDataConfig:
     """Calendar features of each time: minute, hour, weekday, monthday, month, or auto; empty: none."""
     together: bool = False
     """Read all series as one multivariate series, instead of each series by itself."""
-    longest_gap: int = 24
+    longest_gap: int = setting(24, at_least=1, at_most=10**9)
     """Consecutive missing values that are interpolated linearly; windows over longer gaps are left out."""
-    batch_windows: int = 256
+    batch_windows: int = setting(256, at_least=1, at_most=10**6)
     """Windows per batch."""
-    valid_windows: int | None = None
+    valid_windows: int | None = setting(None, at_least=1, at_most=10**9)
     """Validation windows per validation, evenly spaced; none: all of them."""
 
     def __post_init__(self) -> None:
-        for name in ("longest_gap", "batch_windows"):
-            value = getattr(self, name)
-            require_setting(value >= 1, f"data.{name}", value, "it must be at least 1")
-        windows = self.valid_windows
-        require_setting(
-            windows is None or windows >= 1, "data.valid_windows", windows, "it must be at least 1, or none"
-        )
+        check_ranges(self, "data")
         for cycle in self.cycles:
             require_setting(
                 cycle in (AUTO, *CYCLES), "data.cycles", cycle, f"there are {', '.join((AUTO, *CYCLES))}"
