@@ -180,12 +180,14 @@ def test_a_document_can_be_translated_in_place_but_a_report_needs_its_own_file(f
     for name in ("page.html", "a.txt"):
         before = (folder / name).read_text()
         message = run_failing_command(*common, name, "--output", "out", "--report", f"./{name}")
-        assert f"{name} is --input and --report; give one of them another name" in message
-        assert "same is --output and --report" in run_failing_command(
+        assert f"--report {name} would replace --input {name}; give another name" in message
+        assert "--report same is also --output same" in run_failing_command(
             *common, name, "--output", "same", "--report", "same"
         )
         assert (folder / name).read_text() == before
-    assert "a.txt is --input and --output" in run_failing_command(*common, "a.txt", "--output", "a.txt")
+    assert "--output a.txt would replace --input a.txt" in run_failing_command(
+        *common, "a.txt", "--output", "a.txt"
+    )
     main([*common, "page.html", "--output", "page.html"])
     assert (folder / "page.html").read_text() == "<p>the cat sings</p>"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import reject_unused_flags
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.output import write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -61,27 +62,40 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--source", metavar="FILE", type=Path, help="source sentences, one per line")
-    parser.add_argument("--target", metavar="FILE", type=Path, help="their translations, line by line")
-    parser.add_argument("--pairs", metavar="FILE", type=Path, help="both sides in one file, .tsv or .jsonl")
+    parser.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="source sentences, one per line")
+    parser.add_argument("--target", metavar="FILE", type=INPUT_PATH, help="their translations, line by line")
+    parser.add_argument(
+        "--pairs", metavar="FILE", type=INPUT_PATH, help="both sides in one file, .tsv or .jsonl"
+    )
     parser.add_argument(
         "--against-source",
         metavar="FILE",
-        type=Path,
+        type=INPUT_PATH,
         help="test set that must share no sentence with the corpus",
     )
-    parser.add_argument("--against-target", metavar="FILE", type=Path, help="its translations")
-    parser.add_argument("--against-pairs", metavar="FILE", type=Path, help="such a test set in one file")
+    parser.add_argument("--against-target", metavar="FILE", type=INPUT_PATH, help="its translations")
     parser.add_argument(
-        "--labelled", metavar="FILE", type=Path, help="labelled texts instead of pairs, .tsv or .jsonl"
+        "--against-pairs", metavar="FILE", type=INPUT_PATH, help="such a test set in one file"
     )
-    parser.add_argument("--texts", metavar="FILE", type=Path, help="labelled texts in two files: the texts")
-    parser.add_argument("--labels", metavar="FILE", type=Path, help="and the labels, line by line")
     parser.add_argument(
-        "--against-labelled", metavar="FILE", type=Path, help="test set that must share no text with them"
+        "--labelled", metavar="FILE", type=INPUT_PATH, help="labelled texts instead of pairs, .tsv or .jsonl"
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the findings with all line numbers")
-    parser.add_argument("--series", metavar="FILE", help="table of time series, .csv or .parquet")
+    parser.add_argument(
+        "--texts", metavar="FILE", type=INPUT_PATH, help="labelled texts in two files: the texts"
+    )
+    parser.add_argument("--labels", metavar="FILE", type=INPUT_PATH, help="and the labels, line by line")
+    parser.add_argument(
+        "--against-labelled",
+        metavar="FILE",
+        type=INPUT_PATH,
+        help="test set that must share no text with them",
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", type=OUTPUT_FILE, help="write the findings with all line numbers"
+    )
+    parser.add_argument(
+        "--series", metavar="FILE", type=INPUT_NAME, help="table of time series, .csv or .parquet"
+    )
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
     parser.set_defaults(run=run_check)
 
@@ -89,8 +103,6 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
 def run_check(options: argparse.Namespace) -> None:
     for prefix in ("", "against-"):
         _reject_incomplete_pair(options, prefix)
-    if options.json is not None:
-        reject_unwritable(options.json)
     if options.series is not None:
         run_check_series(options)
         return

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.args.model_args import resolve_model_folder
-from regard.cli.output import open_output, reject_unwritable
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
+from regard.cli.output import open_output
 from regard.errors import RegardError, require_setting
 
 if TYPE_CHECKING:
@@ -55,11 +56,13 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
     parser.add_argument(
-        "--input", metavar="FILE", type=Path, help="texts: plain, .gz, .xz or .zst (default: stdin)"
+        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
-    parser.add_argument("--output", metavar="FILE", type=Path, help="output file (default: stdout)")
+    parser.add_argument(
+        "--input", metavar="FILE", type=INPUT_PATH, help="texts: plain, .gz, .xz or .zst (default: stdin)"
+    )
+    parser.add_argument("--output", metavar="FILE", type=OUTPUT_FILE, help="output file (default: stdout)")
     parser.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
     parser.add_argument(
         "--top-k", metavar="N", type=int, help="write the N most probable labels with their probabilities"
@@ -84,8 +87,6 @@ def run_classify(options: argparse.Namespace) -> None:
     )
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for text output; --json always includes them")
-    if options.output is not None:
-        reject_unwritable(options.output)
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
     from regard.jobs.line_report import JobReport

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.path_args import RUN_FOLDER
 from regard.cli.output import command_name
 from regard.errors import require_setting
 
@@ -36,7 +37,7 @@ def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--out",
         metavar="DIR",
-        type=Path,
+        type=RUN_FOLDER,
         default=Path("runs/demo"),
         help="run folder (default: runs/demo)",
     )

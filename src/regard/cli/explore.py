@@ -6,10 +6,10 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import read_model_task, resolve_model_folder
+from regard.cli.args.path_args import INPUT_PATH
 from regard.errors import RegardError, require_setting
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
@@ -50,12 +50,12 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "model", metavar="MODEL_OR_RUN", type=Path, help="run or model folder of `regard train`"
+        "model", metavar="MODEL_OR_RUN", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
     parser.add_argument(
         "others",
         metavar="RUN",
-        type=Path,
+        type=INPUT_PATH,
         nargs="*",
         default=[],
         help="runs whose curves are compared with those of the first",
@@ -64,7 +64,7 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         "--text", metavar="T", help="first sentence to translate (default: a sample of the training log)"
     )
     parser.add_argument(
-        "--series", metavar="FILE", type=Path, help="table of series, required for a forecaster"
+        "--series", metavar="FILE", type=INPUT_PATH, help="table of series, required for a forecaster"
     )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument("--port", metavar="N", type=int, default=0, help="port (default: 0, any free port)")

@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE_OR_STDOUT
+from regard.cli.output import write_output
 from regard.errors import RegardError, require_setting
 
 OUTPUT_SUFFIXES = (".csv", ".json", ".svg", ".html")
@@ -30,9 +31,11 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
     parser.add_argument(
-        "file", metavar="FILE", type=Path, help="table with the past of the series, .csv or .parquet"
+        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
+    )
+    parser.add_argument(
+        "file", metavar="FILE", type=INPUT_PATH, help="table with the past of the series, .csv or .parquet"
     )
     parser.add_argument(
         "--horizon", metavar="N", type=int, help="steps to predict (default: the horizon of the model)"
@@ -41,6 +44,7 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         "-o",
         "--output",
         metavar="FILE",
+        type=OUTPUT_FILE_OR_STDOUT,
         default="-",
         help=f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV to stdout)",
     )
@@ -62,8 +66,6 @@ def run_forecast(options: argparse.Namespace) -> None:
     require_setting(
         options.horizon is None or options.horizon >= 1, "--horizon", options.horizon, "it must be 1 or more"
     )
-    if options.output != "-":
-        reject_unwritable(Path(options.output))
     from regard.forecasting.forecaster import Forecaster
 
     forecast = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)

@@ -19,6 +19,7 @@ from regard.cli import (
     translate,
     verify_resume,
 )
+from regard.cli.args.path_args import check_paths
 from regard.errors import RegardError
 from regard.version import __version__
 
@@ -62,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ):  # a sentence may contain characters that the terminal cannot encode
             stream.reconfigure(errors="replace")
     try:
+        check_paths(options.parser, options)
         options.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -106,6 +108,7 @@ def _build_parser() -> argparse.ArgumentParser:
         add_parser(verbs)
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        verb.set_defaults(parser=verb)
     return parser
 
 

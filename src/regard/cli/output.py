@@ -1,15 +1,14 @@
 """Output of commands: files that appear whole or not at all, streams, and the name of the command."""
 
-import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from regard.checkpoint import open_atomically
-from regard.errors import RegardError, SaveError
+from regard.errors import SaveError
 
 if TYPE_CHECKING:
     from regard.jobs.line_report import LineIssue
@@ -21,28 +20,6 @@ def command_name() -> str:
     if shutil.which("regard"):
         return "regard"
     return str(called) if called.name == "regard" else f"{sys.executable} -m regard"
-
-
-def reject_unwritable(path: Path) -> None:
-    """Reject an output path that cannot be written, before the work starts."""
-    if path.is_dir():
-        raise RegardError(f"{path} cannot be written: it is a folder; give a file name")
-    if is_stream_path(path):
-        return
-    folder = path.resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise RegardError(f"{path} cannot be written: {folder} is not a writable folder")
-
-
-def reject_same_file(paths: Mapping[str, Path | None]) -> None:
-    """Reject two flags that name the same file: the second would overwrite the first."""
-    flags: dict[Path, str] = {}
-    for flag, path in paths.items():
-        if path is None or is_stream_path(path):
-            continue
-        other = flags.setdefault(path.resolve(), flag)
-        if other != flag:
-            raise RegardError(f"{path} is {other} and {flag}; give one of them another name")
 
 
 @contextmanager

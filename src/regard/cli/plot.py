@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
+from regard.cli.output import write_output
 from regard.errors import RegardError
 
 EPILOG = """\
@@ -26,9 +27,11 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="run folder of `regard train`")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True, help="NAME.svg or NAME.html"
+        "runs", metavar="RUN", type=INPUT_PATH, nargs="+", help="run folder of `regard train`"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=OUTPUT_FILE, required=True, help="NAME.svg or NAME.html"
     )
     parser.add_argument(
         "--x-axis",
@@ -43,7 +46,6 @@ def run_plot(options: argparse.Namespace) -> None:
     output: Path = options.output
     if output.suffix not in (".svg", ".html"):
         raise RegardError(f"{output} has no supported suffix; use a name that ends in .svg or .html")
-    reject_unwritable(output)
     from regard.plots.curves import TrainingCurves
     from regard.plots.curves_page import render_curves_html, render_curves_svg
     from regard.plots.history import read_histories

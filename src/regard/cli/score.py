@@ -19,7 +19,8 @@ from regard.cli.args.model_args import (
     resolve_model_folder,
     translate_with_progress,
 )
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.output import write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_series import run_score_series
 from regard.errors import DataError, RegardError
@@ -72,26 +73,33 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "model", metavar="MODEL", type=Path, nargs="?", help="run or model folder of `regard train`"
+        "model", metavar="MODEL", type=INPUT_PATH, nargs="?", help="run or model folder of `regard train`"
     )
     for flag, help_text in (
         ("--source", "with MODEL: sentences to translate"),
         ("--hypotheses", "instead of MODEL: translations to evaluate"),
         ("--baseline", "translations of another system: tests whether the difference is significant"),
-        ("--output", "with MODEL: write its translations to this file"),
     ):
-        parser.add_argument(flag, metavar="FILE", type=Path, help=help_text)
-    parser.add_argument("--reference", metavar="FILE", type=Path, help="reference translations")
+        parser.add_argument(flag, metavar="FILE", type=INPUT_PATH, help=help_text)
     parser.add_argument(
-        "--labelled", metavar="FILE", type=Path, help="with a classifier as MODEL: labelled test set"
+        "--output",
+        metavar="FILE",
+        type=OUTPUT_FILE,
+        help="with MODEL: write its translations to this file",
+    )
+    parser.add_argument("--reference", metavar="FILE", type=INPUT_PATH, help="reference translations")
+    parser.add_argument(
+        "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
     )
     parser.add_argument(
         "--confusion-matrix",
         metavar="FILE.svg",
-        type=Path,
+        type=OUTPUT_FILE,
         help="with --labelled: draw the confusion matrix",
     )
-    parser.add_argument("--series", metavar="FILE", help="with a forecaster as MODEL: table to backtest on")
+    parser.add_argument(
+        "--series", metavar="FILE", type=INPUT_NAME, help="with a forecaster as MODEL: table to backtest on"
+    )
     parser.add_argument(
         "--all-rows", action="store_true", help="with --series: use all rows, including training rows"
     )
@@ -151,12 +159,8 @@ def _check_translation_flags(options: argparse.Namespace) -> None:
         raise RegardError("give either a MODEL to translate with, or --hypotheses FILE")
     if (options.model is None) != (options.source is None):
         raise RegardError("MODEL and --source FILE belong together; give both or neither")
-    if options.output is not None:
-        if options.model is None:
-            raise RegardError(
-                "--output is for the translations of a MODEL; --hypotheses are already in a file"
-            )
-        reject_unwritable(options.output)
+    if options.output is not None and options.model is None:
+        raise RegardError("--output is for the translations of a MODEL; --hypotheses are already in a file")
     if options.model is None:
         reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
     apply_argument_defaults(options)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import ARGUMENT_DEFAULTS, reject_unused_flags, resolve_model_folder
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.output import write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ def run_score_labels(options: argparse.Namespace) -> None:
     reject_unused_flags(
         options, ("series", "all_rows"), "is for a forecaster; --labelled FILE is for a classifier"
     )
-    if options.confusion_matrix is not None:
-        if options.confusion_matrix.suffix != ".svg":
-            raise RegardError(
-                f"{options.confusion_matrix} has no supported suffix; use a name that ends in .svg"
-            )
-        reject_unwritable(options.confusion_matrix)
+    if options.confusion_matrix is not None and options.confusion_matrix.suffix != ".svg":
+        raise RegardError(f"{options.confusion_matrix} has no supported suffix; use a name that ends in .svg")
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
     from regard.classification.corpus import read_labelled_texts

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import reject_unused_flags
+from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE_OR_STDOUT
 from regard.cli.args.trace_args import (
     add_attention_arguments,
     add_trace_arguments,
@@ -13,7 +14,7 @@ from regard.cli.args.trace_args import (
     select_attention_matrix,
     trace_from_arguments,
 )
-from regard.cli.output import reject_unwritable, write_output
+from regard.cli.output import write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -85,7 +86,12 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     _add_request_arguments(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="NAME.json, NAME.svg or NAME.html; - for JSON"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=OUTPUT_FILE_OR_STDOUT,
+        required=True,
+        help="NAME.json, NAME.svg or NAME.html; - for JSON",
     )
     add_attention_arguments(parser, "attention in a figure (.svg), and shown first in a page (.html)")
     add_trace_arguments(parser)
@@ -93,8 +99,10 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _add_request_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
-    parser.add_argument("text", metavar="TEXT", help="a sentence; for a forecaster a table")
+    parser.add_argument(
+        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
+    )
+    parser.add_argument("text", metavar="TEXT", type=INPUT_NAME, help="a sentence; for a forecaster a table")
 
 
 def run_look(options: argparse.Namespace) -> None:
@@ -114,8 +122,6 @@ def run_trace(options: argparse.Namespace) -> None:
         raise RegardError(
             f"{options.output} has no supported suffix; use a name that ends in {', '.join(TRACE_SUFFIXES)}"
         )
-    if options.output != "-":
-        reject_unwritable(Path(options.output))
     parse_head(options)
     if suffix == ".json":
         why = "is for a figure (.svg) or a page (.html); JSON has every head of every layer"

@@ -5,11 +5,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.path_args import RUN_FOLDER, reject_inputs_in_run_folder
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
 from regard.cli.output import command_name
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
     from rich.table import Table
 
@@ -59,7 +62,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="run folder: new, or an existing run to resume"
+        "--out", metavar="DIR", type=RUN_FOLDER, help="run folder: new, or an existing run to resume"
     )
     parser.add_argument(
         "--compare-to-paper",
@@ -84,6 +87,7 @@ def run_train(options: argparse.Namespace) -> None:
     if options.compare_to_paper:
         _report_conformance(run)
         return
+    reject_inputs_in_run_folder(options.out, _input_settings(run))
     from regard.runtime import keep_freed_memory
     from regard.train.model_files import TASK_COMMANDS
 
@@ -96,6 +100,17 @@ def run_train(options: argparse.Namespace) -> None:
         f"  {command} with: {command_name()} {command} {folder} {MODEL_USAGE[run.task]}\n"
         f"  training curves: {command_name()} plot {folder} -o curves.html"
     )
+
+
+def _input_settings(run: "RunConfig") -> "Iterator[tuple[str, Path]]":
+    """Yield each setting that names an input, with its path: a run file may hold it instead of a flag."""
+    from regard.config import run_traits
+
+    for name, traits in run_traits(run).items():
+        section, _, key = name.partition(".")
+        value = getattr(getattr(run, section), key)
+        if traits.is_path and traits.flag is not None and value is not None:
+            yield from ((name, Path(path)) for path in ((value,) if isinstance(value, str) else value))
 
 
 def _report_conformance(run: "RunConfig") -> None:

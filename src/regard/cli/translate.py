@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from regard.cli.args.model_args import reject_unused_flags
+from regard.cli.args.path_args import INPUT_PATH, reject_replaced_input
 from regard.cli.args.translate_args import add_translate_arguments, parse_line_translator
 from regard.cli.documents import open_input_document, translate_document
-from regard.cli.output import is_stream_path, open_output, reject_same_file, reject_unwritable
+from regard.cli.output import is_stream_path, open_output
 from regard.errors import RegardError
 from regard.runtime import keep_freed_memory
 
@@ -66,7 +67,9 @@ def add_translate_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPar
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", metavar="MODEL", type=Path, help="run or model folder of `regard train`")
+    parser.add_argument(
+        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
+    )
     add_translate_arguments(parser)
     parser.set_defaults(run=run_translate)
 
@@ -75,16 +78,11 @@ def run_translate(options: argparse.Namespace) -> None:
     for name, limit in ONEDNN_CACHE_LIMITS.items():
         os.environ.setdefault(name, limit)  # read when torch is loaded, here and in workers
     keep_freed_memory()
-    for path in (options.output, options.report):
-        if path is not None:
-            reject_unwritable(path)
     source = _open_source(options.input)
     translator = parse_line_translator(options)
     document = open_input_document(options)
-    reject_same_file({"--input": options.input, "--report": options.report})
-    reject_same_file({"--output": options.output, "--report": options.report})
     if document is None:  # a document may be translated in place
-        reject_same_file({"--input": options.input, "--output": options.output})
+        reject_replaced_input(options.output, options.input)
     _reject_idle_flags(options, source)
     from regard.cli.translate_progress import TranslateSession, TranslationProgress
     from regard.jobs.line_batches import CPU_BATCH_LIMITS, GPU_BATCH_LIMITS

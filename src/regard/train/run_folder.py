@@ -17,6 +17,9 @@ from regard.train.logs.metrics_file import METRICS_FILE
 
 DATA_REPORT_FILE, LOCK_FILE = "data.json", ".lock"
 TENSORBOARD_FOLDER = "tensorboard"
+RUN_FILES = (CONFIG_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE)
+RUN_NAMES = (*RUN_FILES, TENSORBOARD_FOLDER, "model")
+"""What a training writes to its run folder, besides the checkpoints."""
 
 
 @contextmanager
@@ -104,7 +107,7 @@ def _flatten(document: dict[str, Any]) -> dict[str, object]:
 
 def _remove_new_run(out: Path, is_new_folder: bool) -> None:
     with suppress(OSError):  # the error that ended the run is the one to report
-        for name in (CONFIG_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE):
+        for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
         shutil.rmtree(out / TENSORBOARD_FOLDER, ignore_errors=True)
         if is_new_folder:

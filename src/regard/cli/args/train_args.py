@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,36 +35,59 @@ class AutoconfigResult(Protocol[RunT]):
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `resolve_settings` reads; all commands that train share them."""
-    parser.add_argument("--source", metavar="FILE", action="append", help="source sentences, one per line")
-    parser.add_argument("--target", metavar="FILE", action="append", help="their translations, line by line")
+    parser.add_argument(
+        "--source", metavar="FILE", type=INPUT_NAME, action="append", help="source sentences, one per line"
+    )
+    parser.add_argument(
+        "--target", metavar="FILE", type=INPUT_NAME, action="append", help="their translations, line by line"
+    )
     parser.add_argument(
         "--pairs",
         metavar="FILE",
+        type=INPUT_NAME,
         action="append",
         help="both sides in one file, .tsv or .jsonl; all three are repeatable",
     )
     parser.add_argument(
-        "--valid-source", metavar="FILE", help="validation set (default: held out of the corpus)"
+        "--valid-source",
+        metavar="FILE",
+        type=INPUT_NAME,
+        help="validation set (default: held out of the corpus)",
     )
-    parser.add_argument("--valid-target", metavar="FILE", help="its translations")
-    parser.add_argument("--valid-pairs", metavar="FILE", help="validation set in one file")
+    parser.add_argument("--valid-target", metavar="FILE", type=INPUT_NAME, help="its translations")
+    parser.add_argument("--valid-pairs", metavar="FILE", type=INPUT_NAME, help="validation set in one file")
     parser.add_argument(
         "--labelled",
         metavar="FILE",
+        type=INPUT_NAME,
         action="append",
         help="for a classifier: label<TAB>text per line (.tsv), or .jsonl; repeatable",
     )
     parser.add_argument(
-        "--texts", metavar="FILE", action="append", help="labelled texts in two files: the texts"
+        "--texts",
+        metavar="FILE",
+        type=INPUT_NAME,
+        action="append",
+        help="labelled texts in two files: the texts",
     )
-    parser.add_argument("--labels", metavar="FILE", action="append", help="and the labels, line by line")
     parser.add_argument(
-        "--valid-labelled", metavar="FILE", help="validation set (default: held out of the corpus)"
+        "--labels", metavar="FILE", type=INPUT_NAME, action="append", help="and the labels, line by line"
     )
-    parser.add_argument("--valid-texts", metavar="FILE", help="validation set in two files: the texts")
-    parser.add_argument("--valid-labels", metavar="FILE", help="and the labels")
     parser.add_argument(
-        "--series", metavar="FILE", help="for a forecaster: CSV or Parquet table with a time column"
+        "--valid-labelled",
+        metavar="FILE",
+        type=INPUT_NAME,
+        help="validation set (default: held out of the corpus)",
+    )
+    parser.add_argument(
+        "--valid-texts", metavar="FILE", type=INPUT_NAME, help="validation set in two files: the texts"
+    )
+    parser.add_argument("--valid-labels", metavar="FILE", type=INPUT_NAME, help="and the labels")
+    parser.add_argument(
+        "--series",
+        metavar="FILE",
+        type=INPUT_NAME,
+        help="for a forecaster: CSV or Parquet table with a time column",
     )
     parser.add_argument("--time", metavar="COLUMN", help="time column (default: detected)")
     parser.add_argument("--columns", metavar="COLUMN", nargs="+", help="series columns (default: all others)")
@@ -73,7 +97,11 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
     )
     parser.add_argument(
-        "--from", dest="model", metavar="MODEL", help="fine-tune this model, with its vocabulary"
+        "--from",
+        dest="model",
+        metavar="MODEL",
+        type=INPUT_NAME,
+        help="fine-tune this model, with its vocabulary",
     )
     parser.add_argument(
         "--extend-vocabulary", metavar="N", type=int, help="with --from: add up to N new tokens"
@@ -89,7 +117,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="memory limit of a training step: GiB, auto (free memory, the default) or any (no limit); "
         "batches are split to fit",
     )
-    parser.add_argument("--config", metavar="run.toml", type=Path, help="settings file with sections")
+    parser.add_argument("--config", metavar="run.toml", type=INPUT_PATH, help="settings file with sections")
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; repeatable"
     )

@@ -1,7 +1,6 @@
 """Arguments of `regard translate`, and the `LineTranslator` they describe."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import (
@@ -11,6 +10,7 @@ from regard.cli.args.model_args import (
     reject_unused_flags,
     resolve_model_folder,
 )
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_OF_DOCUMENT
 from regard.cli.documents import add_document_arguments
 from regard.errors import require_setting
 from regard.search.config import Sampling, SearchConfig
@@ -95,10 +95,12 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--input",
         metavar="FILE",
-        type=Path,
+        type=INPUT_PATH,
         help="text to translate: plain, .gz, .xz or .zst, or a pipe (default: stdin)",
     )
-    group.add_argument("--output", metavar="FILE", type=Path, help="output file (default: stdout)")
+    group.add_argument(
+        "--output", metavar="FILE", type=OUTPUT_OF_DOCUMENT, help="output file (default: stdout)"
+    )
     group.add_argument(
         "--restart", action="store_true", help="discard unfinished work in OUTPUT.parts and start over"
     )
@@ -112,7 +114,7 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--report",
         metavar="FILE",
-        type=Path,
+        type=OUTPUT_FILE,
         help="write each line with an issue as JSON: line number, kind, message",
     )
 
@@ -190,7 +192,7 @@ def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--glossary",
         metavar="FILE",
-        type=Path,
+        type=INPUT_PATH,
         help="phrase<TAB>translation per line: required wherever the phrase occurs in the source",
     )
     group.add_argument(
@@ -214,7 +216,7 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ensemble",
         metavar="MODEL",
-        type=Path,
+        type=INPUT_PATH,
         action="append",
         default=[],
         help="another model with the same vocabulary; probabilities are averaged; repeatable",
