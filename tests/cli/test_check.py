@@ -19,12 +19,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def arguments_of(given):
+    """Return the arguments, with the corpus `en` and `fr` unless they name another source or target."""
+    corpus = [("--source", "en"), ("--target", "fr")]
+    defaults = [part for flag, name in corpus if flag not in given for part in (flag, name)]
+    return ["check", *defaults, *map(str, given)]
+
+
 def check(*arguments):
-    main(["check", "--source", "en", "--target", "fr", *map(str, arguments)])
+    main(arguments_of(arguments))
 
 
 def failure(*arguments) -> str:
-    return run_failing_command("check", "--source", "en", "--target", "fr", *arguments)
+    return run_failing_command(*arguments_of(arguments))
 
 
 def spoil(path, line, text):

@@ -5,10 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
 
 import regard
 from failing_command import run_failing_command
 from regard.cli.main import main
+from regard.metrics.translation import moses_tokenizer
 
 SMALL = [
     f"--set={setting}"
@@ -173,3 +177,48 @@ def test_scoring_a_file_needs_no_torch(folder):
         [sys.executable, "-c", code], capture_output=True, check=True, text=True, cwd=folder
     )
     assert answer.stdout.endswith("False\n")
+
+
+@pytest.fixture
+def second_reference(folder):
+    """References of another translator, which the file `mine` is nearer to."""
+    path = folder / "second.fr"
+    path.write_text("".join(f"le chat {i} dort bien .\n" if i % 2 else f"Il dort {i}.\n" for i in range(30)))
+    return path
+
+
+@pytest.mark.usefixtures("second_reference")
+def test_several_references_are_scored_as_sacrebleu_does(folder, capsys):
+    pytest.importorskip("sacremoses")
+    files = ["test.fr", "second.fr"]
+    flags = [flag for name in files for flag in ("--reference", name)]
+    score("--hypotheses", "mine", *flags, "--baseline", "second.fr", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["references"] == files
+    hypotheses, *references = [(folder / name).read_text().splitlines() for name in ("mine", *files)]
+    baseline = references[1]
+    for key, metric in (("bleu", BLEU()), ("chrf_lower", CHRF(lowercase=True))):
+        assert found["scores"][key]["score"] == pytest.approx(
+            metric.corpus_score(hypotheses, references).score
+        )
+        assert "nrefs:2" in found["scores"][key]["signature"]
+    systems = [("baseline", baseline), ("hypotheses", hypotheses)]
+    _, expected = PairedTest(systems, {"BLEU": BLEU()}, references, test_type="bs")()
+    assert found["against_baseline"]["bleu"]["p_value"] == pytest.approx(expected["BLEU"][1].p_value)
+    tokenize = moses_tokenizer("fr")
+    moses = BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True).corpus_score(
+        list(map(tokenize, hypotheses)), [list(map(tokenize, each)) for each in references]
+    )
+    assert found["scores"]["bleu_tokenised_lower"]["score"] == pytest.approx(moses.score)
+    score("--hypotheses", "mine", *flags)
+    assert capsys.readouterr().out.startswith("mine against test.fr and second.fr: 30 sentences\n")
+
+
+def test_references_of_another_length_are_one_error_line(folder):
+    (folder / "short").write_text("un\n")
+    two = ("--reference", "test.fr", "--reference", "short")
+    expected = "short has 1 lines and test.fr 30; they must match line by line"
+    assert expected in failure("--hypotheses", "mine", *two)
+    assert "--score-references scores one file of references; give --reference once" in failure(
+        "run", "--score-references", "--source", "en", *two
+    )

@@ -10,7 +10,7 @@ MIRROR = [WORSE[n] if n % 2 else text for n, text in enumerate(REFERENCES)]
 
 
 def test_a_clear_difference_is_significant():
-    comparisons = compare_translations(REFERENCES, WORSE, REFERENCES)
+    comparisons = compare_translations(REFERENCES, WORSE, [REFERENCES])
     assert list(comparisons) == ["bleu", "chrf"]
     assert comparisons["bleu"].score == pytest.approx(100)
     assert comparisons["bleu"].baseline == pytest.approx(corpus_bleu(WORSE, REFERENCES).score)
@@ -19,5 +19,5 @@ def test_a_clear_difference_is_significant():
 
 
 def test_systems_with_equally_many_errors_do_not_differ_significantly():
-    comparisons = compare_translations(AS_GOOD, MIRROR, REFERENCES)
+    comparisons = compare_translations(AS_GOOD, MIRROR, [REFERENCES])
     assert all(comparison.p_value > 0.2 for comparison in comparisons.values())

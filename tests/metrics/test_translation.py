@@ -90,7 +90,7 @@ def test_moses_lower_cases_normalizes_tokenises_and_escapes_as_in_multi30k():
 
 @pytest.mark.usefixtures("sacremoses")
 def test_tokenised_bleu_is_bleu_of_moses_tokens_without_smoothing():
-    bleu = tokenised_bleu(GERMAN_HYPOTHESES, GERMAN_REFERENCES, "de")
+    bleu = tokenised_bleu(GERMAN_HYPOTHESES, [GERMAN_REFERENCES], "de")
     sides = (GERMAN_HYPOTHESES, GERMAN_REFERENCES)
     tokens = [[moses_tokenizer("de")(text) for text in side] for side in sides]
     expected = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(tokens[0], [tokens[1]])
@@ -103,7 +103,7 @@ def test_tokenised_bleu_is_bleu_of_moses_tokens_without_smoothing():
 @pytest.mark.usefixtures("sacremoses")
 def test_spacing_and_case_do_not_count_in_tokenised_bleu():
     hypothesis = "ZWEI Hunde spielen im Schnee ."
-    assert tokenised_bleu([hypothesis], GERMAN_REFERENCES[1:], "de").score == pytest.approx(100)
+    assert tokenised_bleu([hypothesis], [GERMAN_REFERENCES[1:]], "de").score == pytest.approx(100)
 
 
 @pytest.mark.usefixtures("sacremoses")
@@ -115,12 +115,12 @@ def test_a_language_unknown_to_moses_is_refused_with_the_known_ones():
 def test_without_sacremoses_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     with pytest.raises(RegardError, match=r'needs sacremoses: pip install "regard\[moses\]"'):
-        tokenised_bleu(GERMAN_HYPOTHESES, GERMAN_REFERENCES, "de")
+        tokenised_bleu(GERMAN_HYPOTHESES, [GERMAN_REFERENCES], "de")
     assert not moses_languages()
 
 
 def test_all_scores_have_the_key_of_their_metric():
-    assert score_translations(HYPOTHESES, REFERENCES, None) == {
+    assert score_translations(HYPOTHESES, [REFERENCES], None) == {
         "bleu": corpus_bleu(HYPOTHESES, REFERENCES),
         "bleu_lower": corpus_bleu(HYPOTHESES, REFERENCES, lowercase=True),
         "chrf": corpus_chrf(HYPOTHESES, REFERENCES),
@@ -130,8 +130,8 @@ def test_all_scores_have_the_key_of_their_metric():
 
 @pytest.mark.usefixtures("sacremoses")
 def test_a_language_adds_tokenised_bleu():
-    scores = score_translations(HYPOTHESES, REFERENCES, "fr")
-    assert scores["bleu_tokenised_lower"] == tokenised_bleu(HYPOTHESES, REFERENCES, "fr")
+    scores = score_translations(HYPOTHESES, [REFERENCES], "fr")
+    assert scores["bleu_tokenised_lower"] == tokenised_bleu(HYPOTHESES, [REFERENCES], "fr")
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=150))

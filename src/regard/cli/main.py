@@ -19,6 +19,7 @@ from regard.cli import (
     translate,
     verify_resume,
 )
+from regard.cli.args.command_parser import CommandParser
 from regard.cli.args.path_args import check_paths
 from regard.errors import RegardError
 from regard.version import __version__
@@ -79,13 +80,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="regard",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
+    _add_verbs(parser)
+    return parser
+
+
+def _add_verbs(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for add_parser in (
         *(
@@ -109,7 +115,6 @@ def _build_parser() -> argparse.ArgumentParser:
     for verb in verbs.choices.values():
         verb.add_argument("--debug", action="store_true", help="show the traceback of an error")
         verb.set_defaults(parser=verb)
-    return parser
 
 
 def _error_line(error: Exception) -> str:

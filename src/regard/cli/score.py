@@ -82,12 +82,18 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     ):
         parser.add_argument(flag, metavar="FILE", type=INPUT_PATH, help=help_text)
     parser.add_argument(
+        "--reference",
+        metavar="FILE",
+        type=INPUT_PATH,
+        action="append",
+        help="reference translations; repeatable, for several references of each sentence",
+    )
+    parser.add_argument(
         "--output",
         metavar="FILE",
         type=OUTPUT_FILE,
         help="with MODEL: write its translations to this file",
     )
-    parser.add_argument("--reference", metavar="FILE", type=INPUT_PATH, help="reference translations")
     parser.add_argument(
         "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
     )
@@ -140,16 +146,15 @@ def run_score(options: argparse.Namespace) -> None:
     from regard.text.corpus_files import read_texts
 
     language = _bleu_language(options)
-    references = read_texts(options.reference)
-    baseline = (
-        None
-        if options.baseline is None
-        else _read_matching_lines(options.baseline, options.reference, references)
-    )
-    hypotheses, engine = _hypotheses(options, references)
+    first, *others = options.reference
+    references = [read_texts(first)]
+    length = _LineCount(first, len(references[0]))
+    references += [length.read_matching(path) for path in others]
+    baseline = None if options.baseline is None else length.read_matching(options.baseline)
+    hypotheses, engine = _hypotheses(options, length)
     scores = score_translations(hypotheses, references, language)
     differences = {} if baseline is None else compare_translations(hypotheses, baseline, references)
-    evaluation = _Evaluation(engine, len(references), scores, differences)
+    evaluation = _Evaluation(engine, length.lines, scores, differences)
     format_scores = _scores_as_json if options.json else _scores_as_table
     sys.stdout.write(format_scores(options, evaluation) + "\n")
 
@@ -174,7 +179,7 @@ def _bleu_language(options: argparse.Namespace) -> str | None:
     if options.target_language is not None:
         moses_tokenizer(options.target_language)  # check the language before translating
         return options.target_language
-    name = options.reference
+    name = options.reference[0]
     suffix = (name.with_suffix("") if name.suffix in COMPRESSED_SUFFIXES else name).suffix.removeprefix(".")
     known = moses_languages()
     if suffix in known:
@@ -185,30 +190,34 @@ def _bleu_language(options: argparse.Namespace) -> str | None:
     return None
 
 
-def _hypotheses(
-    options: argparse.Namespace, references: Sequence[str]
-) -> "tuple[list[str], EngineInfo | None]":
+class _LineCount(NamedTuple):
+    """A file and its number of lines, which every other file of the test set must have."""
+
+    path: Path
+    lines: int
+
+    def read_matching(self, path: Path) -> list[str]:
+        """Return the lines of another file; raise an error if their number differs."""
+        from regard.text.corpus_files import read_texts
+
+        lines = read_texts(path)
+        if len(lines) != self.lines:
+            raise DataError(
+                f"{path} has {len(lines)} lines and {self.path} {self.lines}; they must match line by line"
+            )
+        return lines
+
+
+def _hypotheses(options: argparse.Namespace, length: _LineCount) -> "tuple[list[str], EngineInfo | None]":
     """Return the translations, with the engine if a model made them."""
     if options.model is None:
-        return _read_matching_lines(options.hypotheses, options.reference, references), None
-    sources = _read_matching_lines(options.source, options.reference, references)
+        return length.read_matching(options.hypotheses), None
+    sources = length.read_matching(options.source)
     translator = load_translator(options)
     translations = translate_with_progress(translator, sources, options)
     if options.output is not None:
         write_output(options.output, "".join(line + "\n" for line in translations).encode("utf-8"))
     return translations, translator.engine_info
-
-
-def _read_matching_lines(path: Path, reference: Path, references: Sequence[str]) -> list[str]:
-    """Return the lines of a file; raise an error if their number differs from the references."""
-    from regard.text.corpus_files import read_texts
-
-    lines = read_texts(path)
-    if len(lines) != len(references):
-        raise DataError(
-            f"{path} has {len(lines)} lines and {reference} {len(references)}; they must match line by line"
-        )
-    return lines
 
 
 class _Evaluation(NamedTuple):
@@ -222,10 +231,11 @@ class _Evaluation(NamedTuple):
 
 def _scores_as_json(options: argparse.Namespace, evaluation: _Evaluation) -> str:
     engine, sentences, scores, differences = evaluation
-    files = ("model", "source", "hypotheses", "reference", "baseline")
+    files = ("model", "source", "hypotheses", "baseline")
     report: dict[str, Any] = {
         name: str(getattr(options, name)) for name in files if getattr(options, name) is not None
     }
+    report["references"] = list(map(str, options.reference))
     if engine is not None:
         report |= {"beam": options.beam, "alpha": options.alpha, **engine._asdict()}
     report |= {"sentences": sentences, "scores": {name: asdict(score) for name, score in scores.items()}}
@@ -238,7 +248,8 @@ def _scores_as_table(options: argparse.Namespace, evaluation: _Evaluation) -> st
     engine, sentences, scores, differences = evaluation
     search = "" if engine is None else f", beam {options.beam}, alpha {options.alpha:g}, {' '.join(engine)}"
     lines = [
-        f"{options.model or options.hypotheses} against {options.reference}: {sentences:,} sentences{search}",
+        f"{options.model or options.hypotheses} against {_join_paths(options.reference)}: "
+        f"{sentences:,} sentences{search}",
         f"{'':26}  score  brevity  tokens  reference  signature",
     ]
     lines += [
@@ -255,6 +266,10 @@ def _scores_as_table(options: argparse.Namespace, evaluation: _Evaluation) -> st
     return "\n".join(lines)
 
 
+def _join_paths(paths: Sequence[Path]) -> str:
+    return " and ".join(map(str, paths))
+
+
 def _bleu_lengths(score: "BleuScore | ChrfScore") -> str:
     """Return the columns that only BLEU has."""
     from regard.metrics.translation import BleuScore
@@ -268,6 +283,8 @@ def check_score_references(options: argparse.Namespace) -> None:
     """Reject flags that conflict with --score-references."""
     if options.model is None or options.source is None:
         raise RegardError("--score-references needs a MODEL and --source FILE")
+    if len(options.reference) > 1:
+        raise RegardError("--score-references scores one file of references; give --reference once")
     reject_unused_flags(
         options, COMPARISON_FLAGS, "is for comparing translations, not for --score-references"
     )
@@ -289,12 +306,9 @@ def run_score_references(options: argparse.Namespace) -> None:
     from regard.translation.force_decode import force_decode_texts
     from regard.translation.model_folder import load_translation_model
 
-    sources, targets = read_texts(options.source), read_texts(options.reference)
-    if len(sources) != len(targets):
-        raise DataError(
-            f"{options.source} has {len(sources)} lines and {options.reference} {len(targets)}; "
-            "they must match line by line"
-        )
+    (reference,) = options.reference
+    sources = read_texts(options.source)
+    targets = _LineCount(options.source, len(sources)).read_matching(reference)
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     model = load_translation_model(resolve_model_folder(options.model))
@@ -329,7 +343,7 @@ def _references_as_json(options: argparse.Namespace, references: "list[ForcedTra
     report = {
         "model": str(options.model),
         "source": str(options.source),
-        "reference": str(options.reference),
+        "reference": str(options.reference[0]),
         "sentences": len(references),
         "tokens": tokens,
         "log_probability": log_probability,

@@ -7,6 +7,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from regard.metrics.translation import References
+
 
 @dataclass(frozen=True)
 class MetricComparison:
@@ -20,7 +22,7 @@ class MetricComparison:
 
 
 def compare_translations(
-    hypotheses: Sequence[str], baseline: Sequence[str], references: Sequence[str]
+    hypotheses: Sequence[str], baseline: Sequence[str], references: References
 ) -> dict[str, MetricComparison]:
     """Compare BLEU and chrF of two systems over a thousand resampled test sets (Koehn, 2004)."""
     systems: list[tuple[str, Sequence[str]]] = [
@@ -28,7 +30,7 @@ def compare_translations(
         ("hypotheses", list(hypotheses)),
     ]
     metrics = {"bleu": BLEU(), "chrf": CHRF()}
-    signatures, results = PairedTest(systems, metrics, [list(references)], test_type="bs")()
+    signatures, results = PairedTest(systems, metrics, list(map(list, references)), test_type="bs")()
     return {
         name: _comparison(results[key], str(signatures[key]))
         for name, key in zip(metrics, signatures, strict=True)

@@ -27,14 +27,18 @@ class BleuScore:
     """In tokens."""
 
 
+References = Sequence[Sequence[str]]
+"""Reference translations of a test set, several of each sentence: one sequence for each translator."""
+
+
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> BleuScore:
     """Return corpus BLEU of detokenised text against one reference each."""
-    return corpus_bleu_with(BLEU(lowercase=lowercase), hypotheses, references)
+    return corpus_bleu_with(BLEU(lowercase=lowercase), hypotheses, [references])
 
 
-def corpus_bleu_with(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> BleuScore:
+def corpus_bleu_with(metric: BLEU, hypotheses: Sequence[str], references: References) -> BleuScore:
     """Return corpus BLEU with the options of `metric`."""
-    result = metric.corpus_score(list(hypotheses), [list(references)])
+    result = metric.corpus_score(list(hypotheses), list(map(list, references)))
     return BleuScore(result.score, str(metric.get_signature()), result.bp, result.sys_len, result.ref_len)
 
 
@@ -48,15 +52,19 @@ class ChrfScore:
 
 def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False) -> ChrfScore:
     """Return corpus chrF2 of detokenised text against one reference each."""
-    metric = CHRF(lowercase=lowercase)
-    result = metric.corpus_score(list(hypotheses), [list(references)])
+    return corpus_chrf_with(CHRF(lowercase=lowercase), hypotheses, [references])
+
+
+def corpus_chrf_with(metric: CHRF, hypotheses: Sequence[str], references: References) -> ChrfScore:
+    """Return corpus chrF2 with the options of `metric`; of several references, the most similar counts."""
+    result = metric.corpus_score(list(hypotheses), list(map(list, references)))
     return ChrfScore(result.score, str(metric.get_signature()))
 
 
 SACREMOSES_MISSING = 'tokenised BLEU needs sacremoses: pip install "regard[moses]"'
 
 
-def tokenised_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> BleuScore:
+def tokenised_bleu(hypotheses: Sequence[str], references: References, language: str) -> BleuScore:
     """Return BLEU-4 without smoothing of both sides in lower case, tokenised by Moses.
 
     This is the figure that papers on Multi30k report. The tokenization is added to the signature, since the
@@ -64,7 +72,8 @@ def tokenised_bleu(hypotheses: Sequence[str], references: Sequence[str], languag
     """
     tokenize = moses_tokenizer(language)
     metric = BLEU(lowercase=True, tokenize="none", smooth_method="none", force=True)
-    score = corpus_bleu_with(metric, list(map(tokenize, hypotheses)), list(map(tokenize, references)))
+    tokenised = [list(map(tokenize, texts)) for texts in references]
+    score = corpus_bleu_with(metric, list(map(tokenize, hypotheses)), tokenised)
     tokenization = f"moses:{language}+norm+escape|sacremoses:{_sacremoses().__version__}"
     return replace(score, signature=f"{score.signature}|{tokenization}")
 
@@ -128,14 +137,14 @@ def bleu_by_length(
 
 
 def score_translations(
-    hypotheses: Sequence[str], references: Sequence[str], language: str | None
+    hypotheses: Sequence[str], references: References, language: str | None
 ) -> Mapping[str, BleuScore | ChrfScore]:
     """Return BLEU and chrF, cased and in lower case, and tokenised BLEU if a language is given."""
     scores: dict[str, BleuScore | ChrfScore] = {
-        "bleu": corpus_bleu(hypotheses, references),
-        "bleu_lower": corpus_bleu(hypotheses, references, lowercase=True),
-        "chrf": corpus_chrf(hypotheses, references),
-        "chrf_lower": corpus_chrf(hypotheses, references, lowercase=True),
+        "bleu": corpus_bleu_with(BLEU(), hypotheses, references),
+        "bleu_lower": corpus_bleu_with(BLEU(lowercase=True), hypotheses, references),
+        "chrf": corpus_chrf_with(CHRF(), hypotheses, references),
+        "chrf_lower": corpus_chrf_with(CHRF(lowercase=True), hypotheses, references),
     }
     if language is not None:
         scores["bleu_tokenised_lower"] = tokenised_bleu(hypotheses, references, language)

@@ -90,7 +90,13 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a forecaster: CSV or Parquet table with a time column",
     )
     parser.add_argument("--time", metavar="COLUMN", help="time column (default: detected)")
-    parser.add_argument("--columns", metavar="COLUMN", nargs="+", help="series columns (default: all others)")
+    parser.add_argument(
+        "--columns",
+        metavar="COLUMN",
+        nargs="+",
+        action="extend",
+        help="series columns (default: all others)",
+    )
     parser.add_argument("--horizon", metavar="N", type=int, help="forecast horizon in steps")
     parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
     parser.add_argument(

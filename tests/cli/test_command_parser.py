@@ -1,0 +1,84 @@
+"""Arguments of every verb: repeated, abbreviated and unknown flags."""
+
+import argparse
+
+import pytest
+
+from regard.cli.args.command_parser import StoreOnce
+from regard.cli.main import _build_parser, main
+
+VERBS = next(
+    action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
+)
+VALUE_FLAGS = [
+    (verb, action.option_strings[-1], (action.choices or ["1"])[0])
+    for verb, parser in VERBS.items()
+    for action in parser._actions
+    if action.option_strings and isinstance(action, StoreOnce)
+]
+REPEATABLE = {
+    ("score", "--reference"),
+    ("translate", "--require"),
+    ("train", "--source"),
+    ("train", "--columns"),
+}
+
+
+def wrong_arguments(capsys, *arguments) -> str:
+    """Run a command with wrong arguments; return its message, the only line on stderr."""
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    message, end = capsys.readouterr().err.split("\n")
+    assert message.startswith("regard: ")
+    assert end == ""
+    return message
+
+
+@pytest.mark.parametrize(("verb", "flag", "value"), VALUE_FLAGS)
+def test_a_value_flag_given_twice_is_rejected(capsys, verb, flag, value):
+    message = wrong_arguments(capsys, verb, "x", flag, value, f"{flag}={value}")
+    assert f"{flag} is given twice; give it once (see `regard {verb} --help`)" in message
+
+
+def test_every_verb_has_value_flags_and_some_are_repeatable():
+    assert {verb for verb, _, _ in VALUE_FLAGS} == set(VERBS)
+    assert not REPEATABLE & {(verb, flag) for verb, flag, _ in VALUE_FLAGS}
+
+
+def test_repeatable_flags_keep_all_values():
+    options = _build_parser().parse_args(
+        ["train", "--source", "a", "--source", "b", "--columns", "x", "y", "--columns", "z"]
+    )
+    assert (options.source, options.columns) == (["a", "b"], ["x", "y", "z"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (["translate", "run", "--out", "x"], "--output"),
+        (["score", "--hypo", "x"], "--hypotheses"),
+        (["check", "--sour", "x"], "--source"),
+    ],
+)
+def test_an_abbreviated_flag_is_rejected_with_the_whole_one(capsys, arguments, flag):
+    message = wrong_arguments(capsys, *arguments)
+    assert f"{arguments[-2]} is not a flag of `regard {arguments[0]}`; did you mean {flag}?" in message
+
+
+def test_no_verb_takes_abbreviated_flags():
+    assert not any(parser.allow_abbrev for parser in VERBS.values())
+
+
+def test_an_unknown_flag_is_rejected_with_the_nearest_one(capsys):
+    message = wrong_arguments(capsys, "translate", "run", "--outptu", "x")
+    assert message == (
+        "regard: --outptu is not a flag of `regard translate`; did you mean --output? "
+        "(see `regard translate --help`)"
+    )
+    assert "did you mean" not in wrong_arguments(capsys, "translate", "run", "--zzzzzz")
+
+
+def test_other_wrong_arguments_are_one_line(capsys):
+    assert "invalid choice: 'all'" in wrong_arguments(capsys, "translate", "run", "--long", "all")
+    assert "MODEL" in wrong_arguments(capsys, "translate")
