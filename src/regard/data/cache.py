@@ -179,7 +179,7 @@ def _read_file_facts(facts_path: Path, identity: Sequence[int]) -> FileFacts | N
 def _write_file_facts(facts_path: Path, facts: Mapping[str, Any]) -> None:
     temporary = facts_path.with_suffix(f".{os.getpid()}")
     temporary.write_text(seal_json(dict(facts)), encoding="utf-8", newline="\n")
-    temporary.replace(note)
+    temporary.replace(facts_path)
 
 
 def _file_identity(status: os.stat_result) -> list[int]:
