@@ -165,3 +165,18 @@ def test_text_is_split_into_words_or_tokens_without_spaces(page):
         }"""
     )
     assert found == [["visits", "it"], ["这", "是", "一个"], ["a😀b", "c"]]
+
+
+def test_a_text_unlike_the_training_text_has_a_note(page, translator):
+    open_page(page, "#/translate")
+    note = page.get_by_text("Unlike the training text")
+    typed(page, "so mi lu")
+    wait_for_text(page, toy_translation("so mi lu"))
+    assert not note.is_visible()
+    strange = "ZZ9 xx ?!"
+    assert translator.trace(strange).target.unlike_training
+    typed(page, strange)
+    note.wait_for()
+    typed(page, f"so mi lu\n{strange}")
+    page.locator(".lines strong").wait_for()
+    assert page.locator(".lines > li").filter(has_text="unlike the training text").count() == 1

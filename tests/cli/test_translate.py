@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr
 
 import pytest
 import torch
@@ -24,6 +25,7 @@ from regard.translation.engines import LoadedModel
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
+from regard.translation.unlike_training import LikelihoodCalibration
 
 LINES = [f"the cat number {i} sings" for i in range(30)]
 
@@ -61,6 +63,17 @@ def echo(model, monkeypatch):  # noqa: ARG001
     ready = LoadedModel(engine, tokenizer)
     monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
     return engine
+
+
+UNLIKE = "unlike the training text: the translation is less probable than 99 % in validation"
+
+
+@pytest.fixture
+def calibrated(echo, monkeypatch):
+    """A calibration that flags translations of fewer than five tokens."""
+    calibration = LikelihoodCalibration(100, -0.2, -0.2)  # all have a log-probability of -1
+    ready = LoadedModel(echo, learn_tokenizer(LINES, 300), calibration=calibration)
+    monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
 
 
 def run(*arguments, source="in", code=0):
@@ -145,7 +158,16 @@ def test_json_has_a_line_for_every_line(folder):
     assert [each["translation"] for each in found] == ["the cat", "", ""]
     assert found[1]["issue"] == {"kind": "not UTF-8", "message": "not UTF-8 (byte 1 is 0xff)"}
     assert len({tuple(each) for each in found}) == 1
-    known = {"line", "source", "translation", "score", "log_probability", "tokens", "issue"}
+    known = {
+        "line",
+        "source",
+        "translation",
+        "score",
+        "log_probability",
+        "tokens",
+        "unlike_training",
+        "issue",
+    }
     assert set(found[0]) == known
 
 
@@ -375,3 +397,48 @@ def test_help_has_groups_and_needs_no_torch():
     assert answer.returncode == 0
     for group in ("input and output", "search", "sampling", "constraints", "engine"):
         assert f"{group}:".encode() in answer.stdout
+
+
+@pytest.mark.usefixtures("calibrated")
+def test_lines_unlike_the_training_text_are_translated_and_reported(folder):
+    (folder / "in").write_text("the cat number 1 sings\nthe\n\ncat\nbad \udcff\n", errors="surrogateescape")
+    with redirect_stderr(io.StringIO()) as stderr:
+        output = run("--report", "report", code=4)
+    assert output == "the cat number 1 sings\nthe\n\ncat\n\n"
+    issues = [json.loads(line) for line in (folder / "report").read_text().splitlines()]
+    assert [issue for issue in issues if issue["line"] < 5] == [
+        {"line": line, "kind": "unlike training", "message": UNLIKE} for line in (2, 4)
+    ]
+    share = "2 of 5 lines are unlike the training text: do not rely on their translations"
+    assert share in stderr.getvalue().splitlines()
+
+
+@pytest.mark.usefixtures("calibrated")
+def test_a_line_unlike_the_training_text_does_not_change_the_exit_code(folder, capsys):
+    (folder / "in").write_text("the\n")
+    assert run(code=0) == "the\n"
+    expected = "1 of 1 line is unlike the training text: do not rely on its translation\n"
+    assert capsys.readouterr().err == expected
+
+
+@pytest.mark.usefixtures("calibrated")
+def test_json_says_of_every_line_whether_it_is_unlike_the_training_text(folder):
+    (folder / "in").write_text("the\nthe cat number 1 sings\n\n")
+    rows = [json.loads(line) for line in run("--json").splitlines()]
+    assert [row["unlike_training"] for row in rows] == [True, False, None]
+    assert all(row["issue"] is None for row in rows)
+
+
+@pytest.mark.usefixtures("echo")
+def test_without_calibration_no_line_is_unlike_the_training_text(capsys):
+    assert {json.loads(line)["unlike_training"] for line in run("--json").splitlines()} == {None}
+    assert "unlike" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("calibrated")
+def test_sentences_of_a_document_unlike_the_training_text_are_reported(folder, capsys):
+    (folder / "page.html").write_text("<p>The cat number 1 sings.</p><p>the</p>")
+    run("--report", "report", source="page.html")
+    (issue,) = map(json.loads, (folder / "report").read_text().splitlines())
+    assert issue == {"line": 2, "kind": "unlike training", "message": f"{UNLIKE}: the"}
+    assert "1 of 2 sentences is unlike the training text" in capsys.readouterr().err

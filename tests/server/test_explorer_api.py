@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import regard
+from regard.checkpoint import publish_model
 from regard.search.config import SearchConfig
 from regard.server.explorer_api import explorer_routes
 from regard.server.http_messages import ApiRequest
@@ -15,6 +16,7 @@ from regard.trace.interventions import AblateHead
 from regard.trace.packing import unpack_array
 from regard.trace.trace import Trace
 from regard.translation.translator import Translator
+from regard.translation.unlike_training import LikelihoodCalibration
 from server.conftest import LIMIT, TEXTS, build_service, save_random, write_metrics
 from server.http_client import run_server
 
@@ -433,3 +435,19 @@ def test_the_example_is_a_sample_or_from_the_model_card(run_folder, tmp_path):
     assert find_example_text(alone, find_training_run(alone)) == "a | b <c_d"
     write_metrics(tmp_path, {"kind": "train", "step": 1})
     assert find_example_text(alone, find_training_run(alone)) == "a | b <c_d"
+
+
+def test_payloads_say_whether_the_text_is_unlike_the_training_text(tmp_path):
+    folder = save_random(tmp_path / "model", 0)
+    with run_server(explorer_routes(build_service(folder))) as run_client:
+        assert run_client("/api/trace", REQUEST).json["target"]["unlike_training"] is None
+    calibration = LikelihoodCalibration(100, 0.0, 0.0)  # flags every text
+    publish_model(folder, folder, metadata=calibration.to_manifest())
+    with run_server(explorer_routes(build_service(folder))) as run_client:
+        assert run_client("/api/trace", REQUEST).json["target"]["unlike_training"] is True
+        forced = run_client("/api/trace", {**REQUEST, "prefix": "the"}).json
+        assert forced["target"]["unlike_training"] is None
+        long_line = "the cat sees the dog. " * 3
+        lines = run_client("/api/translate", {"text": f"{TEXT}\n\n{long_line}"}).json["lines"]
+    assert [line["omitted"] for line in lines] == [None, None, "too_long"]
+    assert [line["target"]["unlike_training"] for line in lines] == [True, None, True]

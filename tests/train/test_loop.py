@@ -415,10 +415,10 @@ def test_the_batches_of_a_step_are_held_one_at_a_time(tmp_path):
             for number in count(start.get("batch", 0)):
                 yield CountedBatch(), {"batch": number + 1}
 
-        def batch_counts(self, batch):
+        def batch_counts(self, _):
             return BatchCounts(4, 4)
 
-        def loss(self, batch):
+        def loss(self, _):
             most_alive.append(CountedBatch.alive)
             return super().loss(torch.ones(4, 1))
 

@@ -52,6 +52,7 @@ def test_json_has_every_field_on_one_line():
                 "words": [],
             }
         ],
+        "unlike_training": None,
         "issue": {"kind": "split", "message": "into 2 parts"},
     }
 

@@ -1,6 +1,6 @@
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from regard.train.device import ComputeConfig
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig, label_smoothing_floor
 from regard.train.optimizer import OptimizerConfig, learning_rate
+from regard.translation import unlike_training
 from regard.translation.corpus import prepare_pair_corpora
 from regard.translation.memory_estimate import estimate_translation_step_memory
-from regard.translation.model_folder import load_translation_model
+from regard.translation.model_folder import load_translation_model, read_translation_folder
 from regard.translation.run import TranslationRun
 from regard.translation.task import TranslationTask, train_translation
 from regard.translation.translator import Translator
@@ -134,10 +135,11 @@ def test_each_validation_records_bleu_by_the_length_of_the_source(small_run, tmp
         assert (groups["bins"][0], groups["bins"][-1]) == (min(lengths), max(lengths) + 1)
 
 
+@pytest.mark.usefixtures("diverging")
 def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(small_run, tmp_path):
-    run = replace(small_run, optimizer=OptimizerConfig(peak=1e30, warmup=1))
+    run = replace(small_run, train=TrainConfig(steps=50, log_every=1))
     with pytest.raises(RegardError, match="the loss or its gradient is not finite"):
-        train_translation(replace(run, train=TrainConfig(steps=50, log_every=1)), tmp_path / "run", QUIET)
+        train_translation(run, tmp_path / "run", QUIET)
     assert not (tmp_path / "run").exists()
 
 
@@ -154,11 +156,12 @@ def test_the_error_is_reported_even_if_the_run_folder_cannot_be_removed(small_ru
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.usefixtures("diverging")
 def test_an_empty_run_folder_that_existed_before_is_kept(small_run, tmp_path):
     (tmp_path / "run").mkdir()
-    run = replace(small_run, optimizer=OptimizerConfig(peak=1e30, warmup=1))
+    run = replace(small_run, train=TrainConfig(steps=50, log_every=1))
     with pytest.raises(RegardError, match="the loss or its gradient is not finite"):
-        train_translation(replace(run, train=TrainConfig(steps=50, log_every=1)), tmp_path / "run", QUIET)
+        train_translation(run, tmp_path / "run", QUIET)
     assert list((tmp_path / "run").iterdir()) == []
 
 
@@ -415,3 +418,22 @@ def step_bytes(run, tokens):
         sentence_length=mean,
         batch_tokens=run.data.batch_tokens,
     ).total_bytes(tokens)
+
+
+def test_the_published_model_is_calibrated_on_the_validation_texts(small_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(unlike_training, "MIN_CALIBRATION_TEXTS", 4)
+    train_translation(small_run, tmp_path / "run", QUIET)
+    folder = read_translation_folder(tmp_path / "run" / "model")
+    texts = [source for source, _ in corpora_of(small_run).valid_texts]
+    translator = Translator.load(folder.path, "cpu", "torch")
+    expected = unlike_training.calibrate_translator(translator, texts)
+    assert folder.calibration.texts == expected.texts == len(texts) == 6
+    assert asdict(folder.calibration) == pytest.approx(asdict(expected), rel=1e-3)
+    card = (folder.path / "README.md").read_text()
+    assert f"a mean log-probability of {folder.calibration.mean:.2f} nats per token" in card
+
+
+def test_a_model_with_few_validation_texts_is_not_calibrated(small_run, tmp_path):
+    train_translation(small_run, tmp_path / "run", QUIET)
+    assert read_translation_folder(tmp_path / "run" / "model").calibration is None
+    assert "unlike the training text" not in (tmp_path / "run" / "model" / "README.md").read_text()

@@ -150,6 +150,10 @@ class ClassificationTask:
     def write_data_report(self, out: Path) -> None:
         write_data_report(out, self.corpora)
 
+    def calibrate(self, folder: Path) -> Mapping[str, object]:  # noqa: ARG002
+        """Return nothing; the temperature is a metric of every validation."""
+        return {}
+
     def make_step(self, learner: Learner) -> TrainStep[LabelBatch]:
         return EagerStep(self, learner, self._run.train.seed, self._run.train.clip)
 

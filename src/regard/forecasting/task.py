@@ -107,6 +107,10 @@ class ForecastingTask:
     def write_data_report(self, out: Path) -> None:
         write_series_report(out, self.data)
 
+    def calibrate(self, folder: Path) -> Mapping[str, object]:  # noqa: ARG002
+        """Return nothing; a forecaster has no measurements besides its metrics."""
+        return {}
+
     def make_step(self, learner: Learner) -> TrainStep[SeriesBatch]:
         return EagerStep(self, learner, self._run.train.seed, self._run.train.clip)
 

@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE = (
+NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE = (
     "not UTF-8",
     "too long",
     "impossible",
     "cut",
     "split",
+    "unlike training",
 )
 FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
-"""Issues of lines without a result; lines with another issue are translated, but cut or in parts."""
+"""Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
 MAX_REPORTED_LINES = 10
 """Line numbers listed for each kind of issue; all are counted."""
 
@@ -61,11 +62,16 @@ class JobReport:
 
     def summary_lines(self) -> list[str]:
         """Return one line of text for each kind of issue."""
-        return [
+        lines = [
             f"{self._list_lines(kind)} {_explain_kind(kind, self.left_as, self.verb)}"
             for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE)
             if kind in self.counts
         ]
+        if unlike := self.counts.get(UNLIKE_TRAINING_LINE):
+            are, those = ("is", "its translation") if unlike == 1 else ("are", "their translations")
+            share = f"{unlike:,} of {self.lines:,} {self.item}{'s' if self.lines > 1 else ''}"
+            lines.append(f"{share} {are} unlike the training text: do not rely on {those}")
+        return lines
 
     def raise_if_untranslated(self) -> None:
         """End the command with its own exit code if any item has no result."""

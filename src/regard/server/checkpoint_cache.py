@@ -18,6 +18,7 @@ from regard.train.device import DeviceChoice, choose_device
 from regard.translation.model_folder import load_translation_model
 from regard.translation.tracing import Tracer
 from regard.translation.translator import Translator
+from regard.translation.unlike_training import read_calibration
 
 LOADED_CHECKPOINTS = 2
 ModelT = TypeVar("ModelT")
@@ -70,10 +71,11 @@ def load_explorer_model(folder: Path, device: DeviceChoice) -> ExplorerModel:
     loaded = load_translation_model(folder)
     transformer = loaded.transformer.to(choose_device(device))
     identity = identify_model_folder(folder, loaded.manifest)
+    calibration = read_calibration(folder, loaded.manifest)
     return ExplorerModel(
         identity.id,
         transformer,
         loaded.tokenizer,
-        Tracer(transformer, loaded.tokenizer, identity),
-        Translator.from_model(transformer, loaded.tokenizer),
+        Tracer(transformer, loaded.tokenizer, identity, calibration),
+        Translator.from_model(transformer, loaded.tokenizer, calibration),
     )

@@ -16,7 +16,14 @@ from regard.trace.trace import Trace
 ALIGNMENT_DECIMALS = 4
 EMPTY_LINE_PAYLOAD: dict[str, Any] = {
     "source": {"text": "", "tokens": []},
-    "target": {"text": "", "score": 0.0, "logprob": 0.0, "forced": False, "tokens": []},
+    "target": {
+        "text": "",
+        "score": 0.0,
+        "logprob": 0.0,
+        "forced": False,
+        "tokens": [],
+        "unlike_training": None,
+    },
     "alignment": [],
     "steps": [],
     "n_best": [],
@@ -86,6 +93,6 @@ def _untraced_payload(model: ExplorerModel, text: str, search: SearchConfig) -> 
     n_best = [
         {"text": each.text, "score": each.score, "logprob": each.log_probability} for each in translations
     ]
-    target = EMPTY_LINE_PAYLOAD["target"] | n_best[0]
+    target = EMPTY_LINE_PAYLOAD["target"] | n_best[0] | {"unlike_training": translation.unlike_training}
     source = {"text": text, "tokens": []}
     return EMPTY_LINE_PAYLOAD | {"source": source, "target": target, "n_best": n_best, "omitted": "too_long"}

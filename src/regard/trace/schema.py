@@ -51,6 +51,8 @@ class TraceTarget:
     forced: bool
     """Whether the translation was given (forced decoding)."""
     tokens: tuple[TraceToken, ...]
+    unlike_training: bool | None = None
+    """As in `Translation`; None if the translation was forced, its beginning too, or the model changed."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,10 @@ class TrainingTask(Trainable[BatchT], Protocol[BatchT]):
         """Write `data.json`, the statistics of the data, to the run folder."""
         ...
 
+    def calibrate(self, folder: Path) -> Mapping[str, object]:
+        """Return manifest entries that are measured with the best model, in `folder`, on validation data."""
+        ...
+
 
 def train_and_publish(
     run: RunConfig,
@@ -164,7 +168,11 @@ def _publish_best(
         result.best_folder,
         out / "model",
         exclude=TRAINING_FILES,
-        metadata={"step": result.step, "metrics": dict(result.metrics)},
+        metadata={
+            "step": result.step,
+            "metrics": dict(result.metrics),
+            **task.calibrate(result.best_folder),
+        },
         build_extra_files=build_extra_files,
     )
 

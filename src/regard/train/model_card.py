@@ -121,6 +121,12 @@ def _score_section(manifest: Mapping[str, Any], text: CardText) -> Iterator[str]
         for name, value in sorted(figures.items())
     ]
     yield "\n".join(["| score | |", "| --- | --- |", *rows])
+    if calibration := manifest.get("likelihood_calibration"):
+        yield (
+            f"Translations of {calibration['texts']:,} of them have a mean log-probability of "
+            f"{calibration['mean']:.2f} nats per token. A text whose translation is less probable than 99 % "
+            "of those is reported as unlike the training text."
+        )
     signatures = [(name, value) for name, value in metrics.items() if isinstance(value, str)]
     if signatures:
         yield "\n".join(

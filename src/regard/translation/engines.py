@@ -22,6 +22,7 @@ from regard.search.config import SearchConfig
 from regard.text.tokenizer import Tokenizer
 from regard.translation.model_folder import TranslationFolder
 from regard.translation.options import TranslateOptions, reject_conflicting_options
+from regard.translation.unlike_training import LikelihoodCalibration
 
 if TYPE_CHECKING:
     from regard.inference.linear import ComputePrecision
@@ -90,8 +91,10 @@ class Fp32Model:
         load: "Callable[[], Transformer]",
         tokenizer: Tokenizer,
         identify: "Callable[[Transformer], ModelIdentity]",
+        calibration: LikelihoodCalibration | None = None,
     ) -> None:
         self._load, self._tokenizer, self._identify = load, tokenizer, identify
+        self._calibration = calibration
         self._traced: tuple[ModelIdentity, Tracer] | None = None
 
     @property
@@ -114,7 +117,8 @@ class Fp32Model:
 
         identity = self._identify(self.transformer)
         if self._traced is None or self._traced[0] != identity:
-            self._traced = identity, Tracer(self.transformer, self._tokenizer, identity)
+            tracer = Tracer(self.transformer, self._tokenizer, identity, self._calibration)
+            self._traced = identity, tracer
         return self._traced[1]
 
 
@@ -142,6 +146,8 @@ class LoadedModel:
     fallback: FallbackEngine | None = None
     ensemble: tuple[Path, ...] = ()
     """The further models whose predictions are averaged with the first one's."""
+    calibration: LikelihoodCalibration | None = None
+    """Detects texts unlike the training text."""
 
 
 def select_translation_engine(
@@ -243,7 +249,7 @@ def _fp32_model_of(folder: TranslationFolder, options: EngineOptions) -> Fp32Mod
 
         return identify_model_folder(folder.path, folder.manifest)
 
-    return Fp32Model(load, folder.tokenizer, identify)
+    return Fp32Model(load, folder.tokenizer, identify, folder.calibration)
 
 
 def _load_ctranslate2(folder: TranslationFolder, options: EngineOptions, fp32: Fp32Model) -> LoadedModel:
@@ -258,6 +264,7 @@ def _load_ctranslate2(folder: TranslationFolder, options: EngineOptions, fp32: F
         LARGE_BATCH_TOKENS,
         EngineInfo("ctranslate2", engine.precision),
         fp32,
+        calibration=folder.calibration,
     )
 
 
@@ -285,6 +292,7 @@ def _load_torch(folder: TranslationFolder, options: EngineOptions, fp32: Fp32Mod
         EngineInfo("torch", precision),
         fp32,
         lambda: fp32.forced_decoder,
+        calibration=folder.calibration,
     )
 
 

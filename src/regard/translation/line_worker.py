@@ -13,6 +13,7 @@ from regard.jobs.line_report import (
     NOT_UTF8_LINE,
     SPLIT_LINE,
     TOO_LONG_LINE,
+    UNLIKE_TRAINING_LINE,
     LineIssue,
 )
 from regard.jobs.worker import BatchResult
@@ -30,6 +31,7 @@ ISSUE_OF_STATUS = {
     "skipped": TOO_LONG_LINE,
     "impossible": IMPOSSIBLE_LINE,
 }
+UNLIKE_TRAINING_MESSAGE = "unlike the training text: the translation is less probable than 99 % in validation"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class LineTranslator:
             issue = input_issue or _issue_of_translation(number, translation)
             rows.append(format_rows(self.row_format, number, text, translation, issue))
             issues += [] if issue is None else [issue]
+            if translation.unlike_training:
+                issues.append(LineIssue(number, UNLIKE_TRAINING_LINE, UNLIKE_TRAINING_MESSAGE))
             tokens += len(translation.tokens)
         return BatchResult(batch.number, len(inputs), tokens, issues, "".join(rows), batch.byte_offset)
 

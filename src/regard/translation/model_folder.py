@@ -12,6 +12,7 @@ from regard.safetensors_file import check_weight_specs
 from regard.text.tokenizer import Tokenizer
 from regard.text.tokenizer_file import load_tokenizer
 from regard.train.model_files import open_model_folder, read_config_section, write_model_files
+from regard.translation.unlike_training import LikelihoodCalibration, read_calibration
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
@@ -27,6 +28,8 @@ class TranslationFolder(NamedTuple):
     config: ModelConfig
     tokenizer: Tokenizer
     manifest: Mapping[str, Any]
+    calibration: LikelihoodCalibration | None = None
+    """Detects texts unlike the training text; None: the model was not calibrated."""
 
 
 class TranslationModel(NamedTuple):
@@ -87,4 +90,4 @@ def read_translation_folder(path: Path, size_only: Collection[str] = ()) -> Tran
             f"{folder / TOKENIZER_FILE} has {tokenizer.vocab_size} tokens, and model.vocab_size in "
             f"{folder / CONFIG_FILE} is {config.vocab_size}"
         )
-    return TranslationFolder(folder, config, tokenizer, manifest)
+    return TranslationFolder(folder, config, tokenizer, manifest, read_calibration(folder, manifest))

@@ -40,6 +40,9 @@ class Translation:
     """What was done about a text that was too long, or that no hypothesis satisfied the constraints."""
     message: str = ""
     """The status in words; empty if the text was translated whole."""
+    unlike_training: bool | None = None
+    """Whether the text is unlike the training text: its translation is less probable than 99 % of those in
+    validation. None: the model has no calibration, or the search was constrained."""
 
 
 IMPOSSIBLE_TRANSLATION = Translation(
@@ -88,6 +91,7 @@ def format_rows(
             "line": line,
             "source": source,
             **_as_dict(row_format, translation),
+            "unlike_training": translation.unlike_training,
             "issue": None if issue is None else {"kind": issue.kind, "message": issue.message},
         }
         if row_format.include_alternatives:

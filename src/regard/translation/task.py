@@ -39,9 +39,14 @@ from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
 from regard.translation.corpus import hash_pair_files, prepare_pair_corpora
 from regard.translation.finetune import StartModel, read_start_model
-from regard.translation.model_folder import TOKENIZER_FILE, write_translation_model_files
+from regard.translation.model_folder import (
+    TOKENIZER_FILE,
+    load_translation_model,
+    write_translation_model_files,
+)
 from regard.translation.run import TranslationRun, resolve_translation_run, uses_captured_steps
 from regard.translation.translator import Translator
+from regard.translation.unlike_training import calibrate_translator
 
 PREFETCH_BATCHES = 8
 """Batches prepared in advance for a GPU, so that it never waits for one."""
@@ -269,6 +274,13 @@ class TranslationTask:
         return write_translation_model_files(
             folder, self.model, self._tokenizer, to_toml(self._run), metadata
         )
+
+    def calibrate(self, folder: Path) -> Mapping[str, object]:
+        """Return how probable translations of validation texts are, to detect texts unlike them."""
+        model = load_translation_model(folder)
+        translator = Translator.from_model(model.transformer.to(self._device), model.tokenizer)
+        calibration = calibrate_translator(translator, [source for source, _ in self.corpora.valid_texts])
+        return {} if calibration is None else calibration.to_manifest()
 
     @property
     def _bleu_pairs(self) -> int:

@@ -58,6 +58,7 @@ from regard.trace.summary import (
 )
 from regard.trace.tokens import TokenRenderer, describe_tokens
 from regard.trace.trace import Trace
+from regard.translation.unlike_training import LikelihoodCalibration
 from regard.version import __version__
 
 EmbeddingSide = Literal["source", "target"]
@@ -66,8 +67,15 @@ EmbeddingSide = Literal["source", "target"]
 class Tracer:
     """Records translations of one model in fp32, on the device of its weights."""
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer, identity: ModelIdentity) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        identity: ModelIdentity,
+        calibration: LikelihoodCalibration | None = None,
+    ) -> None:
         self._model, self._tokenizer, self._identity = model, tokenizer, identity
+        self._calibration = calibration
         self._names = TokenRenderer(tokenizer)
 
     @property
@@ -129,6 +137,7 @@ class Tracer:
                 logprob=logprob,
                 forced=beam is None,
                 tokens=tuple(describe_tokens(self._tokenizer, target, logprobs)),
+                unlike_training=self._is_unlike_training(request, logprob, len(target)),
             ),
             attention=weights,
             value_norm=value_norms(captured),
@@ -243,6 +252,13 @@ class Tracer:
         layers = (config.encoder_layers, config.decoder_layers)
         vocab, shared = VocabSizes(config.vocab_size, config.vocab_size), config.tied == "all"
         return build_model_facts(self._identity, model, config, layers, vocab, DEFAULT_TASK, shared=shared)
+
+    def _is_unlike_training(self, request: TraceRequest, logprob: float, tokens: int) -> bool | None:
+        """Return whether the text is unlike the training text; None if the search was not free."""
+        is_free = not request.prefix and request.target is None and not request.interventions
+        if self._calibration is None or not is_free:
+            return None
+        return self._calibration.is_unlike_training(logprob, tokens)
 
     def _source_ids(self, request: TraceRequest, max_tokens: int) -> list[int]:
         """Return the encoder input: the token ids of the text and the end mark."""

@@ -39,6 +39,7 @@ from regard.translation.long_text import TextParts, merge_parts, split_long_text
 from regard.translation.model_folder import TranslationFolder, read_translation_folder
 from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
 from regard.translation.result import IMPOSSIBLE_TRANSLATION, Continuation, Translation, WordConfidence
+from regard.translation.unlike_training import LikelihoodCalibration, is_free_search
 
 if TYPE_CHECKING:
     from regard.model.transformer import Transformer
@@ -96,9 +97,17 @@ class Translator:
         return cls(load_engine(folder, choice, engine, options))
 
     @classmethod
-    def from_model(cls, model: "Transformer", tokenizer: Tokenizer) -> "Translator":
-        """Translate with a model in memory, on its device; it may still be training."""
-        return cls(wrap_model(model, tokenizer))
+    def from_model(
+        cls,
+        model: "Transformer",
+        tokenizer: Tokenizer,
+        calibration: LikelihoodCalibration | None = None,
+    ) -> "Translator":
+        """Translate with a model in memory, on its device; it may still be training.
+
+        With a `calibration`, texts unlike the training text are flagged.
+        """
+        return cls(replace(wrap_model(model, tokenizer), calibration=calibration))
 
     @property
     def engine_info(self) -> EngineInfo:
@@ -144,8 +153,11 @@ class Translator:
         max_tokens = self._model.engine.max_tokens
         split_texts = split_long_texts(texts, self._tokenizer, max_tokens, options.long_text)
         translations = self._search_all(split_texts, search, options, on_done or (lambda _: None))
+        calibration = self._model.calibration if is_free_search(search, options) else None
         return [
-            merge_parts(text.strip(), text_parts, parts, options)
+            _flag_unlike_training(
+                merge_parts(text.strip(), text_parts, parts, options), len(parts), calibration
+            )
             for text, text_parts, parts in zip(texts, split_texts, translations, strict=True)
         ]
 
@@ -350,6 +362,17 @@ class Translator:
                     if options.confidences
                     else None,
                 )
+
+
+def _flag_unlike_training(
+    translation: Translation, parts: int, calibration: LikelihoodCalibration | None
+) -> Translation:
+    """Set `unlike_training`; a text that was split is judged as a whole, and a blank one is not judged."""
+    if calibration is None or parts == 0:
+        return translation
+    tokens = len(translation.tokens) + parts  # each part has an end token
+    is_unlike = calibration.is_unlike_training(translation.log_probability, tokens)
+    return replace(translation, unlike_training=is_unlike)
 
 
 def _check_texts(texts: Sequence[str]) -> None:

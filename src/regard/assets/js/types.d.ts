@@ -100,7 +100,7 @@ export interface Trace {
   model: Model;
   request: Request;
   source: { text: string; tokens: Token[] };
-  target: { text: string; score: number; logprob: number; forced: boolean; tokens: Token[] };
+  target: { text: string; score: number; logprob: number; forced: boolean; tokens: Token[]; unlike_training?: boolean | null };
   /** Of the kinds that the model has: a translation has them all. */
   attention: Record<Kind, Pack>;
   value_norm: Record<Kind, Pack>;

@@ -135,6 +135,7 @@ function lineEntry(app, line, text, status) {
       : bothSides(),
     h("ul", { class: "others faint" }, others.map((other) => h("li", {}, h("span", { dir: "auto" }, other.text), ` ${formatSigned(other.score)} (${formatSigned(other.score - line.n_best[0].score)})`))),
     h("p", { class: "bar" }, h("span", { class: "faint facts" }, `score ${formatSigned(line.target.score)}`),
+      line.target.unlike_training && h("strong", {}, "unlike the training text"),
       line.omitted
         ? h("span", { class: "faint" }, "too long to look into")
         : h("button", { type: "button", class: "quiet", onclick: look }, "Look inside")),

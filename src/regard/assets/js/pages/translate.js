@@ -26,7 +26,7 @@ export function translatePage(app, live) {
   effect(() => (inside.hidden = !app.trace.value || Boolean(app.lineTranslations.value)));
   const { source, target } = alignedSentence(app, status);
   const sourceWords = h("div", {}, h("p", { class: "faint" }, "as the model reads it"), source);
-  const single = h("div", { class: "answer" }, target, prefixNote(app), nBestList(app));
+  const single = h("div", { class: "answer" }, target, prefixNote(app), unlikeTrainingNote(app), nBestList(app));
   const list = live?.lineList(app, status);
   effect(() => {
     const lines = Boolean(app.lineTranslations.value);
@@ -110,6 +110,16 @@ function prefixNote(app) {
     const free = app.source && h("button", { type: "button", class: "quiet", onclick: () => retranslate(app, trace) }, "translate freely");
     setChildren(box, forced ? "This translation was forced, not searched for. " : ["Begins as you chose: ", h("strong", { dir: "auto" }, decodeText(trace, /** @type {number[]} */ (prefix))), ". "], free);
   });
+  return box;
+}
+
+/**
+ * Note that the text is unlike the training text.
+ * @param {App} app
+ */
+function unlikeTrainingNote(app) {
+  const box = h("p", { class: "note" }, "Unlike the training text: this translation is less probable than 99 % of those in validation.");
+  effect(() => (box.hidden = !app.trace.value?.target.unlike_training));
   return box;
 }
 
