@@ -1,5 +1,7 @@
 """What several tests need."""
 
+import signal
+
 import pytest
 import torch
 from hypothesis import settings
@@ -9,6 +11,8 @@ from regard.model.transformer import Transformer
 
 settings.register_profile("same", derandomize=True, deadline=None)  # the same examples, however busy
 settings.load_profile("same")
+# A shell starts `make test &` with SIGINT ignored, and children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)  # what tests compute is too small to share
 
 MICRO = ModelConfig(
