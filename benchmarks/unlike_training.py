@@ -42,9 +42,7 @@ def main() -> None:
             "flagged_own": round(flagged_share(own), 4),
             "flagged_foreign": round(flagged_share(foreign), 4),
         }
-        print(
-            json.dumps({"benchmark": "unlike_training", "model": options.model.name, **figures}), flush=True
-        )
+        print(json.dumps(report), flush=True)
 
 
 def translate(translator: Translator, path: Path, lines: int) -> list[Translation]:

@@ -5,15 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from regard.documents.markup_alignment import place_markup
-from regard.documents.segments import (
-    URL_OR_EMAIL,
-    InlineFragment,
-    InlineKind,
-    Segment,
-    build_segment,
-    split_inline_tags,
-)
+from regard.documents.localization.message import message_slot
 from regard.documents.template import CharsetTemplate, Slot, SlotSpan, Template, build_template
 from regard.errors import DataError
 
@@ -32,16 +24,6 @@ CHARACTER_ESCAPES = {
     "\b": "\\b",
 }
 CHARACTER_ESCAPES |= {"\f": "\\f", "\v": "\\v"}
-PLACEHOLDER = re.compile(
-    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
-    r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
-    r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
-    r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
-)
-"""A placeholder that a program fills in: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
-${name}, %{name}, {{ name }}."""
-PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
-"""URLs too, since what looks like a placeholder inside one (%20) is part of the URL."""
 CHARSET = re.compile(r"charset=([\w-]*)")
 CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
 UNSET_CHARSETS = ("", "charset", "us-ascii", "ascii")
@@ -170,44 +152,9 @@ def _singular_index(header: _PoField | None, name: str) -> int | None:
 
 
 def _message_slot(source: _PoField, newline: str) -> Slot | None:
-    value = source.value
-    segment = build_segment(_message_fragments(value))
-    if segment is None:
-        return None
     original = newline.join(f'"{raw}"' for raw in source.raw)
-    lead, tail = value[: segment.lead_length], value[len(value) - segment.tail_length :]
-
-    def write(translation: str) -> str:
-        if translation == segment.text:
-            return original
-        parts = place_markup(segment, _drop_extra_placeholders(segment, translation))
-        message = lead + "".join(part.text for part in parts) + tail
-        return _quote_message(message, newline, wrap=len(source.raw) > 1)
-
-    return Slot(segment.text, write)
-
-
-def _message_fragments(value: str) -> Iterator[InlineFragment]:
-    for fragment in split_inline_tags(value):
-        done, raw = 0, fragment.raw
-        for match in PROTECTED_TEXT.finditer(raw) if fragment.kind is InlineKind.TEXT else ():
-            yield InlineFragment(InlineKind.TEXT, raw[done : match.start()], raw[done : match.start()])
-            yield InlineFragment(InlineKind.PROTECTED, match[0], match[0])
-            done = match.end()
-        yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
-
-
-def _drop_extra_placeholders(segment: Segment, translation: str) -> str:
-    """Drop placeholders that the source does not have as often: the program could fail on them."""
-    remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
-
-    def keep(match: re.Match[str]) -> str:
-        if match[1] in remaining:
-            remaining.remove(match[1])
-            return match[0]
-        return ""
-
-    return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
+    wrap = len(source.raw) > 1
+    return message_slot(source.value, original, lambda message: _quote_message(message, newline, wrap))
 
 
 def _quote_message(message: str, newline: str, wrap: bool) -> str:

@@ -1,0 +1,73 @@
+"""Messages of a program: placeholders that it fills in, and the slot of one message.
+
+The localization formats differ only in how they spell a message; this is what they have in common.
+"""
+
+import re
+from collections.abc import Iterator
+
+from regard.documents.markup_alignment import place_markup
+from regard.documents.segments import (
+    URL_OR_EMAIL,
+    InlineFragment,
+    InlineKind,
+    Segment,
+    build_segment,
+    split_inline_tags,
+)
+from regard.documents.template import Slot, SlotWriter
+
+PLACEHOLDER = re.compile(
+    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
+    r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
+    r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
+    r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
+)
+"""A placeholder that a program fills in: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
+${name}, %{name}, {{ name }}."""
+PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
+"""URLs too, since what looks like a placeholder inside one (%20) is part of the URL."""
+
+
+def message_slot(message: str, original: str, write_message: SlotWriter) -> Slot | None:
+    """Return the slot of a message; None if it has no translatable text.
+
+    `original` is the spelling of the message in the document, kept if the translation equals the source;
+    `write_message` spells any other message.
+    """
+    segment = build_segment(message_fragments(message))
+    if segment is None:
+        return None
+    lead, tail = message[: segment.lead_length], message[len(message) - segment.tail_length :]
+
+    def write(translation: str) -> str:
+        if translation == segment.text:
+            return original
+        parts = place_markup(segment, _drop_extra_placeholders(segment, translation))
+        return write_message(lead + "".join(part.text for part in parts) + tail)
+
+    return Slot(segment.text, write)
+
+
+def message_fragments(value: str) -> Iterator[InlineFragment]:
+    """Yield the fragments of a message: text, inline tags, placeholders, URLs and e-mail addresses."""
+    for fragment in split_inline_tags(value):
+        done, raw = 0, fragment.raw
+        for match in PROTECTED_TEXT.finditer(raw) if fragment.kind is InlineKind.TEXT else ():
+            yield InlineFragment(InlineKind.TEXT, raw[done : match.start()], raw[done : match.start()])
+            yield InlineFragment(InlineKind.PROTECTED, match[0], match[0])
+            done = match.end()
+        yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
+
+
+def _drop_extra_placeholders(segment: Segment, translation: str) -> str:
+    """Drop placeholders that the source does not have as often: the program could fail on them."""
+    remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
+
+    def keep(match: re.Match[str]) -> str:
+        if match[1] in remaining:
+            remaining.remove(match[1])
+            return match[0]
+        return ""
+
+    return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
