@@ -10,7 +10,7 @@ from pathlib import Path
 
 from regard.errors import DataError
 from regard.text.corpus_files import read_texts
-from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS, is_unspaced_script
+from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS, is_unspaced_script, normalize_nfc
 
 WordTuple = tuple[str, ...]
 SINGLE_CHARACTER = re.compile(rf"[{UNSPACED_LETTERS}][{UNSPACED_MARKS}]*|\S")
@@ -75,7 +75,7 @@ EMPTY_GLOSSARY = Glossary()
 def split_phrase(text: str) -> WordTuple:
     """Split into words; punctuation marks and letters of unspaced scripts stand alone."""
     words: list[str] = []
-    for is_word, run in groupby(unicodedata.normalize("NFC", text), _is_word_character):
+    for is_word, run in groupby(normalize_nfc(text), _is_word_character):
         characters = "".join(run)
         words.extend([characters] if is_word else SINGLE_CHARACTER.findall(characters))
     return tuple(words)
