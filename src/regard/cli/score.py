@@ -20,6 +20,7 @@ from regard.cli.args.model_args import (
     translate_with_progress,
 )
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.args.train_args import add_label_column_arguments
 from regard.cli.output import write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_series import run_score_series
@@ -97,6 +98,7 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument(
         "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--confusion-matrix",
         metavar="FILE.svg",
@@ -130,7 +132,11 @@ def run_score(options: argparse.Namespace) -> None:
     if options.labelled is not None:
         run_score_labels(options)
         return
-    reject_unused_flags(options, ("confusion_matrix",), "is for a classifier; give --labelled FILE")
+    reject_unused_flags(
+        options,
+        ("confusion_matrix", "text_column", "label_column"),
+        "is for a classifier; give --labelled FILE",
+    )
     if options.series is not None:
         run_score_series(options)
         return

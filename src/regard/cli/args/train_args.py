@@ -61,8 +61,9 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=INPUT_NAME,
         action="append",
-        help="for a classifier: label<TAB>text per line (.tsv), or .jsonl; repeatable",
+        help="for a classifier: label and text per line (.tsv, .csv or .jsonl); repeatable",
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--texts",
         metavar="FILE",
@@ -127,6 +128,16 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; repeatable"
     )
+
+
+def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the columns of labelled texts, which train, check and score share."""
+    parser.add_argument(
+        "--text-column",
+        metavar="COLUMN",
+        help="name or number of the text column of labelled texts (default: by the header, or the second)",
+    )
+    parser.add_argument("--label-column", metavar="COLUMN", help="and of the label column (or the first)")
 
 
 def resolve_settings(
