@@ -43,7 +43,7 @@ class StoreOnce(argparse.Action):
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
+        values: Any,  # what the `type` of the argument returns
         option_string: str | None = None,
     ) -> None:
         given: set[str] = namespace.__dict__.setdefault("given_flags", set())
