@@ -87,8 +87,8 @@ def _parse_header(path: Path, line: str) -> tuple[list[str], str]:
     names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
     if all(map(_is_value, names)):
         raise DataError(
-            f"{path} line 1 holds values, {line[:MAX_CELL_CHARACTERS]!r}, and would be lost as the header; add "
-            "a first line with the names of the columns, such as date,load"
+            f"{path} line 1 holds values, {line[:MAX_CELL_CHARACTERS]!r}, and would be lost as the header; "
+            "add a first line with the names of the columns, such as date,load"
         )
     return names, delimiter
 
