@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document, read_document
 from regard.errors import DataError
-from sample_documents import HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
+from sample_documents import CSV, HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
 
 IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.html": HTML, "x.md": MARKDOWN}
 BESIDE = {"x.po": PO, "x.tmx": TMX, "x.xlf": XLIFF, "y.xliff": XLIFF2, "x.jsonl": JSONL}
-ALL = IN_PLACE | BESIDE | {"x.tsv": TSV}
+ALL = IN_PLACE | BESIDE | {"x.tsv": TSV, "x.csv": CSV}
 
 
 def read(name, content, **reading):

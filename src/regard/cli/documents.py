@@ -3,7 +3,6 @@
 import argparse
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import reject_unused_flags
@@ -40,33 +39,54 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
     """Return the input as a document, if it is one; opened before the model, so that errors come first."""
-    from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document
-    from regard.text.compression import COMPRESSED_SUFFIXES
+    from regard.documents.formats import DocumentOptions, open_document, read_document
 
-    if options.input is None:
-        if options.format not in (None, LINES_FORMAT):
-            raise RegardError("--format is for a document in a file; give --input FILE")
+    suffix = _document_suffix(options)
+    if suffix is None:
         _reject_document_flags(options)
         return None
-    own_suffix = options.input.suffix.lower()
-    suffix = own_suffix if options.format is None else f".{options.format.lower()}"
-    inner_suffix = Path(options.input.stem).suffix.lower() if options.format is None else suffix
-    if own_suffix in COMPRESSED_SUFFIXES and inner_suffix in DOCUMENT_FORMATS and inner_suffix != ".txt":
-        raise RegardError(
-            f"{options.input} is a compressed document; decompress it first, or translate its lines: "
-            "--format lines"
-        )
-    is_text = options.format is None and (suffix not in DOCUMENT_FORMATS or suffix == ".txt")
-    if suffix == f".{LINES_FORMAT}" or is_text:
-        _reject_document_flags(options)
+    _reject_line_flags(options, suffix)
+    document_options = DocumentOptions(options.column, options.overwrite, options.target_language)
+    name = f"{_input_name(options)}{'' if options.format is None else suffix}"
+    if options.input is None:
+        return read_document(sys.stdin.buffer.read(), name, document_options)
+    return open_document(options.input, name, document_options)
+
+
+def _document_suffix(options: argparse.Namespace) -> str | None:
+    """Return the suffix that stands for the format of the document; None if lines are translated."""
+    from regard.documents.formats import DOCUMENT_FORMATS, PLAIN_TEXT_SUFFIX, require_plain_text
+    from regard.text.compression import COMPRESSED_SUFFIXES
+
+    if options.format is None:
+        suffix = None if options.input is None else options.input.suffix.lower()
+        if suffix in DOCUMENT_FORMATS and suffix != PLAIN_TEXT_SUFFIX:
+            return suffix
+        if options.input is not None:
+            require_plain_text(options.input)
+        return None
+    suffix = f".{options.format.lower()}"
+    if suffix == f".{LINES_FORMAT}":
         return None
     if suffix not in DOCUMENT_FORMATS:
         known = ", ".join(name.removeprefix(".") for name in DOCUMENT_FORMATS)
         raise RegardError(f"--format {options.format} is unknown; choose {LINES_FORMAT}, {known}")
-    _reject_line_flags(options, suffix)
-    document_options = DocumentOptions(options.column, options.overwrite, options.target_language)
-    name = f"{options.input}{'' if options.format is None else suffix}"
-    return open_document(options.input, name, document_options)
+    if options.input is not None and options.input.suffix.lower() in COMPRESSED_SUFFIXES:
+        raise RegardError(f"{options.input} is a compressed document; decompress it first")
+    return suffix
+
+
+def reject_stream_of_other_type(options: argparse.Namespace, head: bytes) -> None:
+    """Reject a pipe whose first bytes show a document, unless its lines are asked for."""
+    from regard.documents.formats import reject_file_type
+    from regard.text.file_types import file_type_by_content
+
+    if options.format is None:
+        reject_file_type(_input_name(options), file_type_by_content(head, options.input))
+
+
+def _input_name(options: argparse.Namespace) -> str:
+    return "stdin" if options.input is None else str(options.input)
 
 
 def translate_document(
@@ -77,7 +97,7 @@ def translate_document(
     from regard.text.sentences import join_with_source_spacing, split_sentences
 
     if not document.segments:
-        sys.stderr.write(f"regard: there is nothing to translate in {options.input}\n")
+        sys.stderr.write(f"regard: there is nothing to translate in {_input_name(options)}\n")
     segments = [split_sentences(segment) for segment in document.segments]
     texts = [sentence.strip() for sentences in segments for sentence in sentences]
     lines: list[str] = []
@@ -108,10 +128,8 @@ def _reject_document_flags(options: argparse.Namespace) -> None:
     """Reject flags that have no effect on input that is translated line by line."""
     from regard.documents.formats import SUFFIXES_BY_OPTION
 
-    name = "stdin" if options.input is None else options.input
-    reject_unused_flags(
-        options, tuple(SUFFIXES_BY_OPTION), f"is for documents; {name} is translated line by line"
-    )
+    why = f"is for documents; {_input_name(options)} is translated line by line"
+    reject_unused_flags(options, tuple(SUFFIXES_BY_OPTION), why)
     if not options.json:
         reject_unused_flags(options, ("confidences",), "are written as JSON only; add --json")
 
@@ -124,8 +142,8 @@ def _reject_line_flags(options: argparse.Namespace, suffix: str) -> None:
         raise RegardError("--prefix is for lines; a document has sentences with different beginnings")
     if options.json or options.scores or options.alignments or options.confidences or options.n_best > 1:
         raise RegardError(
-            f"{options.input} is a document, which cannot hold --scores, --alignments, --confidences, --json "
-            "or --n-best; leave them out, or translate it line by line: --format lines"
+            f"{_input_name(options)} is a document, which cannot hold --scores, --alignments, --confidences, "
+            "--json or --n-best; leave them out, or translate it line by line: --format lines"
         )
     reject_unused_flags(options, ("restart",), "is for lines; a document is always translated as a whole")
     for name, suffixes in SUFFIXES_BY_OPTION.items():

@@ -11,11 +11,20 @@ from pathlib import Path
 from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
 from regard.documents.template import DocumentTemplate
 from regard.errors import DataError
-from regard.text.compression import wrap_read_errors
+from regard.text.compression import COMPRESSED_SUFFIXES, wrap_read_errors
+from regard.text.file_types import (
+    HEAD_BYTES,
+    FileType,
+    file_type_by_content,
+    file_type_by_name,
+    read_head,
+)
 
+PLAIN_TEXT_SUFFIX = ".txt"
 DOCUMENT_FORMATS = {
-    ".txt": "plain text",
+    PLAIN_TEXT_SUFFIX: "plain text",
     ".tsv": "tab-separated table",
+    ".csv": "table with quoted cells",
     ".jsonl": "one JSON object per line",
     ".srt": "SubRip subtitles",
     ".po": "gettext messages",
@@ -30,8 +39,8 @@ DOCUMENT_FORMATS = {
 """The format of each file name suffix."""
 
 SUFFIXES_BY_OPTION = {
-    "column": (".tsv", ".jsonl"),
-    "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
+    "column": (".tsv", ".csv", ".jsonl"),
+    "overwrite": (".tsv", ".csv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
     "target_language": (".tmx",),
 }
 """The formats to which each field of `DocumentOptions` applies."""
@@ -68,17 +77,47 @@ class DocumentOptions:
     """Settings for formats that leave a choice."""
 
     column: str | None = None
-    """The text column of a .tsv, by number (from 1) or name; the text field of a .jsonl."""
+    """The text column of a .tsv or .csv, by number (from 1) or name; the text field of a .jsonl."""
     overwrite: bool = False
-    """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv) are replaced."""
+    """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv, .csv) are replaced."""
     target_language: str | None = None
     """The language of the translations, for a .tmx with several languages or only the source's."""
+
+
+def require_plain_text(path: Path) -> None:
+    """Reject a file that is not plain text by its name or, unless it is a pipe, by its first bytes."""
+    found = file_type_by_name(path)
+    if found is None and path.is_file():
+        found = file_type_by_content(read_head(path), path)
+    if found and found.suffix in DOCUMENT_FORMATS and path.suffix.lower() in COMPRESSED_SUFFIXES:
+        raise DataError(
+            f"{path} is a compressed document; decompress it first, or translate its lines: --format lines"
+        )
+    reject_file_type(path, found)
+
+
+def reject_file_type(name: object, found: FileType | None) -> None:
+    """Raise the error for input that is not plain text; None is plain text."""
+    if found is None:
+        return
+    if found.suffix in DOCUMENT_FORMATS:
+        raise DataError(
+            f"{name} is {found.title}: --format {found.suffix.removeprefix('.')} translates its text, "
+            "--format lines each line as it is"
+        )
+    raise DataError(
+        f"{name} is {found.title}, which regard does not read; convert it to plain text or to "
+        f"{', '.join(DOCUMENT_FORMATS)}, or translate each line as it is: --format lines"
+    )
 
 
 def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
     """Read the document in a file; `name` gives the format if the name of the file does not."""
     with wrap_read_errors(path):
         content = path.read_bytes()
+    if name is None and path.suffix.lower() == PLAIN_TEXT_SUFFIX:
+        found = file_type_by_content(content[:HEAD_BYTES], path)
+        reject_file_type(path, None if found and found.suffix == PLAIN_TEXT_SUFFIX else found)
     return read_document(content, name or str(path), options or DocumentOptions())
 
 
@@ -86,6 +125,7 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
     """Parse the bytes of a document; the suffix of `name` gives the format."""
     suffix = Path(name).suffix.lower()
     if suffix not in DOCUMENT_FORMATS:
+        reject_file_type(name, file_type_by_name(Path(name)))
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
@@ -96,8 +136,16 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
 
 def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
     match suffix:
-        case ".txt" | ".tsv" | ".jsonl":
+        case ".txt" | ".jsonl":
             template = _parse_lines(suffix, text, name, options)
+        case ".tsv":
+            from regard.documents.tables import read_tsv
+
+            template = read_tsv(text, name, options.column, options.overwrite)
+        case ".csv":
+            from regard.documents.tables import read_csv
+
+            template = read_csv(text, name, options.column, options.overwrite)
         case ".srt":
             from regard.documents.subtitles import read_srt
 
@@ -126,12 +174,8 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
 
 
 def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
-    from regard.documents.line_formats import read_jsonl, read_tsv, read_txt
+    from regard.documents.line_formats import read_jsonl, read_txt
 
-    match suffix:
-        case ".tsv":
-            return read_tsv(text, name, options.column, options.overwrite)
-        case ".jsonl":
-            return read_jsonl(text, name, options.column, options.overwrite)
-        case _:
-            return read_txt(text)
+    if suffix == ".jsonl":
+        return read_jsonl(text, name, options.column, options.overwrite)
+    return read_txt(text)
