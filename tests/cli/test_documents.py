@@ -2,6 +2,7 @@
 
 import argparse
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,24 @@ class Reverse(EchoEngine):
     def translate(self, sources, config, wishes=None):
         translations = super().translate(sources, config, wishes)
         return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in n_best] for n_best in translations]
+
+
+class DropBraces(EchoEngine):
+    """Returns the source without the tokens from the first brace on."""
+
+    def translate(self, sources, config, wishes=None):
+        translations = super().translate(sources, config, wishes)
+        tokenizer = learn_tokenizer(LINES, 300)
+        return [
+            [
+                Hypothesis(
+                    tokenizer.tokenize([tokenizer.detokenize([each.tokens])[0].partition("{")[0]])[0],
+                    -1.0,
+                    -1.0,
+                )
+            ]
+            for (each, *_) in translations
+        ]
 
 
 @pytest.fixture
@@ -252,6 +271,26 @@ def test_overlong_sentences_of_a_document_stay_and_are_reported(folder, capsys):
     assert "--prefix is for lines" in run_failing_command(
         "translate", "model", "--input", "page.html", "--prefix", "a"
     )
+
+
+def test_a_placeholder_put_back_by_guess_is_reported(folder, engine, capsys):
+    engine[0] = DropBraces()
+    (folder / "a.po").write_text('msgid "the cat"\nmsgstr ""\n\nmsgid "the cat sings {name}"\nmsgstr ""\n')
+    translate("a.po", "--report", "report")
+    assert (
+        '#, fuzzy\nmsgid "the cat sings {name}"\nmsgstr "the cat {name} sings"'
+        in (folder / "out").read_text()
+    )
+    assert "1 sentence (2) lost a placeholder: put back by guess; check where" in capsys.readouterr().err
+    issue = json.loads((folder / "report").read_text())
+    assert issue == {
+        "line": 2,
+        "kind": "placeholder guessed",
+        "message": "placeholder put back by guess: {name}: the cat sings {name}",
+    }
+    (folder / "a.md").write_text("The cat sings. The dog sleeps.\n\nThe cat `{name}`\n")
+    translate("a.md")
+    assert "1 sentence (3) lost a placeholder" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("engine")

@@ -3,16 +3,18 @@
 import argparse
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from regard.cli.args.model_args import reject_unused_flags
-from regard.cli.output import open_output, write_output
+from regard.cli.output import open_output, write_line_report, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from regard.cli.translate_progress import TranslateSession
     from regard.documents.formats import Document
-    from regard.jobs.line_report import LineIssue
+    from regard.jobs.line_report import JobReport, LineIssue
 
 EXCERPT_LENGTH = 60
 """Characters of a sentence that the report quotes."""
@@ -109,19 +111,45 @@ def translate_document(
             session.record(result, issues, report_file)
         line = iter(lines)
         translations = [[next(line) or part.strip() for part in sentences] for sentences in segments]
-        content = document.render(
-            [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
-        )
+        joined = [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
+        _report_guesses(document, segments, joined, session.report, report_file)
+        content = document.render(joined)
         if options.output is None:
             sys.stdout.buffer.write(content)
         else:
             write_output(options.output, content)
 
 
+def _report_guesses(
+    document: "Document",
+    segments: "Sequence[Sequence[str]]",
+    translations: "Sequence[str]",
+    report: "JobReport",
+    report_file: BinaryIO | None,
+) -> None:
+    """Report the placeholders that are put back by guess, at the first sentence of their text."""
+    from regard.jobs.line_report import GUESSED_LINE, LineIssue
+
+    issues: list[LineIssue] = []
+    first = 1
+    missing = document.find_missing_placeholders(translations)
+    for sentences, placeholders in zip(segments, missing, strict=False):
+        if placeholders:
+            message = f"placeholder put back by guess: {_shorten_text(', '.join(placeholders))}"
+            issues.append(_add_excerpt(LineIssue(first, GUESSED_LINE, message), "".join(sentences)))
+        first += len(sentences)
+    report.add(0, issues)
+    if report_file is not None:
+        write_line_report(issues, report_file)
+
+
 def _add_excerpt(issue: "LineIssue", text: str) -> "LineIssue":
     """Quote the sentence in the report: a document has no sentence numbers to look up."""
-    excerpt = f"{text[:EXCERPT_LENGTH]}{'...' if len(text) > EXCERPT_LENGTH else ''}"
-    return issue._replace(message=f"{issue.message}: {excerpt}")
+    return issue._replace(message=f"{issue.message}: {_shorten_text(text)}")
+
+
+def _shorten_text(text: str) -> str:
+    return f"{text[:EXCERPT_LENGTH]}{'...' if len(text) > EXCERPT_LENGTH else ''}"
 
 
 def _reject_document_flags(options: argparse.Namespace) -> None:

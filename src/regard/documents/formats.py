@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
-from regard.documents.template import DocumentTemplate
+from regard.documents.template import DocumentTemplate, Slot
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES, wrap_read_errors
 from regard.text.file_types import (
@@ -61,6 +61,12 @@ class Document:
     """The texts to translate, in order, without markup and surrounding white space."""
     template: DocumentTemplate
     encoding: DocumentEncoding
+    slots: Sequence[Slot] = ()
+    """The slots of the segments."""
+
+    def find_missing_placeholders(self, translations: Sequence[str]) -> list[Sequence[str]]:
+        """Return the placeholders that each translation lacks: `render` puts them back by guess."""
+        return [slot.find_missing(text) for slot, text in zip(self.slots, translations, strict=False)]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the document with a translation in place of each segment."""
@@ -131,7 +137,7 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         )
     text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options)
-    return Document(name, template.segments, template, encoding)
+    return Document(name, template.segments, template, encoding, template.slots)
 
 
 def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:

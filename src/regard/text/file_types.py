@@ -173,8 +173,6 @@ TEXT_TYPES = tuple(
 )
 CONTROL_SHARE, MIN_CONTROL_CHARACTERS = 0.05, 8
 """The share of NUL and control characters that no text has: a few of them may be damage."""
-CONTROL_CHARACTERS = 0.1, 0.05, 8
-"""The share of NUL and control characters that no text has: a few of them may be damage."""
 CONTROL_CHARACTERS = bytes((*range(8), 0x0E, 0x0F, *range(0x10, 0x1B), 0x1C, 0x1D, 0x1E, 0x1F))
 
 

@@ -11,7 +11,8 @@ from regard.documents.localization.xml_tree import (
     prefixed_name,
 )
 from regard.documents.localization.xml_units import XmlSlotBuilder
-from regard.documents.template import SlotSpan, Template, build_template
+from regard.documents.template import ReviewMark, Slot, SlotSpan, Template, build_template
+from regard.documents.web.html_tokens import set_attribute
 from regard.errors import DataError
 
 LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
@@ -146,6 +147,10 @@ UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
 """States of a target without a translation yet: some tools copy the source there."""
 
 
+GUESSED_SUBSTATE = "regard:placeholder-guessed"
+"""With state="initial", the mark of a target of XLIFF 2 in which a placeholder was put back by guess."""
+
+
 def read_xliff(text: str, name: str, overwrite: bool) -> Template:
     """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all."""
     check_xml(text, name)
@@ -153,8 +158,19 @@ def read_xliff(text: str, name: str, overwrite: bool) -> Template:
     if [root.name for root in roots] != ["xliff"]:
         raise DataError(f"{name} is XML, but not XLIFF; its outermost element must be <xliff>")
     slots = XmlSlotBuilder(text)
-    spans = (_xliff_span(slots, unit, overwrite) for unit in _segment_elements(roots[0]))
-    return build_template(text, [span for span in spans if span is not None])
+    spans: list[SlotSpan] = []
+    for unit in _segment_elements(roots[0]):
+        if (span := _xliff_span(slots, unit, overwrite)) is not None:
+            spans += [*_segment_mark(text, unit, span.slot), span]
+    return build_template(text, spans)
+
+
+def _segment_mark(text: str, unit: XmlElement, slot: Slot | ReviewMark) -> Iterator[SlotSpan]:
+    """Yield the mark of a segment of XLIFF 2, whose state covers source and target."""
+    if unit.name == "segment" and isinstance(slot, Slot):
+        tag = text[unit.tag.start : unit.tag.end]
+        marked = set_attribute(set_attribute(tag, "state", "initial"), "subState", GUESSED_SUBSTATE)
+        yield SlotSpan(unit.tag.start, unit.tag.end, ReviewMark((slot,), marked, tag))
 
 
 def _segment_elements(root: XmlElement) -> Iterator[XmlElement]:
@@ -171,15 +187,21 @@ def _xliff_span(slots: XmlSlotBuilder, unit: XmlElement, overwrite: bool) -> Slo
     source, target = unit.child("source"), unit.child("target")
     if source is None or unit.inherited_attribute("translate") == "no":
         return None
+    mark = _mark_target if unit.name == "trans-unit" else str
     if target is not None:
         state = target.attributes.get("state") or unit.attributes.get("state")
-        if overwrite or not slots.has_text(target) or state in UNTRANSLATED_STATES:
-            return slots.replace_content(
-                _source_segmented_like(target, source, unit.child("seg-source"), slots), target
-            )
+        untranslated = state in UNTRANSLATED_STATES and unit.attributes.get("substate") != GUESSED_SUBSTATE
+        if overwrite or not slots.has_text(target) or untranslated:
+            source = _source_segmented_like(target, source, unit.child("seg-source"), slots)
+            return slots.replace_content(source, target, mark)
         return None
     tag = prefixed_name(source, "target")
-    return slots.insert_after(source, unit.child("seg-source") or source, f"<{tag}>", f"</{tag}>")
+    return slots.insert_after(source, unit.child("seg-source") or source, f"<{tag}>", f"</{tag}>", mark)
+
+
+def _mark_target(tag: str) -> str:
+    """Return the start tag of a target of XLIFF 1.2 in which a placeholder was put back by guess."""
+    return set_attribute(tag, "state", "needs-review-translation")
 
 
 def _source_segmented_like(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import InlineFragment, InlineKind, build_segment
 from regard.documents.template import (
     LayeredTemplate,
@@ -80,7 +80,7 @@ def _run_span(
         parts = place_markup(segment, translation)
         return "".join(part.text if part.is_raw else escaper(part.text) for part in parts)
 
-    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
+    return SlotSpan(start, end, segment_slot(segment, text[start:end], write))
 
 
 def _inline_runs(text: str) -> Iterator[list[tuple[int, int, InlineFragment]]]:
