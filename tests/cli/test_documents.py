@@ -246,9 +246,11 @@ def test_flags_without_effect_on_documents_are_rejected(folder):
     assert "--restart is for lines" in run_failing_command(*common, "--output", "out", "--restart")
     assert "--column is for .tsv, .csv, .jsonl" in run_failing_command(*common, "--column", "text")
     assert "--overwrite is for .tsv, .csv, .jsonl" in run_failing_command(*common, "--overwrite")
-    assert "--target-language is for .tmx, not for .html" in run_failing_command(
-        *common, "--target-language", "fr"
+    (folder / "a.md").write_text("the cat\n")
+    assert "--target-language is for .tmx, .xliff, .xlf, .html" in run_failing_command(
+        *common[:3], "a.md", "--target-language", "fr"
     )
+    assert "'f r' is not a language code" in run_failing_command(*common, "--target-language", "f r")
     assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")
     assert "bad.xliff" in run_failing_command("translate", "model", "--input", "bad.xliff", "--device", "cpu")

@@ -25,18 +25,28 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its\n"
-        "structure: only its text is translated, every other byte is unchanged\n"
-        "(docs/documents.md).",
+        "A file named .tsv, .csv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps\n"
+        "its structure: only its text is translated, every other byte is unchanged\n"
+        "(docs/documents.md). A file of any other type than plain text is refused,\n"
+        "unless --format lines is given.",
     )
     group.add_argument(
         "--format",
         metavar="FORMAT",
-        help="format of the input: html, po, ...; or lines, line by line (default: by the file name)",
+        help="format of the input, also of stdin: html, po, ...; or lines, line by line, whatever it is "
+        "(default: by the file name)",
     )
-    group.add_argument("--column", metavar="NAME", help="text column of a .tsv, or text field of a .jsonl")
+    group.add_argument(
+        "--column",
+        metavar="NAME",
+        help="text column of a .tsv or .csv, by name or number, or text field of a .jsonl",
+    )
     group.add_argument("--overwrite", action="store_true", help="replace existing translations")
-    group.add_argument("--target-language", metavar="CODE", help="language to translate a .tmx into")
+    group.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="language of the translation: which one of a .tmx, and declared in an .html and .xliff",
+    )
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":

@@ -4,6 +4,7 @@ The readers are imported when a document of their format is opened, so that a co
 loads no parser.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +42,11 @@ DOCUMENT_FORMATS = {
 SUFFIXES_BY_OPTION = {
     "column": (".tsv", ".csv", ".jsonl"),
     "overwrite": (".tsv", ".csv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx",),
+    "target_language": (".tmx", ".xliff", ".xlf", ".html", ".htm"),
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
+LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 CHARSET_DECLARATIONS = {
     **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
@@ -87,7 +89,11 @@ class DocumentOptions:
     overwrite: bool = False
     """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv, .csv) are replaced."""
     target_language: str | None = None
-    """The language of the translations, for a .tmx with several languages or only the source's."""
+    """The language of the translations: chosen in a .tmx, and declared in an .html and .xliff."""
+
+    def __post_init__(self) -> None:
+        if self.target_language is not None and not LANGUAGE_TAG.fullmatch(self.target_language):
+            raise DataError(f"{self.target_language!r} is not a language code; write it like fr or pt-BR")
 
 
 def require_plain_text(path: Path) -> None:
@@ -167,11 +173,12 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
         case ".xliff" | ".xlf":
             from regard.documents.localization.translation_units import read_xliff
 
-            template = read_xliff(text, name, options.overwrite)
+            template = read_xliff(text, name, options.overwrite, options.target_language)
         case ".html" | ".htm":
-            from regard.documents.web.html import read_html
+            from regard.documents.web.html import read_html, set_page_language
 
-            template = read_html(text)
+            language = options.target_language
+            template = read_html(text if language is None else set_page_language(text, language))
         case _:
             from regard.documents.web.markdown import read_markdown
 

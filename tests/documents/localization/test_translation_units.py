@@ -281,3 +281,26 @@ def test_a_guess_in_xliff_2_marks_the_segment_once():
     assert read("x.xlf", guessed.encode()).segments == ()
     assert "initial" not in document.render(["{name} ouvrir", "{0} fermer"]).decode()
     assert "initial" not in document.render(document.segments).decode()
+
+
+def test_the_target_language_of_an_xliff_is_declared_where_it_is_missing():
+    old = (
+        '<xliff version="1.2"><file source-language="en" original="a"/>'
+        "<file target-language=''><trans-unit><source>One</source></trans-unit></file>"
+        '<x:file xmlns:x="y" target-language="pt-BR"/></xliff>'
+    )
+    document = read("x.xlf", old.encode(), target_language="pt")
+    assert document.render(document.segments).decode() == (
+        '<xliff version="1.2"><file source-language="en" original="a" target-language="pt"/>'
+        "<file target-language='pt'><trans-unit><source>One</source><target>One</target></trans-unit></file>"
+        '<x:file xmlns:x="y" target-language="pt-BR"/></xliff>'
+    )
+    new = '<xliff version="2.0" srcLang="en" ><file id="f"/></xliff>'
+    assert read("x.xlf", new.encode(), target_language="fr").render([]).decode() == (
+        '<xliff version="2.0" srcLang="en" trgLang="fr" ><file id="f"/></xliff>'
+    )
+    assert read("x.xlf", new.encode()).render([]).decode() == new
+    with pytest.raises(
+        DataError, match="x.xlf is for translations into pt-BR, not fr; leave out --target-lang"
+    ):
+        read("x.xlf", old.encode(), target_language="fr")

@@ -15,7 +15,6 @@ from regard.documents.template import ReviewMark, Slot, SlotSpan, Template, buil
 from regard.documents.web.html_tokens import set_attribute
 from regard.errors import DataError
 
-LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 SUBTAG_SEPARATOR = re.compile("[-_]")
 TMX_ELEMENTS = ("tmx", "header", "tu", "tuv", "seg")
 
@@ -25,8 +24,6 @@ def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Tem
 
     The default language is the only one besides the source language.
     """
-    if language is not None and not LANGUAGE_TAG.fullmatch(language):
-        raise DataError(f"{language!r} is not a language code; write it like fr or pt-BR")
     check_xml(text, name)
     roots = list(parse_elements(text, TMX_ELEMENTS, ("seg",)))
     if [root.name for root in roots] != ["tmx"]:
@@ -151,9 +148,13 @@ GUESSED_SUBSTATE = "regard:placeholder-guessed"
 """With state="initial", the mark of a target of XLIFF 2 in which a placeholder was put back by guess."""
 
 
-def read_xliff(text: str, name: str, overwrite: bool) -> Template:
-    """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all."""
+def read_xliff(text: str, name: str, overwrite: bool, language: str | None = None) -> Template:
+    """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all.
+
+    The target language is declared as `language` where no other is.
+    """
     check_xml(text, name)
+    text = text if language is None else _declare_target_language(text, name, language)
     roots = list(parse_elements(text, XLIFF_ELEMENTS, ("source", "seg-source", "target")))
     if [root.name for root in roots] != ["xliff"]:
         raise DataError(f"{name} is XML, but not XLIFF; its outermost element must be <xliff>")
@@ -163,6 +164,27 @@ def read_xliff(text: str, name: str, overwrite: bool) -> Template:
         if (span := _xliff_span(slots, unit, overwrite)) is not None:
             spans += [*_segment_mark(text, unit, span.slot), span]
     return build_template(text, spans)
+
+
+def _declare_target_language(text: str, name: str, language: str) -> str:
+    """Return the document with a target language: of each file in XLIFF 1.2, of the whole in XLIFF 2."""
+    written: list[str] = []
+    done = 0
+    for root in parse_elements(text, ("xliff", "file"), ()):
+        is_2 = root.attributes.get("version", "").startswith("2")
+        attribute = "trgLang" if is_2 else "target-language"
+        for element in [root] if is_2 else root.children:
+            declared = element.attributes.get(attribute.lower())
+            if declared and not _language_matches(declared, language):
+                raise DataError(
+                    f"{name} is for translations into {declared}, not {language}; leave out --target-language, "
+                    f"or change {attribute}"
+                )
+            if not declared:
+                tag = text[element.tag.start : element.tag.end]
+                written += [text[done : element.tag.start], set_attribute(tag, attribute, language)]
+                done = element.tag.end
+    return "".join([*written, text[done:]])
 
 
 def _segment_mark(text: str, unit: XmlElement, slot: Slot | ReviewMark) -> Iterator[SlotSpan]:

@@ -21,7 +21,7 @@ from regard.documents.web.entities import (
     split_entities,
     unescape_entities,
 )
-from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup, set_attribute
 from regard.documents.web.html_tree import VOID_ELEMENTS, OpenElementStack
 
 INLINE_ELEMENTS = frozenset(
@@ -60,6 +60,18 @@ META_DESCRIPTIONS = frozenset(
 def read_html(text: str) -> LayeredTemplate:
     """Return the template of all text blocks, with their inline tags, and of all text attributes."""
     return LayeredTemplate(_attribute_template(text), _block_template(text), _block_template)
+
+
+def set_page_language(text: str, language: str) -> str:
+    """Return a page whose <html> tag declares a language; one without the tag stays as it is."""
+    tokens = (token for token in scan_markup(text, html=True) if token.kind == "start")
+    root = next(tokens, None)
+    if root is None or root.name != "html":
+        return text
+    tag = text[root.start : root.end]
+    if "xml:lang" in attribute_spans(tag):
+        tag = set_attribute(tag, "xml:lang", language)
+    return text[: root.start] + set_attribute(tag, "lang", language) + text[root.end :]
 
 
 def _block_template(text: str) -> Template:
