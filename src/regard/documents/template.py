@@ -57,10 +57,11 @@ class Template:
     def render_parts(self, translations: Sequence[str]) -> Iterator[str]:
         """Yield the fixed strings, and the content of each slot and mark."""
         texts = {id(slot): text for slot, text in zip(self.slots, translations, strict=True)}
+        remaining = iter(translations)
         for part in self.parts:
             match part:
                 case Slot():
-                    yield part.write(texts[id(part)])
+                    yield part.write(next(remaining))
                 case ReviewMark():
                     guessed = any(slot.find_missing(texts[id(slot)]) for slot in part.slots)
                     yield part.marked if guessed else part.unmarked

@@ -154,7 +154,8 @@ TEXT_PATTERNS = (
     (r"(?:#[^\n]*\n|\s++)*+msg(?:id|ctxt)\s*\"", "gettext messages", ".po"),
     (r"WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|\Z)", "WebVTT subtitles", ".vtt"),
     (r"(?:\d+\s*\n)?\s*\d+:\d\d:\d\d[,.]\d+[ \t]*-->", "SubRip subtitles", ".srt"),
-    (r"\[Script Info\]|\{\d+\}\{\d+\}", "subtitles", ""),
+    (r"\[Script Info\]|\{\d+\}\{\d+\}|\[\d+:\d\d\.\d+\]", "subtitles", ""),
+    (r"\d+:\d\d:\d\d\.\d+,\d+:\d\d:\d\d\.\d+\s*\n", "subtitles", ""),
     (rf"\{{\s*+{JSON_STRING}\s*+:[^\n]*\}}[ \t\r]*\n\{{", "JSON lines", ".jsonl"),
     (rf"\{{\s*+{JSON_STRING}\s*+:", "JSON", ".json"),
     (rf"\[\s*+(?:[\[{{]\s*+)*+{JSON_STRING}\s*+[,:\]]", "JSON", ".json"),
@@ -186,7 +187,8 @@ def file_type_by_name(path: Path) -> FileType | None:
 def strip_copy_suffixes(path: Path) -> Path:
     """Return a path without the ending of a compressed file or of a copy that an editor makes."""
     name = path.with_suffix("") if path.suffix.lower() in COMPRESSED_SUFFIXES else path
-    return name.with_name(BACKUP_SUFFIX.sub("", name.name) or name.name)
+    stripped = BACKUP_SUFFIX.sub("", name.name)
+    return name.with_name(stripped) if stripped else name
 
 
 def file_type_by_content(head: bytes, path: Path | None = None) -> FileType | None:

@@ -177,8 +177,8 @@ def _declare_target_language(text: str, name: str, language: str) -> str:
             declared = element.attributes.get(attribute.lower())
             if declared and not _language_matches(declared, language):
                 raise DataError(
-                    f"{name} is for translations into {declared}, not {language}; leave out --target-language, "
-                    f"or change {attribute}"
+                    f"{name} is for translations into {declared}, not {language}; leave out "
+                    f"--target-language, or change {attribute}"
                 )
             if not declared:
                 tag = text[element.tag.start : element.tag.end]
