@@ -177,6 +177,16 @@ print("not this")
 
 TSV = "id\ttext\tnote\r\n1\tHello there \tx\r\n2\t\ty\r\n\r\n3\t你好 🙂\t"
 
+CSV = (
+    "\ufeffid,text,note\r\n"
+    '1,"say ""hi"", you", a\r\n'
+    '2,"two\r\nlines","b"\r\n'
+    "\r\n"
+    '3,"",\r\n'
+    '4,a 5" disk,c\r\n'
+    "5,one"
+)
+
 JSONL = (
     '{"text": "Hello \\"you\\"", "id": 1}\r\n{"source":"caf\\u00e9"}\n\n{ "text" : "" }\n'
     '{"text": "a", "translation": "b"}\n{"text": "你好\\n🙂"}'

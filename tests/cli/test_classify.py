@@ -90,10 +90,11 @@ def test_an_unusable_labelled_test_set_is_one_error_line(model, tmp_path):
     )
 
 
-def test_a_model_of_another_task_names_the_right_command(model, monkeypatch):
+def test_a_model_of_another_task_names_the_right_command(model, monkeypatch, tmp_path):
+    (tmp_path / "a.en").write_text("a cat\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert "is a model for classification, not for translation; `regard classify` uses it" in (
-        run_failing_command("score", model, "--source", __file__, "--reference", __file__)
+        run_failing_command("score", model, "--source", tmp_path / "a.en", "--reference", tmp_path / "a.en")
     )
 
 

@@ -1,15 +1,28 @@
 """`regard translate` on documents, with an engine that echoes the source."""
 
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from failing_command import run_failing_command
 from fake_engines import EchoEngine
+from regard.cli.documents import open_input_document
 from regard.cli.main import main
+from regard.cli.translate import add_translate_parser
+from regard.documents.formats import open_document
+from regard.errors import DataError, RegardError
 from regard.search.hypothesis import Hypothesis
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation.engines import LoadedModel
+from sample_foreign_files import KNOWN_BY_CONTENT, KNOWN_BY_NAME, PLAIN_FILES, SOURCE_CODE
 
 LINES = ["the cat sings", "the dog sleeps"]
 PAGE = """<html><body><!-- the cat -->
@@ -24,6 +37,24 @@ class Reverse(EchoEngine):
     def translate(self, sources, config, wishes=None):
         translations = super().translate(sources, config, wishes)
         return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in n_best] for n_best in translations]
+
+
+class DropBraces(EchoEngine):
+    """Returns the source without the tokens from the first brace on."""
+
+    def translate(self, sources, config, wishes=None):
+        translations = super().translate(sources, config, wishes)
+        tokenizer = learn_tokenizer(LINES, 300)
+        return [
+            [
+                Hypothesis(
+                    tokenizer.tokenize([tokenizer.detokenize([each.tokens])[0].partition("{")[0]])[0],
+                    -1.0,
+                    -1.0,
+                )
+            ]
+            for (each, *_) in translations
+        ]
 
 
 @pytest.fixture
@@ -108,6 +139,94 @@ def test_the_format_flag_overrides_the_file_name(folder):
     assert (folder / "out").read_text() == "<p title=x>the cat</p>"
 
 
+def is_translated_by_lines(path, *arguments):
+    """Whether `regard translate` takes the file as lines, rather than as a document or not at all."""
+    parser = argparse.ArgumentParser()
+    add_translate_parser(parser.add_subparsers())
+    options = parser.parse_args(["translate", "model", "--input", str(path), *arguments])
+    try:
+        return open_input_document(options) is None
+    except RegardError as error:
+        return "\n" in str(error)  # one line is the rule of all errors
+
+
+@pytest.mark.parametrize("name", [*KNOWN_BY_CONTENT, *KNOWN_BY_NAME, *SOURCE_CODE])
+def test_a_file_of_another_type_is_translated_by_lines_only_if_asked(folder, name):
+    content = (KNOWN_BY_CONTENT | KNOWN_BY_NAME | SOURCE_CODE)[name]
+    (folder / name).write_bytes(content)
+    assert not is_translated_by_lines(folder / name)
+    assert is_translated_by_lines(folder / name, "--format", "lines")
+    if name in KNOWN_BY_CONTENT:
+        for other in ("corpus", "train.en", "a.txt"):
+            (folder / other).write_bytes(content)
+            assert not is_translated_by_lines(folder / other)
+            (folder / f"{other}.gz").write_bytes(gzip.compress(content))
+            assert not is_translated_by_lines(folder / f"{other}.gz")
+
+
+@pytest.mark.parametrize("name", PLAIN_FILES)
+def test_a_corpus_is_translated_by_lines(folder, name):
+    (folder / name).write_bytes(PLAIN_FILES[name])
+    assert is_translated_by_lines(folder / name)
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_error_says_what_the_file_is_and_what_to_do(folder):
+    common = ("translate", "model", "--device", "cpu", "--output", "out", "--input")
+    for name, message in {
+        "report.pdf": "report.pdf is a PDF document, which regard does not read; convert it to plain text "
+        "or to .txt, .tsv, .csv",
+        "page.html~": "page.html~ is HTML: --format html translates its text, --format lines each line",
+        "tool.py": "tool.py is source code, which regard does not read",
+        "Tool.pl": "Tool.pl is a script, which regard does not read",
+    }.items():
+        (folder / name).write_bytes((KNOWN_BY_CONTENT | KNOWN_BY_NAME).get(name, b"#!/usr/bin/perl\n"))
+        assert message in run_failing_command(*common, name)
+    (folder / "page").write_text(PAGE)
+    assert "page is HTML: --format html translates its text" in run_failing_command(*common, "page")
+    assert not (folder / "out").exists()
+    with pytest.raises(DataError, match="report.pdf is a PDF document, which regard does not read"):
+        open_document(folder / "report.pdf")
+    (folder / "a.txt").write_text(PAGE)
+    with pytest.raises(DataError, match="a.txt is HTML: --format html translates its text"):
+        open_document(folder / "a.txt")
+    assert open_document(folder / "a.txt", name="a.html").segments[0] == "the cat sings"
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_pipe_is_rejected_by_its_first_bytes():
+    def translate_pipe(content, *arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "regard", "translate", "model", "--engine", "torch", *arguments],
+            input=content, capture_output=True, check=False,
+        )  # fmt: skip
+
+    for name in ("page.html", "report.pdf", "a.xliff", "noise.wasm"):
+        done = translate_pipe(KNOWN_BY_CONTENT[name])
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"regard: stdin is " in done.stderr
+    lines = translate_pipe(KNOWN_BY_CONTENT["page.html"], "--format", "lines", "--max-length", "3")
+    assert (lines.returncode, lines.stdout.count(b"\n")) == (0, 2)
+    page = translate_pipe(b"<p></p>\n", "--format", "html")
+    assert (page.returncode, page.stdout) == (0, b"<p></p>\n")
+    assert b"there is nothing to translate in stdin" in page.stderr
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_named_pipe_is_read_once_and_whole(folder, capfd):
+    for content, code in ((b"the cat sings\n" * 3, 0), (PAGE.encode(), 1)):
+        os.mkfifo(folder / "pipe")
+        writer = threading.Thread(target=lambda content=content: (folder / "pipe").write_bytes(content))
+        writer.start()
+        with nullcontext() if code == 0 else pytest.raises(SystemExit):
+            main(["translate", "model", "--device", "cpu", "--input", "pipe"])
+        writer.join()
+        output = capfd.readouterr()
+        assert output.out == (content.decode() if code == 0 else "")
+        assert ("pipe is HTML: --format html" in output.err) == (code == 1)
+        (folder / "pipe").unlink()
+
+
 @pytest.mark.usefixtures("engine")
 def test_flags_without_effect_on_documents_are_rejected(folder):
     for name in ("page.html", "page.html.gz", "page.gz"):
@@ -125,11 +244,13 @@ def test_flags_without_effect_on_documents_are_rejected(folder):
         *common[:3], "page.gz", "--format", "html"
     )
     assert "--restart is for lines" in run_failing_command(*common, "--output", "out", "--restart")
-    assert "--column is for .tsv, .jsonl, not for .html" in run_failing_command(*common, "--column", "text")
-    assert "--overwrite is for .tsv, .jsonl, .po, .pot" in run_failing_command(*common, "--overwrite")
-    assert "--target-language is for .tmx, not for .html" in run_failing_command(
-        *common, "--target-language", "fr"
+    assert "--column is for .tsv, .csv, .jsonl" in run_failing_command(*common, "--column", "text")
+    assert "--overwrite is for .tsv, .csv, .jsonl" in run_failing_command(*common, "--overwrite")
+    (folder / "a.md").write_text("the cat\n")
+    assert "--target-language is for .tmx, .xliff, .xlf, .html" in run_failing_command(
+        *common[:3], "a.md", "--target-language", "fr"
     )
+    assert "'f r' is not a language code" in run_failing_command(*common, "--target-language", "f r")
     assert not (folder / "out").exists()
     (folder / "bad.xliff").write_text("<xliff>")
     assert "bad.xliff" in run_failing_command("translate", "model", "--input", "bad.xliff", "--device", "cpu")
@@ -152,6 +273,26 @@ def test_overlong_sentences_of_a_document_stay_and_are_reported(folder, capsys):
     assert "--prefix is for lines" in run_failing_command(
         "translate", "model", "--input", "page.html", "--prefix", "a"
     )
+
+
+def test_a_placeholder_put_back_by_guess_is_reported(folder, engine, capsys):
+    engine[0] = DropBraces()
+    (folder / "a.po").write_text('msgid "the cat"\nmsgstr ""\n\nmsgid "the cat sings {name}"\nmsgstr ""\n')
+    translate("a.po", "--report", "report")
+    assert (
+        '#, fuzzy\nmsgid "the cat sings {name}"\nmsgstr "the cat {name} sings"'
+        in (folder / "out").read_text()
+    )
+    assert "1 sentence (2) lost a placeholder: put back by guess; check where" in capsys.readouterr().err
+    issue = json.loads((folder / "report").read_text())
+    assert issue == {
+        "line": 2,
+        "kind": "placeholder guessed",
+        "message": "placeholder put back by guess: {name}: the cat sings {name}",
+    }
+    (folder / "a.md").write_text("The cat sings. The dog sleeps.\n\nThe cat `{name}`\n")
+    translate("a.md")
+    assert "1 sentence (3) lost a placeholder" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("engine")

@@ -11,7 +11,8 @@ WORDS = "The quick brown fox jumps over the lazy dog near the river bank. "
 TIMES = "1\n00:00:01,000 --> 00:00:02,000\n"
 FILES = {
     "x.txt": ("", WORDS + "\n", ""),
-    "x.tsv": ("", WORDS + "\tmore\n", ""),
+    "x.tsv": ("text\tnote\n", WORDS + "\tmore\n", ""),
+    "x.csv": ("text,note\n", f'"{WORDS}, ""so""",more\n', ""),
     "x.jsonl": ("", json.dumps({"text": WORDS, "id": 3}) + "\n", ""),
     "x.srt": ("", f"{TIMES}<i>{WORDS}</i>\n{WORDS}\n\n", ""),
     "x.po": ("", '#: a.c:1\nmsgid "Some <b>text</b> with %s in it"\nmsgstr ""\n\n', ""),

@@ -149,11 +149,11 @@ def run_score(options: argparse.Namespace) -> None:
     _check_translation_flags(options)
     from regard.metrics.compare import compare_translations
     from regard.metrics.translation import score_translations
-    from regard.text.corpus_files import read_texts
+    from regard.text.corpus_files import read_sentences
 
     language = _bleu_language(options)
     first, *others = options.reference
-    references = [read_texts(first)]
+    references = [read_sentences(first)]
     length = _LineCount(first, len(references[0]))
     references += [length.read_matching(path) for path in others]
     baseline = None if options.baseline is None else length.read_matching(options.baseline)
@@ -204,9 +204,9 @@ class _LineCount(NamedTuple):
 
     def read_matching(self, path: Path) -> list[str]:
         """Return the lines of another file; raise an error if their number differs."""
-        from regard.text.corpus_files import read_texts
+        from regard.text.corpus_files import read_sentences
 
-        lines = read_texts(path)
+        lines = read_sentences(path)
         if len(lines) != self.lines:
             raise DataError(
                 f"{path} has {len(lines)} lines and {self.path} {self.lines}; they must match line by line"
@@ -307,13 +307,13 @@ def run_score_references(options: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from regard.text.corpus_files import read_texts
+    from regard.text.corpus_files import read_sentences
     from regard.train.device import choose_device
     from regard.translation.force_decode import force_decode_texts
     from regard.translation.model_folder import load_translation_model
 
     (reference,) = options.reference
-    sources = read_texts(options.source)
+    sources = read_sentences(options.source)
     targets = _LineCount(options.source, len(sources)).read_matching(reference)
     if options.threads is not None:
         torch.set_num_threads(options.threads)

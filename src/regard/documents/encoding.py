@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from regard.errors import DataError
+from regard.text.file_types import HEAD_BYTES, is_binary
 
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -55,6 +56,8 @@ def decode_document(
     mark = next((mark for mark in BYTE_ORDER_MARKS if content.startswith(mark)), b"")
     declaration = declared and declared.search(content[:2048])
     charset = BYTE_ORDER_MARKS.get(mark) or (declaration[1].decode("latin-1") if declaration else "utf-8")
+    if not mark and is_binary(content[:HEAD_BYTES]):
+        raise DataError(f"{name} is binary data or UTF-16 text; convert it to UTF-8")
     if not SUPPORTED_CHARSETS.fullmatch(charset):
         raise DataError(f"{name} is in charset {charset!r}; convert it to UTF-8")
     if declaration and not mark and "page" in declaration.re.groupindex:

@@ -4,18 +4,28 @@ The readers are imported when a document of their format is opened, so that a co
 loads no parser.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
-from regard.documents.template import DocumentTemplate
+from regard.documents.template import DocumentTemplate, Slot
 from regard.errors import DataError
-from regard.text.compression import wrap_read_errors
+from regard.text.compression import COMPRESSED_SUFFIXES, wrap_read_errors
+from regard.text.file_types import (
+    HEAD_BYTES,
+    FileType,
+    file_type_by_content,
+    file_type_by_name,
+    read_head,
+)
 
+PLAIN_TEXT_SUFFIX = ".txt"
 DOCUMENT_FORMATS = {
-    ".txt": "plain text",
+    PLAIN_TEXT_SUFFIX: "plain text",
     ".tsv": "tab-separated table",
+    ".csv": "table with quoted cells",
     ".jsonl": "one JSON object per line",
     ".srt": "SubRip subtitles",
     ".po": "gettext messages",
@@ -30,12 +40,13 @@ DOCUMENT_FORMATS = {
 """The format of each file name suffix."""
 
 SUFFIXES_BY_OPTION = {
-    "column": (".tsv", ".jsonl"),
-    "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx",),
+    "column": (".tsv", ".csv", ".jsonl"),
+    "overwrite": (".tsv", ".csv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
+    "target_language": (".tmx", ".xliff", ".xlf", ".html", ".htm"),
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
+LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 CHARSET_DECLARATIONS = {
     **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
@@ -52,6 +63,12 @@ class Document:
     """The texts to translate, in order, without markup and surrounding white space."""
     template: DocumentTemplate
     encoding: DocumentEncoding
+    slots: Sequence[Slot] = ()
+    """The slots of the segments."""
+
+    def find_missing_placeholders(self, translations: Sequence[str]) -> list[Sequence[str]]:
+        """Return the placeholders that each translation lacks: `render` puts them back by guess."""
+        return [slot.find_missing(text) for slot, text in zip(self.slots, translations, strict=False)]
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the document with a translation in place of each segment."""
@@ -68,17 +85,51 @@ class DocumentOptions:
     """Settings for formats that leave a choice."""
 
     column: str | None = None
-    """The text column of a .tsv, by number (from 1) or name; the text field of a .jsonl."""
+    """The text column of a .tsv or .csv, by number (from 1) or name; the text field of a .jsonl."""
     overwrite: bool = False
-    """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv) are replaced."""
+    """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv, .csv) are replaced."""
     target_language: str | None = None
-    """The language of the translations, for a .tmx with several languages or only the source's."""
+    """The language of the translations: chosen in a .tmx, and declared in an .html and .xliff."""
+
+    def __post_init__(self) -> None:
+        if self.target_language is not None and not LANGUAGE_TAG.fullmatch(self.target_language):
+            raise DataError(f"{self.target_language!r} is not a language code; write it like fr or pt-BR")
+
+
+def require_plain_text(path: Path) -> None:
+    """Reject a file that is not plain text by its name or, unless it is a pipe, by its first bytes."""
+    found = file_type_by_name(path)
+    if found is None and path.is_file():
+        found = file_type_by_content(read_head(path), path)
+    if found and found.suffix in DOCUMENT_FORMATS and path.suffix.lower() in COMPRESSED_SUFFIXES:
+        raise DataError(
+            f"{path} is a compressed document; decompress it first, or translate its lines: --format lines"
+        )
+    reject_file_type(path, found)
+
+
+def reject_file_type(name: object, found: FileType | None) -> None:
+    """Raise the error for input that is not plain text; None is plain text."""
+    if found is None:
+        return
+    if found.suffix in DOCUMENT_FORMATS:
+        raise DataError(
+            f"{name} is {found.title}: --format {found.suffix.removeprefix('.')} translates its text, "
+            "--format lines each line as it is"
+        )
+    raise DataError(
+        f"{name} is {found.title}, which regard does not read; convert it to plain text or to "
+        f"{', '.join(DOCUMENT_FORMATS)}, or translate each line as it is: --format lines"
+    )
 
 
 def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
     """Read the document in a file; `name` gives the format if the name of the file does not."""
     with wrap_read_errors(path):
         content = path.read_bytes()
+    if name is None and path.suffix.lower() == PLAIN_TEXT_SUFFIX:
+        found = file_type_by_content(content[:HEAD_BYTES], path)
+        reject_file_type(path, None if found and found.suffix == PLAIN_TEXT_SUFFIX else found)
     return read_document(content, name or str(path), options or DocumentOptions())
 
 
@@ -86,18 +137,27 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
     """Parse the bytes of a document; the suffix of `name` gives the format."""
     suffix = Path(name).suffix.lower()
     if suffix not in DOCUMENT_FORMATS:
+        reject_file_type(name, file_type_by_name(Path(name)))
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
     text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options)
-    return Document(name, template.segments, template, encoding)
+    return Document(name, template.segments, template, encoding, template.slots)
 
 
 def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
     match suffix:
-        case ".txt" | ".tsv" | ".jsonl":
+        case ".txt" | ".jsonl":
             template = _parse_lines(suffix, text, name, options)
+        case ".tsv":
+            from regard.documents.tables import read_tsv
+
+            template = read_tsv(text, name, options.column, options.overwrite)
+        case ".csv":
+            from regard.documents.tables import read_csv
+
+            template = read_csv(text, name, options.column, options.overwrite)
         case ".srt":
             from regard.documents.subtitles import read_srt
 
@@ -113,11 +173,12 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
         case ".xliff" | ".xlf":
             from regard.documents.localization.translation_units import read_xliff
 
-            template = read_xliff(text, name, options.overwrite)
+            template = read_xliff(text, name, options.overwrite, options.target_language)
         case ".html" | ".htm":
-            from regard.documents.web.html import read_html
+            from regard.documents.web.html import read_html, set_page_language
 
-            template = read_html(text)
+            language = options.target_language
+            template = read_html(text if language is None else set_page_language(text, language))
         case _:
             from regard.documents.web.markdown import read_markdown
 
@@ -126,12 +187,8 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
 
 
 def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
-    from regard.documents.line_formats import read_jsonl, read_tsv, read_txt
+    from regard.documents.line_formats import read_jsonl, read_txt
 
-    match suffix:
-        case ".tsv":
-            return read_tsv(text, name, options.column, options.overwrite)
-        case ".jsonl":
-            return read_jsonl(text, name, options.column, options.overwrite)
-        case _:
-            return read_txt(text)
+    if suffix == ".jsonl":
+        return read_jsonl(text, name, options.column, options.overwrite)
+    return read_txt(text)

@@ -11,10 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from regard.documents.segments import InlineCode, InlineKind, ProtectedSpan, Segment, SpacePosition
+from regard.documents.template import Slot, SlotWriter, keep_if_unchanged
 from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS
 
 PUNCTUATION = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：；（）「」『』【】《》؟،؛।"
@@ -35,6 +36,23 @@ class OutputPart:
     is_raw: bool
     kind: InlineKind | None = None
     """The kind of an inline code."""
+
+
+def segment_slot(segment: Segment, original: str, write: SlotWriter) -> Slot:
+    """Return the slot of a segment that `write` fills with `place_markup`.
+
+    `original` is its spelling in the document, kept if the translation equals the source.
+    """
+    write = keep_if_unchanged(segment.text, original, write)
+    return Slot(segment.text, write, partial(find_missing_placeholders, segment))
+
+
+def find_missing_placeholders(segment: Segment, translation: str) -> list[str]:
+    """Return the protected texts that a translation lacks: `place_markup` interpolates their positions."""
+    if not segment.protected or translation == segment.text:
+        return []
+    _, missing = _find_protected(segment, translation.strip())
+    return [code.raw.strip() for code in missing]
 
 
 def place_markup(segment: Segment, translation: str) -> list[OutputPart]:

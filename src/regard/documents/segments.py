@@ -111,15 +111,18 @@ class _SegmentBuilder:
         self.pending = []
 
 
-def build_segment(fragments: Iterable[InlineFragment]) -> Segment | None:
+def build_segment(
+    fragments: Iterable[InlineFragment], protected: re.Pattern[str] | None = None
+) -> Segment | None:
     """Return the segment of a sentence with markup; None if it has no translatable text.
 
-    A run of white space, including non-breaking spaces, becomes one space. Its original spelling is kept
-    as a code and restored where the translation has a matching space.
+    Text that matches `protected` is copied, by default URLs and e-mail addresses. A run of white space,
+    including non-breaking spaces, becomes one space. Its original spelling is kept as a code and restored
+    where the translation has a matching space.
     """
     builder = _SegmentBuilder()
     lead = 0
-    for fragment in _separate_whitespace(protect_urls_and_emails(fragments)):
+    for fragment in _separate_whitespace(protect_matches(fragments, protected or URL_OR_EMAIL)):
         if fragment.kind not in (InlineKind.TEXT, InlineKind.PROTECTED):
             builder.pending.append(fragment)
             continue
@@ -205,12 +208,14 @@ URL_OR_EMAIL = re.compile(
 """A URL (https://..., www....) or an e-mail address, without the punctuation that ends the sentence."""
 
 
-def protect_urls_and_emails(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
-    """Turn URLs and e-mail addresses inside text fragments into protected fragments."""
+def protect_matches(
+    fragments: Iterable[InlineFragment], protected: re.Pattern[str]
+) -> Iterator[InlineFragment]:
+    """Turn what matches a pattern inside text fragments into protected fragments."""
     for is_text, group in groupby(fragments, key=lambda fragment: fragment.kind is InlineKind.TEXT):
         run = list(group)
         text = "".join(fragment.text for fragment in run) if is_text else ""
-        addresses = [match.span() for match in URL_OR_EMAIL.finditer(text)]
+        addresses = [match.span() for match in protected.finditer(text)]
         yield from _merge_address_fragments(run, addresses) if addresses else run
 
 

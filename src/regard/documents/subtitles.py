@@ -3,16 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import build_segment, split_inline_tags
-from regard.documents.template import (
-    Slot,
-    SlotSpan,
-    Template,
-    build_template,
-    keep_if_unchanged,
-    to_single_line,
-)
+from regard.documents.template import SlotSpan, Template, build_template, to_single_line
 from regard.errors import DataError
 
 CUE_TIME = re.compile(r"[ \t]*(\d+:)?\d+:\d+[,.]\d+[ \t]*-->[ \t]*(\d+:)?\d+:\d+[,.]\d+.*")
@@ -96,4 +89,4 @@ def _speaker_span(text: str, start: int, end: int) -> SlotSpan | None:
     def write(translation: str) -> str:
         return "".join(part.text for part in place_markup(segment, to_single_line(translation)))
 
-    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
+    return SlotSpan(start, end, segment_slot(segment, text[start:end], write))

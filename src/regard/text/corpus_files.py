@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES, ChunkCallback
-from regard.text.lines import read_lines
+from regard.text.lines import read_lines, read_sentence_lines
 from regard.text.unicode import normalize_nfc
 
 RawRow = tuple[bytes | None, bytes | None]
@@ -22,7 +22,16 @@ MAX_SHOWN_LINES = 20
 
 def read_texts(path: Path) -> list[str]:
     """Return the lines of a plain or compressed file as they are, blank ones too; it must have some."""
-    texts = [_decode(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    return _decode_lines(path, read_lines(path))
+
+
+def read_sentences(path: Path) -> list[str]:
+    """Return the lines of a file as `read_texts` does; reject a table, a document and binary data."""
+    return _decode_lines(path, read_sentence_lines(path))
+
+
+def _decode_lines(path: Path, lines: Iterable[bytes]) -> list[str]:
+    texts = [_decode(line, path, number) for number, line in enumerate(lines, start=1)]
     if not texts:
         raise DataError(f"{path} is empty; it must hold one sentence per line")
     return texts
@@ -71,7 +80,9 @@ class PairFiles:
     def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
         """Yield the source and the target of each line."""
         if self.target is not None:
-            return zip_longest(read_lines(self.source, on_chunk), read_lines(self.target, on_chunk))
+            return zip_longest(
+                read_sentence_lines(self.source, on_chunk), read_sentence_lines(self.target, on_chunk)
+            )
         parse = make_row_parser(self.source, _parse_pair_json, "a pair")
         return (parse(line) for line in read_lines(self.source, on_chunk))
 

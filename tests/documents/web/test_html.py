@@ -181,3 +181,20 @@ def test_html_time_is_linear_in_the_page(bad):
         return time.process_time() - start
 
     assert seconds(10_000) < 14 * max(seconds(2_500), 0.01)
+
+
+@pytest.mark.parametrize(
+    ("page", "declared"),
+    [
+        ("<!DOCTYPE html>\n<html lang=en><p>A cat", '<!DOCTYPE html>\n<html lang="pt-BR"><p>A cat'),
+        ("<html class='a' LANG='en-GB' >A cat", "<html class='a' LANG='pt-BR' >A cat"),
+        ('<html xml:lang="en" xmlns="x">A cat', '<html xml:lang="pt-BR" xmlns="x" lang="pt-BR">A cat'),
+        ("<!-- <html> --><HTML>A cat", '<!-- <html> --><HTML lang="pt-BR">A cat'),
+        ('<p lang="en">A cat</p><html>', '<p lang="en">A cat</p><html>'),
+        ("A cat", "A cat"),
+    ],
+)
+def test_the_page_declares_the_target_language_if_it_is_given(page, declared):
+    document = read_document(page.encode(), "x.html", DocumentOptions(target_language="pt-BR"))
+    assert document.render(document.segments).decode() == declared
+    assert read_document(page.encode(), "x.html", DocumentOptions()).render(["A cat"]).decode() == page

@@ -6,7 +6,7 @@ The localization formats differ only in how they spell a message; this is what t
 import re
 from collections.abc import Iterator
 
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import (
     URL_OR_EMAIL,
     InlineFragment,
@@ -41,12 +41,10 @@ def message_slot(message: str, original: str, write_message: SlotWriter) -> Slot
     lead, tail = message[: segment.lead_length], message[len(message) - segment.tail_length :]
 
     def write(translation: str) -> str:
-        if translation == segment.text:
-            return original
-        parts = place_markup(segment, _drop_extra_placeholders(segment, translation))
+        parts = place_markup(segment, drop_extra_placeholders(segment, translation))
         return write_message(lead + "".join(part.text for part in parts) + tail)
 
-    return Slot(segment.text, write)
+    return segment_slot(segment, original, write)
 
 
 def message_fragments(value: str) -> Iterator[InlineFragment]:
@@ -60,7 +58,7 @@ def message_fragments(value: str) -> Iterator[InlineFragment]:
         yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
 
 
-def _drop_extra_placeholders(segment: Segment, translation: str) -> str:
+def drop_extra_placeholders(segment: Segment, translation: str) -> str:
     """Drop placeholders that the source does not have as often: the program could fail on them."""
     remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import InlineFragment, InlineKind, build_segment
 from regard.documents.template import (
     LayeredTemplate,
@@ -21,7 +21,7 @@ from regard.documents.web.entities import (
     split_entities,
     unescape_entities,
 )
-from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup, set_attribute
 from regard.documents.web.html_tree import VOID_ELEMENTS, OpenElementStack
 
 INLINE_ELEMENTS = frozenset(
@@ -62,6 +62,18 @@ def read_html(text: str) -> LayeredTemplate:
     return LayeredTemplate(_attribute_template(text), _block_template(text), _block_template)
 
 
+def set_page_language(text: str, language: str) -> str:
+    """Return a page whose <html> tag declares a language; one without the tag stays as it is."""
+    tokens = (token for token in scan_markup(text, html=True) if token.kind == "start")
+    root = next(tokens, None)
+    if root is None or root.name != "html":
+        return text
+    tag = text[root.start : root.end]
+    if "xml:lang" in attribute_spans(tag):
+        tag = set_attribute(tag, "xml:lang", language)
+    return text[: root.start] + set_attribute(tag, "lang", language) + text[root.end :]
+
+
 def _block_template(text: str) -> Template:
     escaper = EntityEscaper(text, xml=False)
     spans = (_run_span(text, run, escaper) for run in _inline_runs(text))
@@ -80,7 +92,7 @@ def _run_span(
         parts = place_markup(segment, translation)
         return "".join(part.text if part.is_raw else escaper(part.text) for part in parts)
 
-    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
+    return SlotSpan(start, end, segment_slot(segment, text[start:end], write))
 
 
 def _inline_runs(text: str) -> Iterator[list[tuple[int, int, InlineFragment]]]:

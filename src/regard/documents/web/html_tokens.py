@@ -122,6 +122,19 @@ def _scan_doctype(text: str, place: int) -> MarkupToken:
     return MarkupToken("other", place, match.end() if match else len(text))
 
 
+def set_attribute(tag: str, name: str, value: str) -> str:
+    """Return a start tag in which an attribute has this value, which needs no escaping."""
+    if (span := attribute_spans(tag).get(name.lower())) is not None:
+        start, end = span
+        return (
+            f"{tag[:start]}{value}{tag[end:]}"
+            if tag[start - 1] in "\"'"
+            else f'{tag[:start]}"{value}"{tag[end:]}'
+        )
+    end = len(tag.removesuffix(">").removesuffix("/").rstrip())
+    return f'{tag[:end]} {name}="{value}"{tag[end:]}'
+
+
 def attribute_spans(tag: str) -> dict[str, tuple[int, int]]:
     """Return the spans of attribute values within a tag, by name, without quotes."""
     spans: dict[str, tuple[int, int]] = {}
