@@ -3,11 +3,12 @@
 import argparse
 import sys
 from contextlib import ExitStack
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import reject_unused_flags
-from regard.cli.output import open_output, write_output
+from regard.cli.output import open_output, write_line_report, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its\n"
-        "structure: only its text is translated, every other byte is unchanged\n"
-        "(docs/documents.md).",
+        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html, .md, .json, .arb,\n"
+        ".yml, .strings or .properties keeps its structure: only its text is\n"
+        "translated, every other byte is unchanged (docs/documents.md).",
     )
     group.add_argument(
         "--format",
@@ -35,7 +36,11 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--column", metavar="NAME", help="text column of a .tsv, or text field of a .jsonl")
     group.add_argument("--overwrite", action="store_true", help="replace existing translations")
-    group.add_argument("--target-language", metavar="CODE", help="language to translate a .tmx into")
+    group.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="language to translate a .tmx into, or to write in .arb, .yml",
+    )
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
@@ -64,7 +69,9 @@ def open_input_document(options: argparse.Namespace) -> "Document | None":
         known = ", ".join(name.removeprefix(".") for name in DOCUMENT_FORMATS)
         raise RegardError(f"--format {options.format} is unknown; choose {LINES_FORMAT}, {known}")
     _reject_line_flags(options, suffix)
-    document_options = DocumentOptions(options.column, options.overwrite, options.target_language)
+    document_options = DocumentOptions(
+        options.column, options.overwrite, options.target_language, any_content=options.format is not None
+    )
     name = f"{options.input}{'' if options.format is None else suffix}"
     return open_document(options.input, name, document_options)
 
@@ -89,13 +96,30 @@ def translate_document(
             session.record(result, issues, report_file)
         line = iter(lines)
         translations = [[next(line) or part.strip() for part in sentences] for sentences in segments]
-        content = document.render(
-            [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
-        )
+        joined = [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
+        broken = _broken_messages(document, segments, joined)
+        session.report.add(0, broken)
+        if report_file is not None:
+            write_line_report(broken, report_file)
+        content = document.render(joined)
         if options.output is None:
             sys.stdout.buffer.write(content)
         else:
             write_output(options.output, content)
+
+
+def _broken_messages(
+    document: "Document", segments: "list[list[str]]", translations: list[str]
+) -> "list[LineIssue]":
+    """Return an issue for each text that keeps its source because the translation would break its message."""
+    from regard.jobs.line_report import BROKEN_LINE, LineIssue
+
+    first_sentences = list(accumulate(map(len, segments), initial=1))
+    message = "the translation lost a placeholder or brace of its message"
+    return [
+        _add_excerpt(LineIssue(first_sentences[at], BROKEN_LINE, message), document.segments[at])
+        for at in document.unsafe_segments(translations)
+    ]
 
 
 def _add_excerpt(issue: "LineIssue", text: str) -> "LineIssue":

@@ -8,10 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
-from regard.documents.template import DocumentTemplate
+from regard.documents.encoding import (
+    HTML_CHARSET,
+    XML_CHARSET,
+    DocumentEncoding,
+    decode_document,
+    decode_utf8_or_latin1,
+)
+from regard.documents.message_template import MessageTemplate
+from regard.documents.template import CharsetTemplate, LayeredTemplate, Template
 from regard.errors import DataError
 from regard.text.compression import wrap_read_errors
+
+DocumentTemplate = Template | LayeredTemplate | CharsetTemplate | MessageTemplate
 
 DOCUMENT_FORMATS = {
     ".txt": "plain text",
@@ -23,6 +32,10 @@ DOCUMENT_FORMATS = {
     ".tmx": "translation memory",
     ".xliff": "XLIFF 1.2 or 2",
     ".xlf": "XLIFF 1.2 or 2",
+    **dict.fromkeys((".json", ".arb"), "JSON messages"),
+    **dict.fromkeys((".yml", ".yaml"), "YAML messages"),
+    ".strings": "Apple strings",
+    ".properties": "Java properties",
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
@@ -32,7 +45,7 @@ DOCUMENT_FORMATS = {
 SUFFIXES_BY_OPTION = {
     "column": (".tsv", ".jsonl"),
     "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx",),
+    "target_language": (".tmx", ".json", ".arb", ".yml", ".yaml"),
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
@@ -62,6 +75,12 @@ class Document:
             )
         return self.encoding.to_bytes(self.template.render(translations), self.name)
 
+    def unsafe_segments(self, translations: Sequence[str]) -> list[int]:
+        """Return the indices of translations that `render` leaves out: they would break their message."""
+        return (
+            self.template.unsafe_segments(translations) if isinstance(self.template, MessageTemplate) else []
+        )
+
 
 @dataclass(frozen=True)
 class DocumentOptions:
@@ -72,7 +91,10 @@ class DocumentOptions:
     overwrite: bool = False
     """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv) are replaced."""
     target_language: str | None = None
-    """The language of the translations, for a .tmx with several languages or only the source's."""
+    """The language of the translations: for a .tmx with several languages or only the source's, and for
+    messages that name their language (.arb, Rails .yml)."""
+    any_content: bool = False
+    """Whether a .json or .yml is read that does not look like messages."""
 
 
 def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
@@ -89,12 +111,21 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
-    text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
-    template = _parse_template(suffix, text, name, options)
+    if suffix == ".strings":
+        from regard.documents.localization.apple_strings import reject_binary_strings
+
+        reject_binary_strings(content, name)
+    if suffix == ".properties":
+        text, encoding = decode_utf8_or_latin1(content, name)
+    else:
+        text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
+    template = _parse_template(suffix, text, name, options, encoding.charset)
     return Document(name, template.segments, template, encoding)
 
 
-def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
+def _parse_template(
+    suffix: str, text: str, name: str, options: DocumentOptions, charset: str
+) -> DocumentTemplate:
     match suffix:
         case ".txt" | ".tsv" | ".jsonl":
             template = _parse_lines(suffix, text, name, options)
@@ -114,6 +145,8 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
             from regard.documents.localization.translation_units import read_xliff
 
             template = read_xliff(text, name, options.overwrite)
+        case ".json" | ".arb" | ".yml" | ".yaml" | ".strings" | ".properties":
+            template = _parse_messages(suffix, text, name, options, charset)
         case ".html" | ".htm":
             from regard.documents.web.html import read_html
 
@@ -135,3 +168,26 @@ def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) ->
             return read_jsonl(text, name, options.column, options.overwrite)
         case _:
             return read_txt(text)
+
+
+def _parse_messages(
+    suffix: str, text: str, name: str, options: DocumentOptions, charset: str
+) -> DocumentTemplate:
+    match suffix:
+        case ".json" | ".arb":
+            from regard.documents.localization.json_messages import read_json_messages
+
+            is_arb = suffix == ".arb"
+            return read_json_messages(text, name, is_arb, options.target_language, options.any_content)
+        case ".yml" | ".yaml":
+            from regard.documents.localization.yaml_messages import read_yaml_messages
+
+            return read_yaml_messages(text, name, options.target_language, options.any_content)
+        case ".strings":
+            from regard.documents.localization.apple_strings import read_apple_strings
+
+            return read_apple_strings(text, name)
+        case _:
+            from regard.documents.localization.properties import read_properties
+
+            return read_properties(text, name, charset == "latin-1")

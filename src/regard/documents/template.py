@@ -91,9 +91,6 @@ class CharsetTemplate:
         return self.before.join(before) + charset + self.after.join(after)
 
 
-DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
-
-
 @dataclass(frozen=True)
 class SlotSpan:
     """A slot that replaces characters `start` to `end` of the document."""

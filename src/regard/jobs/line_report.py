@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE = (
+NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE, BROKEN_LINE = (
     "not UTF-8",
     "too long",
     "impossible",
     "cut",
     "split",
     "unlike training",
+    "broken message",
 )
-FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
+FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, BROKEN_LINE)
 """Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
 MAX_REPORTED_LINES = 10
 """Line numbers listed for each kind of issue; all are counted."""
@@ -97,6 +98,8 @@ def _explain_kind(kind: str, left_as: str, verb: str) -> str:
             )
         case "impossible":
             return f"no translation with all required phrases found: left {left_as}; require fewer phrases"
+        case "broken message":
+            return f"whose translation would break the message: left {left_as}; translate it by hand"
         case "cut":
             return f"too long: only the beginning is {verb}"
         case _:
