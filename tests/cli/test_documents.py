@@ -341,3 +341,36 @@ def test_a_full_device_exits_with_3(folder):
     with pytest.raises(SystemExit) as stop:
         main(["translate", "model", "--device", "cpu", "--input", "page.html", "--output", "/dev/full"])
     assert stop.value.code == 3
+
+
+@pytest.mark.usefixtures("engine")
+def test_messages_are_translated_in_their_files(folder, capsys):
+    (folder / "en.yml").write_text("en:\n  a: the cat sings\n")
+    translate("en.yml", "--target-language", "fr")
+    assert (folder / "out").read_text() == "fr:\n  a: the cat sings\n"
+    (folder / "package.json").write_text('{"name": "cat", "version": "1.0.0", "note": "the cat sings"}')
+    common = ("translate", "model", "--device", "cpu", "--input")
+    assert "package.json is the manifest of a package" in run_failing_command(*common, "package.json")
+    translate("package.json", "--format", "json")
+    assert capsys.readouterr().err == ""
+    assert (folder / "out").read_text() == (folder / "package.json").read_text()
+
+
+def test_a_translation_that_breaks_its_message_is_reported(folder, engine, capsys):
+    class Brace(EchoEngine):
+        def translate(self, sources, *_):
+            brace = tokenizer.tokenize(["{"])[0]
+            return [[Hypothesis(tuple(brace), -1.0, -1.0)] for _ in sources]
+
+    tokenizer = learn_tokenizer(LINES, 300)
+    engine[0] = Brace()
+    (folder / "a.json").write_text('{"a": "the cat sings", "b": "the dog sleeps"}')
+    with pytest.raises(SystemExit) as stop:
+        translate("a.json", "--report", "report", "--format", "json")
+    assert stop.value.code == 4
+    assert (
+        "2 sentences (1, 2) whose translation would break the message: left as it is"
+        in capsys.readouterr().err
+    )
+    assert (folder / "out").read_text() == (folder / "a.json").read_text()
+    assert "lost a placeholder or brace of its message: the cat sings" in (folder / "report").read_text()

@@ -26,6 +26,10 @@ FILES = {
         f'<trans-unit><source>{WORDS}<g id="1">bold</g> and more</source></trans-unit>\n',
         "</file></xliff>",
     ),
+    "x.json": ('{"@@locale": "en",\n', f'"key": "{WORDS}{{{{name}}}}",\n', '"last": "Text"}'),
+    "x.yml": ("en:\n", f'  key: {WORDS}\n  other: "{WORDS}%{{name}}"\n', ""),
+    "x.strings": ("", f'/* c */\n"key" = "{WORDS}%@";\n', ""),
+    "x.properties": ("", f"key = {WORDS}{{0}}\n", ""),
     "x.html": (
         "",
         f'<p class="x">{WORDS}<a href="x" title="a tip">link</a> and <b>bold</b> &amp; more</p>\n',

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from contextlib import ExitStack
+from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
 from regard.cli.args.model_args import reject_unused_flags
@@ -25,10 +26,10 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .csv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps\n"
-        "its structure: only its text is translated, every other byte is unchanged\n"
-        "(docs/documents.md). A file of any other type than plain text is refused,\n"
-        "unless --format lines is given.",
+        "A file named .tsv, .csv, .jsonl, .srt, .po, .tmx, .xliff, .html, .md, .json,\n"
+        ".arb, .yml, .strings or .properties keeps its structure: only its text is\n"
+        "translated, every other byte is unchanged (docs/documents.md). A file of any\n"
+        "other type than plain text is refused, unless --format lines is given.",
     )
     group.add_argument(
         "--format",
@@ -45,7 +46,7 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--target-language",
         metavar="CODE",
-        help="language of the translation: which one of a .tmx, and declared in an .html and .xliff",
+        help="language of the translation: which one of a .tmx, and declared in .html, .xliff, .arb, .yml",
     )
 
 
@@ -58,7 +59,9 @@ def open_input_document(options: argparse.Namespace) -> "Document | None":
         _reject_document_flags(options)
         return None
     _reject_line_flags(options, suffix)
-    document_options = DocumentOptions(options.column, options.overwrite, options.target_language)
+    document_options = DocumentOptions(
+        options.column, options.overwrite, options.target_language, any_content=options.format is not None
+    )
     name = f"{_input_name(options)}{'' if options.format is None else suffix}"
     if options.input is None:
         return read_document(sys.stdin.buffer.read(), name, document_options)
@@ -123,6 +126,10 @@ def translate_document(
         translations = [[next(line) or part.strip() for part in sentences] for sentences in segments]
         joined = [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
         _report_guesses(document, segments, joined, session.report, report_file)
+        broken = _broken_messages(document, segments, joined)
+        session.report.add(0, broken)
+        if report_file is not None:
+            write_line_report(broken, report_file)
         content = document.render(joined)
         if options.output is None:
             sys.stdout.buffer.write(content)
@@ -151,6 +158,20 @@ def _report_guesses(
     report.add(0, issues)
     if report_file is not None:
         write_line_report(issues, report_file)
+
+
+def _broken_messages(
+    document: "Document", segments: "Sequence[Sequence[str]]", translations: "Sequence[str]"
+) -> "list[LineIssue]":
+    """Return an issue for each text that keeps its source because the translation would break its message."""
+    from regard.jobs.line_report import BROKEN_LINE, LineIssue
+
+    first_sentences = list(accumulate(map(len, segments), initial=1))
+    message = "the translation lost a placeholder or brace of its message"
+    return [
+        _add_excerpt(LineIssue(first_sentences[at], BROKEN_LINE, message), document.segments[at])
+        for at in document.unsafe_segments(translations)
+    ]
 
 
 def _add_excerpt(issue: "LineIssue", text: str) -> "LineIssue":

@@ -74,6 +74,16 @@ def decode_document(
     return text, encoding
 
 
+def decode_utf8_or_latin1(content: bytes, name: str) -> tuple[str, DocumentEncoding]:
+    """Return the text and the encoding of a document: UTF-8, or else Latin-1 (Java properties)."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        if not content.startswith(tuple(BYTE_ORDER_MARKS)):
+            return content.decode("latin-1"), DocumentEncoding("latin-1")
+    return decode_document(content, name)
+
+
 def _browser_charset(charset: str, content: bytes) -> str:
     """Return the charset that browsers use for a page with this declaration.
 

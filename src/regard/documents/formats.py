@@ -9,8 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
-from regard.documents.template import DocumentTemplate, Slot
+from regard.documents.encoding import (
+    HTML_CHARSET,
+    XML_CHARSET,
+    DocumentEncoding,
+    decode_document,
+    decode_utf8_or_latin1,
+)
+from regard.documents.message_template import MessageTemplate
+from regard.documents.template import CharsetTemplate, LayeredTemplate, Slot, Template
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES, wrap_read_errors
 from regard.text.file_types import (
@@ -20,6 +27,8 @@ from regard.text.file_types import (
     file_type_by_name,
     read_head,
 )
+
+DocumentTemplate = Template | LayeredTemplate | CharsetTemplate | MessageTemplate
 
 PLAIN_TEXT_SUFFIX = ".txt"
 DOCUMENT_FORMATS = {
@@ -33,6 +42,10 @@ DOCUMENT_FORMATS = {
     ".tmx": "translation memory",
     ".xliff": "XLIFF 1.2 or 2",
     ".xlf": "XLIFF 1.2 or 2",
+    **dict.fromkeys((".json", ".arb"), "JSON messages"),
+    **dict.fromkeys((".yml", ".yaml"), "YAML messages"),
+    ".strings": "Apple strings",
+    ".properties": "Java properties",
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
@@ -42,7 +55,7 @@ DOCUMENT_FORMATS = {
 SUFFIXES_BY_OPTION = {
     "column": (".tsv", ".csv", ".jsonl"),
     "overwrite": (".tsv", ".csv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx", ".xliff", ".xlf", ".html", ".htm"),
+    "target_language": (".tmx", ".xliff", ".xlf", ".html", ".htm", ".json", ".arb", ".yml", ".yaml"),
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
@@ -79,6 +92,12 @@ class Document:
             )
         return self.encoding.to_bytes(self.template.render(translations), self.name)
 
+    def unsafe_segments(self, translations: Sequence[str]) -> list[int]:
+        """Return the indices of translations that `render` leaves out: they would break their message."""
+        return (
+            self.template.unsafe_segments(translations) if isinstance(self.template, MessageTemplate) else []
+        )
+
 
 @dataclass(frozen=True)
 class DocumentOptions:
@@ -89,7 +108,9 @@ class DocumentOptions:
     overwrite: bool = False
     """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv, .csv) are replaced."""
     target_language: str | None = None
-    """The language of the translations: chosen in a .tmx, and declared in an .html and .xliff."""
+    """The language of the translations: chosen in a .tmx, declared in .html, .xliff, .arb and Rails .yml."""
+    any_content: bool = False
+    """Whether a .json or .yml is read that does not look like messages."""
 
     def __post_init__(self) -> None:
         if self.target_language is not None and not LANGUAGE_TAG.fullmatch(self.target_language):
@@ -141,12 +162,21 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
-    text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
-    template = _parse_template(suffix, text, name, options)
+    if suffix == ".strings":
+        from regard.documents.localization.apple_strings import reject_binary_strings
+
+        reject_binary_strings(content, name)
+    if suffix == ".properties":
+        text, encoding = decode_utf8_or_latin1(content, name)
+    else:
+        text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
+    template = _parse_template(suffix, text, name, options, encoding.charset)
     return Document(name, template.segments, template, encoding, template.slots)
 
 
-def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
+def _parse_template(
+    suffix: str, text: str, name: str, options: DocumentOptions, charset: str
+) -> DocumentTemplate:
     match suffix:
         case ".txt" | ".jsonl":
             template = _parse_lines(suffix, text, name, options)
@@ -174,6 +204,8 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
             from regard.documents.localization.translation_units import read_xliff
 
             template = read_xliff(text, name, options.overwrite, options.target_language)
+        case ".json" | ".arb" | ".yml" | ".yaml" | ".strings" | ".properties":
+            template = _parse_messages(suffix, text, name, options, charset)
         case ".html" | ".htm":
             from regard.documents.web.html import read_html, set_page_language
 
@@ -192,3 +224,26 @@ def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) ->
     if suffix == ".jsonl":
         return read_jsonl(text, name, options.column, options.overwrite)
     return read_txt(text)
+
+
+def _parse_messages(
+    suffix: str, text: str, name: str, options: DocumentOptions, charset: str
+) -> DocumentTemplate:
+    match suffix:
+        case ".json" | ".arb":
+            from regard.documents.localization.json_messages import read_json_messages
+
+            is_arb = suffix == ".arb"
+            return read_json_messages(text, name, is_arb, options.target_language, options.any_content)
+        case ".yml" | ".yaml":
+            from regard.documents.localization.yaml_messages import read_yaml_messages
+
+            return read_yaml_messages(text, name, options.target_language, options.any_content)
+        case ".strings":
+            from regard.documents.localization.apple_strings import read_apple_strings
+
+            return read_apple_strings(text, name)
+        case _:
+            from regard.documents.localization.properties import read_properties
+
+            return read_properties(text, name, charset == "latin-1")

@@ -125,9 +125,6 @@ class CharsetTemplate:
         return "".join([*before, charset, *after])
 
 
-DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
-
-
 @dataclass(frozen=True)
 class SlotSpan:
     """A slot or mark that replaces characters `start` to `end` of the document."""

@@ -7,16 +7,15 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE, GUESSED_LINE = (
+NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE = (
     "not UTF-8",
     "too long",
     "impossible",
     "cut",
     "split",
-    "unlike training",
-    "placeholder guessed",
 )
-FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
+UNLIKE_TRAINING_LINE, GUESSED_LINE, BROKEN_LINE = "unlike training", "placeholder guessed", "broken message"
+FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, BROKEN_LINE)
 """Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
 MAX_REPORTED_LINES = 10
 """Line numbers listed for each kind of issue; all are counted."""
@@ -89,18 +88,15 @@ class JobReport:
 
 
 def _explain_kind(kind: str, left_as: str, verb: str) -> str:
-    match kind:
-        case "not UTF-8":
-            return f"not UTF-8: left {left_as}; convert the file to UTF-8"
-        case "too long":
-            return (
-                f"too long: left {left_as}; --long split takes up to 1 MiB, --long cut the beginning of any"
-            )
-        case "impossible":
-            return f"no translation with all required phrases found: left {left_as}; require fewer phrases"
-        case "cut":
-            return f"too long: only the beginning is {verb}"
-        case "placeholder guessed":
-            return "lost a placeholder: put back by guess; check where it stands"
-        case _:
-            return "too long: translated sentence by sentence"
+    limits = "--long split takes up to 1 MiB, --long cut the beginning of any"
+    explanations = {
+        NOT_UTF8_LINE: f"not UTF-8: left {left_as}; convert the file to UTF-8",
+        TOO_LONG_LINE: f"too long: left {left_as}; {limits}",
+        IMPOSSIBLE_LINE: f"no translation with all required phrases found: left {left_as}; "
+        "require fewer phrases",
+        BROKEN_LINE: f"whose translation would break the message: left {left_as}; translate it by hand",
+        CUT_LINE: f"too long: only the beginning is {verb}",
+        SPLIT_LINE: "too long: translated sentence by sentence",
+        GUESSED_LINE: "lost a placeholder: put back by guess; check where it stands",
+    }
+    return explanations[kind]

@@ -4,7 +4,8 @@ The localization formats differ only in how they spell a message; this is what t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import (
@@ -15,7 +16,7 @@ from regard.documents.segments import (
     build_segment,
     split_inline_tags,
 )
-from regard.documents.template import Slot, SlotWriter
+from regard.documents.template import Slot, SlotWriter, keep_if_unchanged
 
 PLACEHOLDER = re.compile(
     r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
@@ -35,16 +36,33 @@ def message_slot(message: str, original: str, write_message: SlotWriter) -> Slot
     `original` is the spelling of the message in the document, kept if the translation equals the source;
     `write_message` spells any other message.
     """
-    segment = build_segment(message_fragments(message))
+    slot = text_slot(message, message_fragments(message))
+    if slot is None:
+        return None
+    write = keep_if_unchanged(slot.text, original, lambda translation: write_message(slot.write(translation)))
+    return replace(slot, write=write)
+
+
+def text_slot(
+    source: str,
+    fragments: Iterable[InlineFragment],
+    placeholder: re.Pattern[str] = PLACEHOLDER,
+    escape: SlotWriter = str,
+) -> Slot | None:
+    """Return the slot of a text in a message, filled with the spelling inside the message.
+
+    `escape` spells text that is not copied from the source; `placeholder` has no groups.
+    """
+    segment = build_segment(fragments)
     if segment is None:
         return None
-    lead, tail = message[: segment.lead_length], message[len(message) - segment.tail_length :]
+    lead, tail = source[: segment.lead_length], source[len(source) - segment.tail_length :]
 
     def write(translation: str) -> str:
-        parts = place_markup(segment, drop_extra_placeholders(segment, translation))
-        return write_message(lead + "".join(part.text for part in parts) + tail)
+        parts = place_markup(segment, drop_extra_placeholders(segment, translation, placeholder))
+        return lead + "".join(part.text if part.is_raw else escape(part.text) for part in parts) + tail
 
-    return segment_slot(segment, original, write)
+    return segment_slot(segment, source, write)
 
 
 def message_fragments(value: str) -> Iterator[InlineFragment]:
@@ -58,9 +76,12 @@ def message_fragments(value: str) -> Iterator[InlineFragment]:
         yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
 
 
-def drop_extra_placeholders(segment: Segment, translation: str) -> str:
+def drop_extra_placeholders(
+    segment: Segment, translation: str, placeholder: re.Pattern[str] = PLACEHOLDER
+) -> str:
     """Drop placeholders that the source does not have as often: the program could fail on them."""
-    remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
+    protected = [segment.text[span.start : span.end] for span in segment.protected]
+    remaining = [match[0] for text in protected for match in placeholder.finditer(text)]
 
     def keep(match: re.Match[str]) -> str:
         if match[1] in remaining:
@@ -68,4 +89,4 @@ def drop_extra_placeholders(segment: Segment, translation: str) -> str:
             return match[0]
         return ""
 
-    return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
+    return re.sub(f" ?({placeholder.pattern})", keep, translation)
