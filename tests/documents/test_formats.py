@@ -6,9 +6,25 @@ from hypothesis import strategies as st
 
 from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document, read_document
 from regard.errors import DataError
-from sample_documents import HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
+from sample_documents import (
+    ANDROID,
+    HTML,
+    JSONL,
+    MARKDOWN,
+    PO,
+    RESX,
+    SRT,
+    STRINGSDICT,
+    TMX,
+    TSV,
+    TXT,
+    VTT,
+    XLIFF,
+    XLIFF2,
+)
 
-IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.html": HTML, "x.md": MARKDOWN}
+IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.vtt": VTT, "x.html": HTML, "x.md": MARKDOWN}
+IN_PLACE |= {"x.xml": ANDROID, "x.resx": RESX, "x.stringsdict": STRINGSDICT}
 BESIDE = {"x.po": PO, "x.tmx": TMX, "x.xlf": XLIFF, "y.xliff": XLIFF2, "x.jsonl": JSONL}
 ALL = IN_PLACE | BESIDE | {"x.tsv": TSV}
 
@@ -63,7 +79,10 @@ def test_upper_casing_segments_changes_only_the_case(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_empty_document_is_reproduced_or_rejected(name):
-    if name.startswith(("x.x", "x.tmx", "y")):
+    if name == "x.vtt":
+        with pytest.raises(DataError, match="line 1 is not WEBVTT"):
+            read(name, b"")
+    elif name.startswith(("x.x", "x.tmx", "y", "x.resx", "x.stringsdict")):
         with pytest.raises(DataError, match="line 1 is not well-formed XML: no element found"):
             read(name, b"")
     else:

@@ -18,11 +18,16 @@ DOCUMENT_FORMATS = {
     ".tsv": "tab-separated table",
     ".jsonl": "one JSON object per line",
     ".srt": "SubRip subtitles",
+    ".vtt": "WebVTT subtitles",
     ".po": "gettext messages",
     ".pot": "gettext message template",
     ".tmx": "translation memory",
     ".xliff": "XLIFF 1.2 or 2",
     ".xlf": "XLIFF 1.2 or 2",
+    ".xml": "Android string resources",
+    ".resx": ".NET string resources",
+    ".resw": ".NET string resources",
+    ".stringsdict": "plural forms of Apple's string resources",
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
@@ -37,7 +42,7 @@ SUFFIXES_BY_OPTION = {
 """The formats to which each field of `DocumentOptions` applies."""
 
 CHARSET_DECLARATIONS = {
-    **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
+    **dict.fromkeys((".tmx", ".xliff", ".xlf", ".xml", ".resx", ".resw", ".stringsdict"), XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
 """The pattern of the charset declaration inside a document, by suffix."""
@@ -102,6 +107,10 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
             from regard.documents.subtitles import read_srt
 
             template = read_srt(text, name)
+        case ".vtt":
+            from regard.documents.subtitles import read_vtt
+
+            template = read_vtt(text, name)
         case ".po" | ".pot":
             from regard.documents.localization.po import read_po
 
@@ -114,6 +123,14 @@ def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions)
             from regard.documents.localization.translation_units import read_xliff
 
             template = read_xliff(text, name, options.overwrite)
+        case ".xml":
+            from regard.documents.localization.android import read_android
+
+            template = read_android(text, name)
+        case ".resx" | ".resw" | ".stringsdict":
+            from regard.documents.localization.string_resources import read_resx, read_stringsdict
+
+            template = read_stringsdict(text, name) if suffix == ".stringsdict" else read_resx(text, name)
         case ".html" | ".htm":
             from regard.documents.web.html import read_html
 

@@ -255,6 +255,8 @@ class _CodePlacer:
         return new + int(share * (self._target_anchors[at + 1] - new) + 0.5)
 
 
+CODE_NAME = re.compile(r"(?:<|&lt;)/?((?:[biucv]|ruby|rt|lang)(?=\.)|[\w:.-]+)")
+"""The name of a tag: without the classes of WebVTT (<c.yellow>); also of a tag spelled with entities."""
 OPENING_CODE_NAMES = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
@@ -273,7 +275,7 @@ def match_code_pairs(codes: Sequence[tuple[str, InlineKind | None]]) -> dict[int
 
 def _pair_name(raw: str) -> str:
     """Return the name shared by an opening and a closing code: tag name or Markdown marker."""
-    if tag := re.match(r"</?([\w:.-]+)", raw):
+    if tag := CODE_NAME.match(raw):
         return OPENING_CODE_NAMES.get(tag[1], tag[1])
     return "[" if raw.startswith("]") else raw
 

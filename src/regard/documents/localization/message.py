@@ -4,7 +4,7 @@ The localization formats differ only in how they spell a message; this is what t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from regard.documents.markup_alignment import place_markup
 from regard.documents.segments import (
@@ -12,19 +12,22 @@ from regard.documents.segments import (
     InlineFragment,
     InlineKind,
     Segment,
+    TextSpan,
     build_segment,
+    mark_text_spans,
     split_inline_tags,
 )
 from regard.documents.template import Slot, SlotWriter
 
 PLACEHOLDER = re.compile(
-    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
+    r"%%|%(?:\d+\$)?#@[\w.-]+@|%\d+\$[-+#0,(]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[A-Za-z@]"
+    r"|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0,]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
     r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
     r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
-    r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
+    r"|\{\d+[,:][^{}]*\}|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
 )
 """A placeholder that a program fills in: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
-${name}, %{name}, {{ name }}."""
+{0:d MMM}, %#@count@, ${name}, %{name}, {{ name }}."""
 PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
 """URLs too, since what looks like a placeholder inside one (%20) is part of the URL."""
 
@@ -43,10 +46,28 @@ def message_slot(message: str, original: str, write_message: SlotWriter) -> Slot
     def write(translation: str) -> str:
         if translation == segment.text:
             return original
-        parts = place_markup(segment, _drop_extra_placeholders(segment, translation))
+        parts = place_markup(segment, drop_extra_placeholders(segment, translation))
         return write_message(lead + "".join(part.text for part in parts) + tail)
 
     return Slot(segment.text, write)
+
+
+def mark_message_codes(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
+    """Turn the tags and placeholders inside text fragments into fragments of their own.
+
+    For messages in markup, where a tag may be spelled with entities: &lt;b&gt;.
+    """
+    return mark_text_spans(fragments, _find_message_codes)
+
+
+def _find_message_codes(text: str) -> list[TextSpan]:
+    spans: list[TextSpan] = []
+    at = 0
+    for fragment in message_fragments(text):
+        if fragment.raw and fragment.kind is not InlineKind.TEXT:
+            spans.append((at, at + len(fragment.raw), fragment.kind))
+        at += len(fragment.raw)
+    return spans
 
 
 def message_fragments(value: str) -> Iterator[InlineFragment]:
@@ -60,9 +81,10 @@ def message_fragments(value: str) -> Iterator[InlineFragment]:
         yield InlineFragment(fragment.kind, raw[done:], fragment.text[done:])
 
 
-def _drop_extra_placeholders(segment: Segment, translation: str) -> str:
+def drop_extra_placeholders(segment: Segment, translation: str) -> str:
     """Drop placeholders that the source does not have as often: the program could fail on them."""
-    remaining = [match[0] for span in segment.protected for match in PLACEHOLDER.finditer(span.raw)]
+    spans = (segment.text[span.start : span.end] for span in segment.protected)
+    remaining = [match[0] for span in spans for match in PLACEHOLDER.finditer(span)]
 
     def keep(match: re.Match[str]) -> str:
         if match[1] in remaining:

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 
 from regard.documents.localization.xml_tree import (
     XmlElement,
-    check_xml,
     line_indent,
-    parse_elements,
+    parse_document,
     prefixed_name,
 )
 from regard.documents.localization.xml_units import XmlSlotBuilder
@@ -16,7 +15,7 @@ from regard.errors import DataError
 
 LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 SUBTAG_SEPARATOR = re.compile("[-_]")
-TMX_ELEMENTS = ("tmx", "header", "tu", "tuv", "seg")
+TMX_ELEMENTS = ("header", "tu", "tuv", "seg")
 
 
 def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Template:
@@ -26,13 +25,10 @@ def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Tem
     """
     if language is not None and not LANGUAGE_TAG.fullmatch(language):
         raise DataError(f"{language!r} is not a language code; write it like fr or pt-BR")
-    check_xml(text, name)
-    roots = list(parse_elements(text, TMX_ELEMENTS, ("seg",)))
-    if [root.name for root in roots] != ["tmx"]:
-        raise DataError(f"{name} is XML, but not TMX; its outermost element must be <tmx>")
-    header = roots[0].child("header")
+    root = parse_document(text, name, "tmx", "TMX", TMX_ELEMENTS, ("seg",))
+    header = root.child("header")
     default = header.attributes.get("srclang", "*all*") if header else "*all*"
-    entries = [child for child in roots[0].children if child.name == "tu"]
+    entries = [child for child in root.children if child.name == "tu"]
     sources = _source_variants(entries, default, name)
     language = language or _target_language(entries, sources, name)
     slots = XmlSlotBuilder(text)
@@ -131,7 +127,6 @@ def _same_base_language(language: str, other: str) -> bool:
 
 SEGMENT_ELEMENTS = ("trans-unit", "segment")
 XLIFF_ELEMENTS = (
-    "xliff",
     "file",
     "group",
     "unit",
@@ -148,28 +143,29 @@ UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
 
 def read_xliff(text: str, name: str, overwrite: bool) -> Template:
     """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all."""
-    check_xml(text, name)
-    roots = list(parse_elements(text, XLIFF_ELEMENTS, ("source", "seg-source", "target")))
-    if [root.name for root in roots] != ["xliff"]:
-        raise DataError(f"{name} is XML, but not XLIFF; its outermost element must be <xliff>")
+    leaves = ("source", "seg-source", "target")
+    root = parse_document(text, name, "xliff", "XLIFF", XLIFF_ELEMENTS, leaves)
     slots = XmlSlotBuilder(text)
-    spans = (_xliff_span(slots, unit, overwrite) for unit in _segment_elements(roots[0]))
+    spans = (_xliff_span(slots, unit, overwrite) for unit in _translated_units(root))
     return build_template(text, [span for span in spans if span is not None])
 
 
-def _segment_elements(root: XmlElement) -> Iterator[XmlElement]:
-    pending = [root]
+def _translated_units(root: XmlElement) -> Iterator[XmlElement]:
+    """Yield the units in order, except those that inherit translate="no"."""
+    pending = [(root, "yes")]
     while pending:
-        element = pending.pop()
-        if element.name in SEGMENT_ELEMENTS:
+        element, translate = pending.pop()
+        translate = element.attributes.get("translate", translate)
+        if element.name not in SEGMENT_ELEMENTS:
+            children = () if element.name in ("alt-trans", "matches") else reversed(element.children)
+            pending += [(child, translate) for child in children]
+        elif translate != "no":
             yield element
-        elif element.name not in ("alt-trans", "matches"):
-            pending += reversed(element.children)
 
 
 def _xliff_span(slots: XmlSlotBuilder, unit: XmlElement, overwrite: bool) -> SlotSpan | None:
     source, target = unit.child("source"), unit.child("target")
-    if source is None or unit.inherited_attribute("translate") == "no":
+    if source is None:
         return None
     if target is not None:
         state = target.attributes.get("state") or unit.attributes.get("state")
