@@ -90,7 +90,8 @@ def translate_document(
         line = iter(lines)
         translations = [[next(line) or part.strip() for part in sentences] for sentences in segments]
         content = document.render(
-            [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)]
+            [join_with_source_spacing(*pair) for pair in zip(segments, translations, strict=True)],
+            report=lambda message: sys.stderr.write(f"regard: {message}\n"),
         )
         if options.output is None:
             sys.stdout.buffer.write(content)

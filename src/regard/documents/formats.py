@@ -4,11 +4,18 @@ The readers are imported when a document of their format is opened, so that a co
 loads no parser.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
+from regard.documents.encoding import (
+    HTML_CHARSET,
+    XML_CHARSET,
+    DocumentEncoding,
+    decode_document,
+    drop_characters_forbidden_in_xml,
+)
 from regard.documents.template import DocumentTemplate
 from regard.errors import DataError
 from regard.text.compression import wrap_read_errors
@@ -41,8 +48,9 @@ SUFFIXES_BY_OPTION = {
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
+XML_FORMATS = (".tmx", ".xliff", ".xlf", ".xml", ".resx", ".resw", ".stringsdict")
 CHARSET_DECLARATIONS = {
-    **dict.fromkeys((".tmx", ".xliff", ".xlf", ".xml", ".resx", ".resw", ".stringsdict"), XML_CHARSET),
+    **dict.fromkeys(XML_FORMATS, XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
 """The pattern of the charset declaration inside a document, by suffix."""
@@ -57,14 +65,20 @@ class Document:
     """The texts to translate, in order, without markup and surrounding white space."""
     template: DocumentTemplate
     encoding: DocumentEncoding
+    is_xml: bool = False
 
-    def render(self, translations: Sequence[str]) -> bytes:
-        """Return the document with a translation in place of each segment."""
+    def render(self, translations: Sequence[str], report: Callable[[str], object] = warnings.warn) -> bytes:
+        """Return the document with a translation in place of each segment.
+
+        Characters that the format cannot contain are dropped, which `report` is told.
+        """
         if len(translations) != len(self.segments):
             raise DataError(
                 f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
                 "there must be one for each"
             )
+        if self.is_xml:
+            translations = drop_characters_forbidden_in_xml(translations, self.name, report)
         return self.encoding.to_bytes(self.template.render(translations), self.name)
 
 
@@ -96,7 +110,7 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         )
     text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options)
-    return Document(name, template.segments, template, encoding)
+    return Document(name, template.segments, template, encoding, is_xml=suffix in XML_FORMATS)
 
 
 def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:

@@ -4,6 +4,7 @@ The localization formats differ only in how they spell a message; this is what t
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from regard.documents.markup_alignment import place_markup
@@ -84,12 +85,10 @@ def message_fragments(value: str) -> Iterator[InlineFragment]:
 def drop_extra_placeholders(segment: Segment, translation: str) -> str:
     """Drop placeholders that the source does not have as often: the program could fail on them."""
     spans = (segment.text[span.start : span.end] for span in segment.protected)
-    remaining = [match[0] for span in spans for match in PLACEHOLDER.finditer(span)]
+    remaining = Counter(match[0] for span in spans for match in PLACEHOLDER.finditer(span))
 
     def keep(match: re.Match[str]) -> str:
-        if match[1] in remaining:
-            remaining.remove(match[1])
-            return match[0]
-        return ""
+        remaining[match[1]] -= 1
+        return match[0] if remaining[match[1]] >= 0 else ""
 
     return re.sub(f" ?({PLACEHOLDER.pattern})", keep, translation)
