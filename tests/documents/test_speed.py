@@ -1,11 +1,14 @@
 """Ten megabytes of each format; `-m slow --junit-xml=FILE -o junit_family=xunit1` records the time."""
 
+import gc
 import json
 import time
 
 import pytest
 
 from regard.documents.formats import DocumentOptions, read_document
+from regard.documents.localization.message import drop_extra_placeholders, message_fragments
+from regard.documents.segments import build_segment
 
 WORDS = "The quick brown fox jumps over the lazy dog near the river bank. "
 TIMES = "1\n00:00:01,000 --> 00:00:02,000\n"
@@ -50,3 +53,39 @@ def test_ten_megabytes_take_seconds(name, record_property):
     written = time.process_time()
     record_property("seconds", {"read": read - start, "written": written - read})
     assert written - start < 60
+
+
+def test_the_time_for_nested_groups_is_linear():
+    unit = "<n:group><n:trans-unit><n:source>w</n:source></n:trans-unit>"
+
+    def read_groups(count):
+        content = f"<n:xliff xmlns:n='u'>{unit * count}{'</n:group>' * count}</n:xliff>"
+        assert len(read_document(content.encode(), "x.xlf", DocumentOptions()).segments) == count
+
+    assert_linear(read_groups, 1_500)
+
+
+def test_the_time_to_drop_placeholders_is_linear():
+    def drop_placeholders(count):
+        segment = build_segment(message_fragments("%1$s a " * count))
+        assert segment is not None
+        assert "%" not in drop_extra_placeholders(segment, "%2$s b " * count)
+
+    assert_linear(drop_placeholders, 4_000)
+
+
+def assert_linear(call, size):
+    """Four times the size takes four times as long; sixteen times if the time were quadratic."""
+    runs = [(_seconds(call, size), _seconds(call, 4 * size)) for _ in range(3)]
+    assert min(run[1] for run in runs) < 8 * min(run[0] for run in runs)
+
+
+def _seconds(call, size):
+    gc.collect()
+    gc.disable()  # its share depends on all other objects that are alive
+    try:
+        start = time.process_time()
+        call(size)
+        return time.process_time() - start
+    finally:
+        gc.enable()

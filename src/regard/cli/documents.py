@@ -24,8 +24,9 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its\n"
-        "structure: only its text is translated, every other byte is unchanged\n"
+        "A file named .tsv, .jsonl, .srt, .vtt, .po, .tmx, .xliff, .xml (Android),\n"
+        ".resx, .stringsdict, .html or .md keeps its structure: only its text is\n"
+        "translated, every other byte is unchanged\n"
         "(docs/documents.md).",
     )
     group.add_argument(
