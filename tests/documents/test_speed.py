@@ -65,6 +65,16 @@ def test_the_time_for_nested_groups_is_linear():
     assert_linear(read_groups, 1_500)
 
 
+@pytest.mark.parametrize(("name", "code"), [("x.html", "<b>"), ("x.md", "**"), ("x.vtt", "<i>")])
+def test_the_time_for_codes_inside_one_word_is_linear(name, code):
+    def translate_word(count):
+        head = "WEBVTT\n\n00:01.000 --> 00:02.000\n" if name == "x.vtt" else ""
+        document = read_document(f"{head}{('é' * 50 + code) * count}é".encode(), name, DocumentOptions())
+        document.render([f"{text} é" for text in document.segments])
+
+    assert_linear(translate_word, 500)
+
+
 def test_the_time_to_drop_placeholders_is_linear():
     def drop_placeholders(count):
         segment = build_segment(message_fragments("%1$s a " * count))
