@@ -93,6 +93,10 @@ def translate(name, *arguments):
         ("page.html", PAGE),
         ("a.md", "# the cat\n\n```\ncode\n```\n\n- the dog sleeps\n"),
         ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i>the cat</i>\n\n"),
+        ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Tom>the cat &amp; dog\n\n"),
+        ("strings.xml", "<resources><string name='a'>the <b>cat</b> isn\\'t</string></resources>"),
+        ("a.resx", "<root><data name='a'><value>the cat</value></data></root>"),
+        ("a.stringsdict", "<plist><dict><key>a</key><string>the %d cats</string></dict></plist>"),
         ("a.htm", "<p>\u2026</p>"),
         (
             "two.html",
@@ -311,6 +315,18 @@ def test_a_document_without_text_is_reported(folder, capsys):
     translate("done.po")
     assert "there is nothing to translate in done.po" in capsys.readouterr().err
     assert (folder / "out").read_text() == (folder / "done.po").read_text()
+
+
+@pytest.mark.usefixtures("engine")
+def test_characters_that_a_document_cannot_contain_are_reported(folder, capsys, monkeypatch):
+    from regard.text import sentences
+
+    join = sentences.join_with_source_spacing
+    monkeypatch.setattr(sentences, "join_with_source_spacing", lambda *pair: f"{join(*pair)}\x01")
+    (folder / "a.resx").write_text("<root><data name='a'><value>the cat</value></data></root>")
+    translate("a.resx")
+    assert "regard: a.resx: dropped 1 control character of the translation" in capsys.readouterr().err
+    assert "<value>the cat</value>" in (folder / "out").read_text()
 
 
 @pytest.mark.usefixtures("engine")

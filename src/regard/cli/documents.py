@@ -26,10 +26,11 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .csv, .jsonl, .srt, .po, .tmx, .xliff, .html, .md, .json,\n"
-        ".arb, .yml, .strings or .properties keeps its structure: only its text is\n"
-        "translated, every other byte is unchanged (docs/documents.md). A file of any\n"
-        "other type than plain text is refused, unless --format lines is given.",
+        "A file named .tsv, .csv, .jsonl, .srt, .vtt, .po, .tmx, .xliff, .xml (Android),\n"
+        ".resx, .stringsdict, .json, .arb, .yml, .strings, .properties, .html or .md\n"
+        "keeps its structure: only its text is translated, every other byte is\n"
+        "unchanged (docs/documents.md). A file of any other type than plain text is\n"
+        "refused, unless --format lines is given.",
     )
     group.add_argument(
         "--format",
@@ -130,7 +131,7 @@ def translate_document(
         session.report.add(0, broken)
         if report_file is not None:
             write_line_report(broken, report_file)
-        content = document.render(joined)
+        content = document.render(joined, report=lambda message: sys.stderr.write(f"regard: {message}\n"))
         if options.output is None:
             sys.stdout.buffer.write(content)
         else:

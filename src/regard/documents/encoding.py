@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,8 @@ SUPPORTED_CHARSETS = re.compile(
     re.IGNORECASE,
 )
 """Python has more codecs, some of which are not text encodings."""
+FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot contain in any spelling, not even as a reference such as &#1;."""
 LATIN1_OR_ASCII = re.compile(r"(us-)?ascii|iso-?8859-?1|latin-?1", re.IGNORECASE)
 UNLIKELY_CHARACTERS = re.compile("[\x80-\x9f\ufffd]")
 UNDEFINED_IN_WINDOWS_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
@@ -82,6 +85,21 @@ def decode_utf8_or_latin1(content: bytes, name: str) -> tuple[str, DocumentEncod
         if not content.startswith(tuple(BYTE_ORDER_MARKS)):
             return content.decode("latin-1"), DocumentEncoding("latin-1")
     return decode_document(content, name)
+
+
+def drop_characters_forbidden_in_xml(
+    translations: Sequence[str], name: str, report: Callable[[str], object]
+) -> list[str]:
+    """Return the translations without characters that would make an XML document unreadable."""
+    dropped = [letter for text in translations for letter in FORBIDDEN_IN_XML.findall(text)]
+    if not dropped:
+        return list(translations)
+    codes = ", ".join(f"U+{ord(letter):04X}" for letter in sorted(set(dropped))[:3])
+    report(
+        f"{name}: dropped {len(dropped)} control character{'s' if len(dropped) > 1 else ''} of the "
+        f"translation, which XML cannot contain ({codes}{', ...' if len(set(dropped)) > 3 else ''})"
+    )
+    return [FORBIDDEN_IN_XML.sub("", text) for text in translations]
 
 
 def _browser_charset(charset: str, content: bytes) -> str:

@@ -5,7 +5,8 @@ loads no parser.
 """
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from regard.documents.encoding import (
     DocumentEncoding,
     decode_document,
     decode_utf8_or_latin1,
+    drop_characters_forbidden_in_xml,
 )
 from regard.documents.message_template import MessageTemplate
 from regard.documents.template import CharsetTemplate, LayeredTemplate, Slot, Template
@@ -37,6 +39,7 @@ DOCUMENT_FORMATS = {
     ".csv": "table with quoted cells",
     ".jsonl": "one JSON object per line",
     ".srt": "SubRip subtitles",
+    ".vtt": "WebVTT subtitles",
     ".po": "gettext messages",
     ".pot": "gettext message template",
     ".tmx": "translation memory",
@@ -46,6 +49,10 @@ DOCUMENT_FORMATS = {
     **dict.fromkeys((".yml", ".yaml"), "YAML messages"),
     ".strings": "Apple strings",
     ".properties": "Java properties",
+    ".xml": "Android string resources",
+    ".resx": ".NET string resources",
+    ".resw": ".NET string resources",
+    ".stringsdict": "plural forms of Apple's string resources",
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
@@ -60,8 +67,9 @@ SUFFIXES_BY_OPTION = {
 """The formats to which each field of `DocumentOptions` applies."""
 
 LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+XML_FORMATS = (".tmx", ".xliff", ".xlf", ".xml", ".resx", ".resw", ".stringsdict")
 CHARSET_DECLARATIONS = {
-    **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
+    **dict.fromkeys(XML_FORMATS, XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
 """The pattern of the charset declaration inside a document, by suffix."""
@@ -78,18 +86,24 @@ class Document:
     encoding: DocumentEncoding
     slots: Sequence[Slot] = ()
     """The slots of the segments."""
+    is_xml: bool = False
 
     def find_missing_placeholders(self, translations: Sequence[str]) -> list[Sequence[str]]:
         """Return the placeholders that each translation lacks: `render` puts them back by guess."""
         return [slot.find_missing(text) for slot, text in zip(self.slots, translations, strict=False)]
 
-    def render(self, translations: Sequence[str]) -> bytes:
-        """Return the document with a translation in place of each segment."""
+    def render(self, translations: Sequence[str], report: Callable[[str], object] = warnings.warn) -> bytes:
+        """Return the document with a translation in place of each segment.
+
+        Characters that the format cannot contain are dropped, which `report` is told.
+        """
         if len(translations) != len(self.segments):
             raise DataError(
                 f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
                 "there must be one for each"
             )
+        if self.is_xml:
+            translations = drop_characters_forbidden_in_xml(translations, self.name, report)
         return self.encoding.to_bytes(self.template.render(translations), self.name)
 
     def unsafe_segments(self, translations: Sequence[str]) -> list[int]:
@@ -171,7 +185,7 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
     else:
         text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options, encoding.charset)
-    return Document(name, template.segments, template, encoding, template.slots)
+    return Document(name, template.segments, template, encoding, template.slots, suffix in XML_FORMATS)
 
 
 def _parse_template(
@@ -192,6 +206,10 @@ def _parse_template(
             from regard.documents.subtitles import read_srt
 
             template = read_srt(text, name)
+        case ".vtt":
+            from regard.documents.subtitles import read_vtt
+
+            template = read_vtt(text, name)
         case ".po" | ".pot":
             from regard.documents.localization.po import read_po
 
@@ -204,6 +222,8 @@ def _parse_template(
             from regard.documents.localization.translation_units import read_xliff
 
             template = read_xliff(text, name, options.overwrite, options.target_language)
+        case ".xml" | ".resx" | ".resw" | ".stringsdict":
+            template = _parse_string_resources(suffix, text, name)
         case ".json" | ".arb" | ".yml" | ".yaml" | ".strings" | ".properties":
             template = _parse_messages(suffix, text, name, options, charset)
         case ".html" | ".htm":
@@ -224,6 +244,16 @@ def _parse_lines(suffix: str, text: str, name: str, options: DocumentOptions) ->
     if suffix == ".jsonl":
         return read_jsonl(text, name, options.column, options.overwrite)
     return read_txt(text)
+
+
+def _parse_string_resources(suffix: str, text: str, name: str) -> DocumentTemplate:
+    if suffix == ".xml":
+        from regard.documents.localization.android import read_android
+
+        return read_android(text, name)
+    from regard.documents.localization.string_resources import read_resx, read_stringsdict
+
+    return read_stringsdict(text, name) if suffix == ".stringsdict" else read_resx(text, name)
 
 
 def _parse_messages(

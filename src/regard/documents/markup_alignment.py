@@ -180,6 +180,7 @@ class _CodePlacer:
         self._source_anchors = [old for old, _ in anchors]
         self._target_anchors = [new for _, new in anchors]
         self._last = _Position(0)
+        self._unchanged: dict[tuple[int, int], bool] = {}
 
     def place_codes(self, codes: Sequence[InlineCode]) -> list[_Position]:
         """Return the position of each code, never before that of the previous one."""
@@ -214,8 +215,10 @@ class _CodePlacer:
     def _position_within_word(self, unit: int, within: int) -> _Position | None:
         """Return the same offset for markup inside a word (H<sub>2</sub>O) if the word is unchanged."""
         new = self._project(unit)
-        same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
-        return _Position(new, within) if same else None
+        if (unit, new) not in self._unchanged:  # a word may be long and contain many codes
+            same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
+            self._unchanged[unit, new] = same
+        return _Position(new, within) if self._unchanged[unit, new] else None
 
     def _encloses_words(self, opening: InlineCode | None, closing: InlineCode | None) -> bool:
         """Whether a pair of codes encloses a word in the source; assumed for a code without partner."""
@@ -273,6 +276,8 @@ class _CodePlacer:
         return new + int(share * (self._target_anchors[at + 1] - new) + 0.5)
 
 
+CODE_NAME = re.compile(r"(?:<|&lt;)/?((?:[biucv]|ruby|rt|lang)(?=\.)|[\w:.-]+)")
+"""The name of a tag: without the classes of WebVTT (<c.yellow>); also of a tag spelled with entities."""
 OPENING_CODE_NAMES = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
@@ -291,7 +296,7 @@ def match_code_pairs(codes: Sequence[tuple[str, InlineKind | None]]) -> dict[int
 
 def _pair_name(raw: str) -> str:
     """Return the name shared by an opening and a closing code: tag name or Markdown marker."""
-    if tag := re.match(r"</?([\w:.-]+)", raw):
+    if tag := CODE_NAME.match(raw):
         return OPENING_CODE_NAMES.get(tag[1], tag[1])
     return "[" if raw.startswith("]") else raw
 

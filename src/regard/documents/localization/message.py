@@ -4,6 +4,7 @@ The localization formats differ only in how they spell a message; this is what t
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -13,19 +14,22 @@ from regard.documents.segments import (
     InlineFragment,
     InlineKind,
     Segment,
+    TextSpan,
     build_segment,
+    mark_text_spans,
     split_inline_tags,
 )
 from regard.documents.template import Slot, SlotWriter, keep_if_unchanged
 
 PLACEHOLDER = re.compile(
-    r"%%|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
+    r"%%|%(?:\d+\$)?#@[\w.-]+@|%\d+\$[-+#0,(]*\d*(?:\.\d+)?(?:hh?|ll?|[Lqjzt])?[A-Za-z@]"
+    r"|%(?:\d+\$)?(?:\([^()\s]+\))?[-+#0,]*(?:[1-9]\d*|\*)?(?:\.(?:\d+|\*))?"
     r"(?:hh?|ll?|[Lqjzt])?[diouxXeEfFgGcrsaAp@](?![a-z])|%\d+"
     r"|[%$]?\{[^{}\s]*(?:\{[^{}\s]*\}[^{}\s]*)*\}"
-    r"|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
+    r"|\{\d+[,:][^{}]*\}|\{[^{}\s:]*:[^{}%]*%[-#]?[A-Za-z][^{}]*\}|\{\{[^{}]*\}\}"
 )
 """A placeholder that a program fills in: %s, %(name)s, %1$d, %1, {name}, {n:,}, {x:>{width}}, {d:%d %B %Y},
-${name}, %{name}, {{ name }}."""
+{0:d MMM}, %#@count@, ${name}, %{name}, {{ name }}."""
 PROTECTED_TEXT = re.compile(f"{URL_OR_EMAIL.pattern}|{PLACEHOLDER.pattern}")
 """URLs too, since what looks like a placeholder inside one (%20) is part of the URL."""
 
@@ -65,6 +69,24 @@ def text_slot(
     return segment_slot(segment, source, write)
 
 
+def mark_message_codes(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
+    """Turn the tags and placeholders inside text fragments into fragments of their own.
+
+    For messages in markup, where a tag may be spelled with entities: &lt;b&gt;.
+    """
+    return mark_text_spans(fragments, _find_message_codes)
+
+
+def _find_message_codes(text: str) -> list[TextSpan]:
+    spans: list[TextSpan] = []
+    at = 0
+    for fragment in message_fragments(text):
+        if fragment.raw and fragment.kind is not InlineKind.TEXT:
+            spans.append((at, at + len(fragment.raw), fragment.kind))
+        at += len(fragment.raw)
+    return spans
+
+
 def message_fragments(value: str) -> Iterator[InlineFragment]:
     """Yield the fragments of a message: text, inline tags, placeholders, URLs and e-mail addresses."""
     for fragment in split_inline_tags(value):
@@ -80,13 +102,11 @@ def drop_extra_placeholders(
     segment: Segment, translation: str, placeholder: re.Pattern[str] = PLACEHOLDER
 ) -> str:
     """Drop placeholders that the source does not have as often: the program could fail on them."""
-    protected = [segment.text[span.start : span.end] for span in segment.protected]
-    remaining = [match[0] for text in protected for match in placeholder.finditer(text)]
+    protected = (segment.text[span.start : span.end] for span in segment.protected)
+    remaining = Counter(match[0] for text in protected for match in placeholder.finditer(text))
 
     def keep(match: re.Match[str]) -> str:
-        if match[1] in remaining:
-            remaining.remove(match[1])
-            return match[0]
-        return ""
+        remaining[match[1]] -= 1
+        return match[0] if remaining[match[1]] >= 0 else ""
 
     return re.sub(f" ?({placeholder.pattern})", keep, translation)

@@ -7,6 +7,7 @@ from regard.documents.localization.xml_tree import (
     XmlElement,
     check_xml,
     line_indent,
+    parse_document,
     parse_elements,
     prefixed_name,
 )
@@ -16,7 +17,7 @@ from regard.documents.web.html_tokens import set_attribute
 from regard.errors import DataError
 
 SUBTAG_SEPARATOR = re.compile("[-_]")
-TMX_ELEMENTS = ("tmx", "header", "tu", "tuv", "seg")
+TMX_ELEMENTS = ("header", "tu", "tuv", "seg")
 
 
 def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Template:
@@ -24,13 +25,10 @@ def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Tem
 
     The default language is the only one besides the source language.
     """
-    check_xml(text, name)
-    roots = list(parse_elements(text, TMX_ELEMENTS, ("seg",)))
-    if [root.name for root in roots] != ["tmx"]:
-        raise DataError(f"{name} is XML, but not TMX; its outermost element must be <tmx>")
-    header = roots[0].child("header")
+    root = parse_document(text, name, "tmx", "TMX", TMX_ELEMENTS, ("seg",))
+    header = root.child("header")
     default = header.attributes.get("srclang", "*all*") if header else "*all*"
-    entries = [child for child in roots[0].children if child.name == "tu"]
+    entries = [child for child in root.children if child.name == "tu"]
     sources = _source_variants(entries, default, name)
     language = language or _target_language(entries, sources, name)
     slots = XmlSlotBuilder(text)
@@ -129,7 +127,6 @@ def _same_base_language(language: str, other: str) -> bool:
 
 SEGMENT_ELEMENTS = ("trans-unit", "segment")
 XLIFF_ELEMENTS = (
-    "xliff",
     "file",
     "group",
     "unit",
@@ -153,14 +150,14 @@ def read_xliff(text: str, name: str, overwrite: bool, language: str | None = Non
 
     The target language is declared as `language` where no other is.
     """
-    check_xml(text, name)
-    text = text if language is None else _declare_target_language(text, name, language)
-    roots = list(parse_elements(text, XLIFF_ELEMENTS, ("source", "seg-source", "target")))
-    if [root.name for root in roots] != ["xliff"]:
-        raise DataError(f"{name} is XML, but not XLIFF; its outermost element must be <xliff>")
+    leaves = ("source", "seg-source", "target")
+    if language is not None:
+        check_xml(text, name)
+        text = _declare_target_language(text, name, language)
+    root = parse_document(text, name, "xliff", "XLIFF", XLIFF_ELEMENTS, leaves)
     slots = XmlSlotBuilder(text)
     spans: list[SlotSpan] = []
-    for unit in _segment_elements(roots[0]):
+    for unit in _translated_units(root):
         if (span := _xliff_span(slots, unit, overwrite)) is not None:
             spans += [*_segment_mark(text, unit, span.slot), span]
     return build_template(text, spans)
@@ -195,19 +192,22 @@ def _segment_mark(text: str, unit: XmlElement, slot: Slot | ReviewMark) -> Itera
         yield SlotSpan(unit.tag.start, unit.tag.end, ReviewMark((slot,), marked, tag))
 
 
-def _segment_elements(root: XmlElement) -> Iterator[XmlElement]:
-    pending = [root]
+def _translated_units(root: XmlElement) -> Iterator[XmlElement]:
+    """Yield the units in order, except those that inherit translate="no"."""
+    pending = [(root, "yes")]
     while pending:
-        element = pending.pop()
-        if element.name in SEGMENT_ELEMENTS:
+        element, translate = pending.pop()
+        translate = element.attributes.get("translate", translate)
+        if element.name not in SEGMENT_ELEMENTS:
+            children = () if element.name in ("alt-trans", "matches") else reversed(element.children)
+            pending += [(child, translate) for child in children]
+        elif translate != "no":
             yield element
-        elif element.name not in ("alt-trans", "matches"):
-            pending += reversed(element.children)
 
 
 def _xliff_span(slots: XmlSlotBuilder, unit: XmlElement, overwrite: bool) -> SlotSpan | None:
     source, target = unit.child("source"), unit.child("target")
-    if source is None or unit.inherited_attribute("translate") == "no":
+    if source is None:
         return None
     mark = _mark_target if unit.name == "trans-unit" else str
     if target is not None:

@@ -45,7 +45,7 @@ class XmlSlotBuilder:
 
     def _text(self, element: XmlElement) -> str:
         return "".join(
-            fragment.text for fragment in _source_fragments(self._document, element.content)
+            fragment.text for fragment in source_fragments(self._document, element.content)
         ).strip()
 
     def replace_content(
@@ -76,10 +76,10 @@ class XmlSlotBuilder:
 
     def _build_slot(self, source: XmlElement, before: str, suffix: str, marked_before: str) -> Slot | None:
         content = self._document[source.inner_start : source.inner_end]
-        segment = build_segment(_source_fragments(self._document, source.content), PROTECTED_TEXT)
+        segment = build_segment(source_fragments(self._document, source.content), PROTECTED_TEXT)
         if segment is None:
             return None
-        slot = segment_slot(segment, content, _slot_writer(segment, content, self._escaper))
+        slot = segment_slot(segment, content, slot_writer(segment, content, self._escaper))
 
         def write(translation: str) -> str:
             guessed = slot.find_missing(translation)
@@ -88,7 +88,8 @@ class XmlSlotBuilder:
         return replace(slot, write=write)
 
 
-def _slot_writer(segment: Segment, content: str, escape: SlotWriter) -> SlotWriter:
+def slot_writer(segment: Segment, content: str, escape: SlotWriter, spell: SlotWriter = str) -> SlotWriter:
+    """Return a writer of the content of an element; `spell` is applied to text before XML escapes."""
     lead, tail = content[: segment.lead_length], content[len(content) - segment.tail_length :]
     addresses: dict[str, str] = {}
     if CDATA[0] in content:  # an address that moves into or out of CDATA is escaped differently
@@ -104,13 +105,14 @@ def _slot_writer(segment: Segment, content: str, escape: SlotWriter) -> SlotWrit
                 written.append(part.text)
                 inside = _ends_in_cdata(part.text, inside)
             else:
+                text = spell(text)
                 written.append(_escape_cdata(text) if inside else escape(text))
         return "".join([*written, tail])
 
     return write
 
 
-def _source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
+def source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
     """Yield the fragments of a source: text, inline tags, and elements of native code."""
     at = 0
     while at < len(tokens):
@@ -127,7 +129,7 @@ def _source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[
             case "other" | "empty":
                 yield InlineFragment(NATIVE_CODE_ELEMENTS.get(name, InlineKind.STANDALONE), raw)
             case "start" if name in NATIVE_CODE_ELEMENTS or _is_protected(raw):
-                after = _element_end(tokens, at)
+                after = element_end(tokens, at)
                 raw = document[token.start : tokens[after - 1].end]
                 if name in NATIVE_CODE_ELEMENTS:
                     yield InlineFragment(NATIVE_CODE_ELEMENTS[name], raw)
@@ -146,7 +148,7 @@ def _is_protected(tag: str) -> bool:
     return values.get("mtype") == "protected" or values.get("translate") == "no"
 
 
-def _element_end(tokens: Sequence[MarkupToken], at: int) -> int:
+def element_end(tokens: Sequence[MarkupToken], at: int) -> int:
     """Return the index after the token that ends the element starting here."""
     depth, name = 0, tokens[at].name
     for index in range(at, len(tokens)):
