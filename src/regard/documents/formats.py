@@ -7,6 +7,7 @@ loads no parser.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from regard.documents.encoding import HTML_CHARSET, XML_CHARSET, DocumentEncoding, decode_document
 from regard.documents.template import DocumentTemplate
@@ -26,21 +27,56 @@ DOCUMENT_FORMATS = {
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
+    ".docx": "Word document",
+    ".pptx": "PowerPoint presentation",
+    ".xlsx": "Excel workbook",
+    ".odt": "OpenDocument text",
+    ".ods": "OpenDocument spreadsheet",
+    ".odp": "OpenDocument presentation",
+    ".epub": "e-book",
 }
 """The format of each file name suffix."""
 
 SUFFIXES_BY_OPTION = {
     "column": (".tsv", ".jsonl"),
     "overwrite": (".tsv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx",),
+    "target_language": (".tmx", ".epub"),
 }
 """The formats to which each field of `DocumentOptions` applies."""
+
+ARCHIVE_SUFFIXES = (".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub")
+"""The formats that are zip archives; all others are text."""
 
 CHARSET_DECLARATIONS = {
     **dict.fromkeys((".tmx", ".xliff", ".xlf"), XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
 """The pattern of the charset declaration inside a document, by suffix."""
+
+
+class DocumentContent(Protocol):
+    """The content of a document of some format, with its texts."""
+
+    @property
+    def segments(self) -> Sequence[str]: ...
+
+    def render(self, translations: Sequence[str]) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class TextContent:
+    """The content of a document that is one text file."""
+
+    name: str
+    template: DocumentTemplate
+    encoding: DocumentEncoding
+
+    @property
+    def segments(self) -> Sequence[str]:
+        return self.template.segments
+
+    def render(self, translations: Sequence[str]) -> bytes:
+        return self.encoding.to_bytes(self.template.render(translations), self.name)
 
 
 @dataclass(frozen=True)
@@ -50,8 +86,7 @@ class Document:
     name: str
     segments: Sequence[str]
     """The texts to translate, in order, without markup and surrounding white space."""
-    template: DocumentTemplate
-    encoding: DocumentEncoding
+    content: DocumentContent
 
     def render(self, translations: Sequence[str]) -> bytes:
         """Return the document with a translation in place of each segment."""
@@ -60,7 +95,7 @@ class Document:
                 f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
                 "there must be one for each"
             )
-        return self.encoding.to_bytes(self.template.render(translations), self.name)
+        return self.content.render(translations)
 
 
 @dataclass(frozen=True)
@@ -72,7 +107,8 @@ class DocumentOptions:
     overwrite: bool = False
     """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv) are replaced."""
     target_language: str | None = None
-    """The language of the translations, for a .tmx with several languages or only the source's."""
+    """The language of the translations: for a .tmx with several languages or only the source's, and for an
+    .epub, which declares it."""
 
 
 def open_document(path: Path, name: str | None = None, options: DocumentOptions | None = None) -> Document:
@@ -89,9 +125,28 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
+    if suffix in ARCHIVE_SUFFIXES:
+        archive = _parse_archive(suffix, content, name, options)
+        return Document(name, archive.segments, archive)
     text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options)
-    return Document(name, template.segments, template, encoding)
+    return Document(name, template.segments, TextContent(name, template, encoding))
+
+
+def _parse_archive(suffix: str, content: bytes, name: str, options: DocumentOptions) -> DocumentContent:
+    match suffix:
+        case ".docx" | ".pptx" | ".xlsx":
+            from regard.documents.office.office_open_xml import read_office_open_xml
+
+            return read_office_open_xml(content, name, suffix)
+        case ".epub":
+            from regard.documents.office.epub import read_epub
+
+            return read_epub(content, name, options.target_language)
+        case _:
+            from regard.documents.office.open_document import read_open_document
+
+            return read_open_document(content, name, suffix)
 
 
 def _parse_template(suffix: str, text: str, name: str, options: DocumentOptions) -> DocumentTemplate:
