@@ -7,11 +7,18 @@ links, changes of format), and each part replaces the text of the elements betwe
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from regard.documents.markup_alignment import place_markup
-from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment
+from regard.documents.segments import (
+    InlineCode,
+    InlineFragment,
+    InlineKind,
+    Segment,
+    SpacePosition,
+    build_segment,
+)
 
 CODE_INDEX = re.compile(r"<[^<>]* (\d+)/?>")
 """The index of an inline code in the tag that stands for it during alignment."""
@@ -193,7 +200,36 @@ def build_run_segment(
         return None
     raw = "".join(fragment.raw for fragment in fragments)
     lead, tail = raw[: segment.lead_length], raw[len(raw) - segment.tail_length :]
+    segment, lead, tail = _release_partners(segment, codes, lead, tail)
     return RunSegment(segment.text, codes, gaps, segment, lead, tail, run_format)
+
+
+def _release_partners(
+    segment: Segment, codes: Sequence[RunCode], lead: str, tail: str
+) -> tuple[Segment, str, str]:
+    """Move codes at the edges into the segment if their partner is inside: a bold first word may move."""
+    first, last = _code_indexes(lead), _code_indexes(tail)
+    outside = Counter(codes[k].pair for k in [*first, *last])
+    moved = [k for k in [*first, *last] if codes[k].pair and outside[codes[k].pair] == 1]
+    start = next((at for at, k in enumerate(first) if k in moved), len(first))
+    end = next((len(last) - at for at, k in enumerate(reversed(last)) if k in moved), 0)
+    inner = [
+        *(_inline_code(k, codes[k], 0, SpacePosition.AFTER) for k in first[start:]),
+        *segment.codes,
+        *(_inline_code(k, codes[k], len(segment.text), SpacePosition.BEFORE) for k in last[:end]),
+    ]
+    tags = {k: _code_fragment(k, codes[k]).raw for k in [*first[start:], *last[:end]]}
+    for tag in tags.values():
+        lead, tail = lead.replace(tag, ""), tail.replace(tag, "")
+    return replace(segment, codes=tuple(inner)), lead, tail
+
+
+def _code_indexes(raw: str) -> list[int]:
+    return [int(match[1]) for match in CODE_INDEX.finditer(raw)]
+
+
+def _inline_code(k: int, code: RunCode, position: int, side: SpacePosition) -> InlineCode:
+    return InlineCode(position, _code_fragment(k, code).raw, code.kind, side)
 
 
 def _free_place(
