@@ -9,6 +9,8 @@ from regard.documents.encoding import XML_CHARSET, DocumentEncoding, decode_docu
 from regard.documents.localization.xml_tree import check_xml
 from regard.documents.office.archive import DocumentArchive
 
+FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot contain, not even as references."""
 DIGITS = re.compile(r"(\d+)")
 
 
@@ -49,9 +51,9 @@ class OfficeDocument:
         done = 0
         for part in self.parts:
             segments = part.template.segments
-            new = translations[done : done + len(segments)]
+            new = [remove_forbidden(text) for text in translations[done : done + len(segments)]]
             done += len(segments)
-            if tuple(new) != tuple(segments) or part.is_changed:
+            if new != list(segments) or part.is_changed:
                 name = f"{self.archive.name}: {part.member_name}"
                 contents[part.member_name] = part.encoding.to_bytes(part.template.render(new), name)
         return self.archive.replace(contents)
@@ -63,6 +65,11 @@ def read_xml_member(archive: DocumentArchive, member_name: str) -> tuple[str, Do
     text, encoding = decode_document(archive.read(member_name), name, XML_CHARSET)
     check_xml(text, name)
     return text, encoding
+
+
+def remove_forbidden(text: str) -> str:
+    """Remove control characters and halves of surrogate pairs."""
+    return FORBIDDEN_CHARACTERS.sub("", text)
 
 
 def natural_order(member_name: str) -> tuple[tuple[int, str], ...]:

@@ -24,8 +24,6 @@ from regard.documents.web.entities import unescape_entities
 from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
 
 NAMESPACE = re.compile(r"""\sxmlns(?::([^\s=]+))?\s*=\s*["']([^"']+)["']""")
-FORBIDDEN_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot contain, not even as references."""
 EMPTY_PROPERTIES = re.compile(r"<([\w:.-]+)\s*(?:/>|>\s*</\1\s*>)")
 CDATA_START, CDATA_END = "<![CDATA[", "]]>"
 
@@ -83,7 +81,7 @@ class PartTemplate:
     def render(self, translations: Sequence[str]) -> str:
         edits = list(self.fixed_edits)
         for paragraph, translation in zip(self.paragraphs, translations, strict=True):
-            edits += paragraph.edits(FORBIDDEN_CHARACTERS.sub("", translation))
+            edits += paragraph.edits(translation)
         written: list[str] = []
         done = 0
         for edit in sorted(edits, key=lambda edit: edit[:2]):
