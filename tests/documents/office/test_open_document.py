@@ -5,10 +5,11 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 from odf import dc, draw, office, style, table, teletype, text
-from odf.namespaces import TEXTNS
 from odf.opendocument import OpenDocumentPresentation, OpenDocumentSpreadsheet, OpenDocumentText, load
 
 from regard.documents.formats import DocumentOptions, read_document
+
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 
 def read(content, name="x.odt"):
@@ -81,7 +82,7 @@ def test_spans_notes_and_page_numbers_stay(letter):
 def test_deleted_text_is_not_translated_and_comments_are():
     document = OpenDocumentText()
     changes = text.TrackedChanges()
-    region, deletion = text.ChangedRegion(qattributes={(TEXTNS, "id"): "c1"}), text.Deletion()
+    region, deletion = text.ChangedRegion(qattributes={(XML_NAMESPACE, "id"): "c1"}), text.Deletion()
     info = office.ChangeInfo()
     info.addElement(dc.Creator(text="Ann"))
     info.addElement(dc.Date(text="2026-01-01T00:00:00"))

@@ -177,6 +177,11 @@ def test_a_page_number_is_seen_by_the_model_and_not_changed():
         assert [run.text for run in after.runs if "3" in run.text] == ["3"]
 
 
+def test_text_after_a_field_at_the_end_stays_after_it():
+    content = with_paragraph(bold("The long title of it"), plain(", page "), FIELD.format("PAGE", plain("3")))
+    assert translate(content, "Der lange Titel, 3. Seite").paragraphs[0].text == "Der lange Titel, 3. Seite"
+
+
 def test_two_computed_fields_never_touch_each_other():
     content = with_paragraph(
         plain("Page "), FIELD.format("PAGE", plain("3")), plain(" of "), FIELD.format("NUMPAGES", plain("10"))

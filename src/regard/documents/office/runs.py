@@ -286,21 +286,22 @@ class _Formatter:
         self._opened = self._base
         self._run: TextRun | None = None
         self._pairs = 0
+        self._pending: list[RunCode] = []
         self._codes: list[RunCode] = []
         self._gaps = [_Gap(self._samples[self._base])]
 
     def separate(self) -> tuple[list[RunCode], list[_Gap]]:
         """Return the codes, and the texts before, between and after them."""
         for item in self._items:
-            if isinstance(item, RunCode):
-                if item.kind in (InlineKind.OPEN, InlineKind.CLOSE):
-                    self._switch_format(self._base, None)
+            if isinstance(item, RunText):
+                self._switch_format(self._format(item) if item.text.strip() else self._opened, item.run)
+                self._gaps[-1].texts.append(item)
+                self._run = item.run
+            elif item.kind in (InlineKind.OPEN, InlineKind.CLOSE):
+                self._switch_format(self._base, None)
                 self._add_code(item)
-                continue
-            if item.text.strip():
-                self._switch_format(self._format(item), item.run)
-            self._gaps[-1].texts.append(item)
-            self._run = item.run
+            else:
+                self._pending.append(item)
         self._switch_format(self._base, None)
         return self._codes, self._gaps
 
@@ -308,17 +309,21 @@ class _Formatter:
         return "" if text.run is None else self._key(text.run)
 
     def _switch_format(self, key: str, run: TextRun | None) -> None:
-        if key == self._opened:
-            return
-        if self._opened != self._base:
+        """End the format of the last text if another one follows; objects between the two are in neither."""
+        changed = key != self._opened
+        if changed and self._opened != self._base:
             end = None if self._run is None else self._run.end
             self._add_code(RunCode(InlineKind.CLOSE, end, end, f"format{self._pairs}"))
-        if key != self._base:
+            self._gaps[-1].sample = self._samples[self._base]
+        for code in self._pending:
+            self._add_code(code)
+        self._pending = []
+        if changed and key != self._base:
             self._pairs += 1
             start = None if run is None else run.start
             self._add_code(RunCode(InlineKind.OPEN, start, start, f"format{self._pairs}"))
+            self._gaps[-1].sample = self._samples[key]
         self._opened = key
-        self._gaps[-1].sample = self._samples[key]
 
     def _add_code(self, code: RunCode) -> None:
         self._codes.append(code)
