@@ -5,6 +5,7 @@ links, changes of format), and each part replaces the text of the elements betwe
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -138,14 +139,19 @@ class RunSegment:
             yield text[done:], None
 
     def _move_homeless_text(self, contents: list[str]) -> None:
-        """Move text from a gap where no run can stand, or a lone space, to the nearest gap with text."""
+        """Move text from a gap where no run can stand, or a lone space, to the gap with text before it."""
         homes = [k for k, gap in enumerate(self.gaps) if gap.texts]
+        before_all = ""
         for k, content in enumerate(contents):
-            lone = content.isspace() or self._insertion_place(k) is None
-            if content and not self.gaps[k].texts and lone:
-                home = min(homes, key=lambda other: abs(other - k))
-                contents[home] = contents[home] + content if home < k else content + contents[home]
+            if not content or self.gaps[k].texts:
+                continue
+            if content.isspace() or self._insertion_place(k) is None:
                 contents[k] = ""
+                if at := bisect_left(homes, k):
+                    contents[homes[at - 1]] += content
+                else:
+                    before_all += content
+        contents[homes[0]] = before_all + contents[homes[0]]
 
     def _insertion_place(self, gap: int) -> int | None:
         after = self.codes[gap - 1].after if gap else None
@@ -210,7 +216,7 @@ def _release_partners(
     """Move codes at the edges into the segment if their partner is inside: a bold first word may move."""
     first, last = _code_indexes(lead), _code_indexes(tail)
     outside = Counter(codes[k].pair for k in [*first, *last])
-    moved = [k for k in [*first, *last] if codes[k].pair and outside[codes[k].pair] == 1]
+    moved = {k for k in [*first, *last] if codes[k].pair and outside[codes[k].pair] == 1}
     start = next((at for at, k in enumerate(first) if k in moved), len(first))
     end = next((len(last) - at for at, k in enumerate(reversed(last)) if k in moved), 0)
     inner = [
@@ -218,10 +224,12 @@ def _release_partners(
         *segment.codes,
         *(_inline_code(k, codes[k], len(segment.text), SpacePosition.BEFORE) for k in last[:end]),
     ]
-    tags = {k: _code_fragment(k, codes[k]).raw for k in [*first[start:], *last[:end]]}
-    for tag in tags.values():
-        lead, tail = lead.replace(tag, ""), tail.replace(tag, "")
-    return replace(segment, codes=tuple(inner)), lead, tail
+    released = {*first[start:], *last[:end]}
+
+    def remaining(raw: str) -> str:
+        return CODE_INDEX.sub(lambda match: "" if int(match[1]) in released else match[0], raw)
+
+    return replace(segment, codes=tuple(inner)), remaining(lead), remaining(tail)
 
 
 def _code_indexes(raw: str) -> list[int]:
