@@ -79,6 +79,40 @@ def test_spans_notes_and_page_numbers_stay(letter):
         assert (first.filename, first.compress_type) == ("mimetype", ZIP_STORED)
 
 
+def test_spans_that_look_the_same_are_one():
+    """LibreOffice numbers the sessions of editing, and starts a span at each of them."""
+    document = OpenDocumentText()
+    for name in ("T1", "T2"):
+        plain = style.Style(name=name, family="text")
+        plain.addElement(style.TextProperties(language="en", color="#ff0000"))
+        document.automaticstyles.addElement(plain)
+    paragraph = text.P()
+    for name, words in [("T1", "Hel"), ("T2", "lo wor"), ("T1", "ld")]:
+        paragraph.addElement(text.Span(stylename=name, text=words))
+    document.text.addElement(paragraph)
+    content = save(document)
+    assert read(content).segments == ("Hello world",)
+    written = load(BytesIO(read(content).render(["Bonjour le monde"])))
+    spans = [teletype.extractText(each) for each in written.getElementsByType(text.Span)]
+    assert [words for words in spans if words] == ["Bonjour le monde"]
+
+
+def test_a_span_is_added_where_text_moves_in_front_of_the_first_one():
+    document = OpenDocumentText()
+    paragraph = text.P()
+    for name, words in [("Bold", "Enter"), ("Red", " is the key to press now")]:
+        document.automaticstyles.addElement(style.Style(name=name, family="text", parentstylename=name))
+        paragraph.addElement(text.Span(stylename=name, text=words))
+    document.text.addElement(paragraph)
+    written = load(BytesIO(read(save(document)).render(["Die Taste heißt Enter hier"])))
+    spans = written.getElementsByType(text.Span)
+    assert [(each.getAttribute("stylename"), teletype.extractText(each)) for each in spans] == [
+        ("Red", "Die Taste heißt "),
+        ("Bold", "Enter"),
+        ("Red", " hier"),
+    ]
+
+
 def test_deleted_text_is_not_translated_and_comments_are():
     document = OpenDocumentText()
     changes = text.TrackedChanges()

@@ -5,6 +5,7 @@ import re
 from regard.documents.office.archive import DocumentArchive
 from regard.documents.office.office_document import DocumentPart, OfficeDocument, read_xml_member
 from regard.documents.office.paragraphs import TextDialect, read_attribute, read_paragraphs, unescape_xml
+from regard.documents.office.runs import TextRun
 from regard.documents.office.workbook import STRING_LITERAL
 from regard.errors import DataError
 
@@ -12,9 +13,8 @@ NAMESPACE_ROOT = "urn:oasis:names:tc:opendocument:xmlns"
 OPEN_DOCUMENT_TEXT = TextDialect(
     {f"{NAMESPACE_ROOT}:{name}:1.0": name for name in ("text", "office", "table", "draw")},
     paragraphs=frozenset(("text:p", "text:h")),
-    containers=frozenset(
-        ("text:span", "text:a", "text:meta", "text:bookmark-ref", "text:reference-ref", "text:note-ref")
-    ),
+    run="text:span",
+    containers=frozenset(("text:a", "text:meta", "text:bookmark-ref", "text:reference-ref", "text:note-ref")),
     breaks=frozenset(("text:tab", "text:line-break")),
     ignored=frozenset(("text:soft-page-break",)),
     skipped=frozenset(("text:tracked-changes",)),
@@ -67,6 +67,13 @@ FORMATS = {
 }
 PARTS = ("content.xml", "styles.xml")
 MIMETYPE, MANIFEST = "mimetype", "META-INF/manifest.xml"
+TEXT_STYLE = re.compile(
+    r"(<style:style\b[^<>]*?\sstyle:family=\"text\"[^<>]*?)(?:/>|>(.*?)</style:style>)", re.DOTALL
+)
+LOOK_ATTRIBUTE = re.compile(
+    r"\s(?![\w-]+:(?:rsid|paragraph-rsid|language|country|script|rfc-language-tag)(?:-\w+)?=)[\w-]+:[\w-]+=\"[^\"]*\""
+)
+"""An attribute of a style that changes what a reader sees."""
 FORMULA = re.compile(r"\s[\w-]+:(?:formula|condition)=(?:\"([^\"]*)\"|'([^']*)')")
 
 
@@ -78,7 +85,9 @@ def read_open_document(content: bytes, name: str, suffix: str) -> OfficeDocument
     for member in PARTS:
         if member in archive.names:
             text, encoding = read_xml_member(archive, member)
-            template = read_paragraphs(text, OPEN_DOCUMENT_TEXT, _referenced_texts(text), _is_computed_cell)
+            template = read_paragraphs(
+                *(text, OPEN_DOCUMENT_TEXT, _referenced_texts(text), _is_computed_cell, _StyleLooks(text))
+            )
             parts += [DocumentPart(member, template, encoding)] if template.paragraphs else []
     return OfficeDocument(archive, parts)
 
@@ -94,6 +103,21 @@ def _check_format(archive: DocumentArchive, suffix: str) -> None:
         raise DataError(f"{archive.name} is encrypted; save it without a password")
     if PARTS[0] not in archive.names:
         raise DataError(f"{archive.name} has no {PARTS[0]}; save it again")
+
+
+class _StyleLooks:
+    """Finds spans that look the same: every editing session of LibreOffice makes styles of its own."""
+
+    def __init__(self, document: str) -> None:
+        self._looks: dict[str, str] = {}
+        for match in TEXT_STYLE.finditer(document):
+            name, parent = (read_attribute(match[1], key) or "" for key in ("name", "parent-style-name"))
+            properties = "".join(LOOK_ATTRIBUTE.findall(match[2] or ""))
+            self._looks[name] = f"{parent}{properties}"
+
+    def __call__(self, run: TextRun) -> str:
+        name = read_attribute(run.properties, "style-name") or ""
+        return self._looks.get(name, name)
 
 
 def _is_computed_cell(name: str, tag: str) -> bool:

@@ -38,7 +38,7 @@ class TextDialect:
     """Elements with text; none if the text stands directly in the paragraph."""
     run: str = ""
     properties: str = ""
-    """The element in a run with its format."""
+    """The element in a run with its format; without text elements, the start tag of a run has it."""
     containers: frozenset[str] = frozenset()
     """Elements around text that move with it."""
     breaks: frozenset[str] = frozenset()
@@ -63,6 +63,8 @@ class TextDialect:
 
 SkipPredicate = Callable[[str, str], bool]
 """Whether the text of an element is not translated, by its name and start tag."""
+FormatKey = Callable[[TextRun], str]
+"""Returns what the format of a run looks like to a reader."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,11 @@ def read_paragraphs(
     dialect: TextDialect,
     untranslated: Collection[str] = (),
     is_skipped: SkipPredicate | None = None,
+    format_key: FormatKey | None = None,
 ) -> PartTemplate:
     """Return the template of all paragraphs, except for texts in `untranslated`."""
-    segments = _ParagraphReader(document, dialect, is_skipped).read()
+    run_format = _build_run_format(document, dialect, format_key)
+    segments = _ParagraphReader(document, dialect, run_format, is_skipped).read()
     return PartTemplate(document, [segment for segment in segments if segment.text not in untranslated])
 
 
@@ -144,6 +148,8 @@ class _Paragraph:
     finished: list[tuple[list[RunItem], int, int]] = field(default_factory=list)
     """The items and the span of each part that a line break ended."""
     run: TextRun | None = None
+    nested_runs: int = 0
+    """The number of open runs inside this run."""
     inside: "_OpenElement | None" = None
 
     def end_text(self, end: int, next_start: int) -> None:
@@ -162,11 +168,12 @@ class _OpenElement:
 
 
 class _ParagraphReader:
-    def __init__(self, document: str, dialect: TextDialect, is_skipped: SkipPredicate | None) -> None:
-        self._document, self._dialect = document, dialect
+    def __init__(
+        self, document: str, dialect: TextDialect, run_format: RunFormat, is_skipped: SkipPredicate | None
+    ) -> None:
+        self._document, self._dialect, self._format = document, dialect, run_format
         self._is_skipped = is_skipped
         self._resolve = NameResolver(document, dialect.namespaces)
-        self._format = _build_run_format(document, dialect)
         self._paragraphs: list[_Paragraph] = []
         self._skipped: _OpenElement | None = None
         self._containers: list[str] = []
@@ -238,13 +245,18 @@ class _ParagraphReader:
     def _read_bare_text(self, paragraph: _Paragraph, token: MarkupToken) -> None:
         text = "" if self._dialect.texts else self._character_data(token)
         if text:
-            paragraph.items.append(RunText(token.start, token.end, text))
+            self._add_item(paragraph, RunText(token.start, token.end, text, run=paragraph.run))
 
     def _read_start(self, paragraph: _Paragraph, name: str, token: MarkupToken) -> None:
         dialect = self._dialect
-        if name == dialect.run and token.kind == "start":
-            paragraph.run = TextRun(token.start)
-        elif name in dialect.containers or (name == "w:fldSimple" and token.kind == "start"):
+        if name == dialect.run and token.kind == "start" and paragraph.run is None:
+            tag = self._document[token.start : token.end]
+            paragraph.run = TextRun(token.start, properties="" if dialect.texts else tag)
+        elif (
+            name == dialect.run
+            or name in dialect.containers
+            or (name == "w:fldSimple" and token.kind == "start")
+        ):
             self._open_container(paragraph, name, token)
         elif token.kind == "start":
             if name in dialect.breaks:
@@ -266,17 +278,19 @@ class _ParagraphReader:
             self._add_field_code(paragraph, self._fields.separate(token.end))
             return
         self._pairs += 1
+        paragraph.nested_runs += name == self._dialect.run
         self._containers.append(f"pair{self._pairs}")
         self._add_item(paragraph, RunCode(InlineKind.OPEN, token.start, token.end, self._containers[-1]))
 
     def _read_end(self, paragraph: _Paragraph, name: str, token: MarkupToken) -> None:
-        if name == self._dialect.run:
+        if name == self._dialect.run and not paragraph.nested_runs:
             if paragraph.run is not None:
                 paragraph.run.end = token.end
             paragraph.run = None
         elif name == "w:fldSimple":
             self._add_field_code(paragraph, self._fields.end(token.end))
-        elif name in self._dialect.containers and self._containers:
+        elif (name == self._dialect.run or name in self._dialect.containers) and self._containers:
+            paragraph.nested_runs -= name == self._dialect.run
             code = RunCode(InlineKind.CLOSE, token.start, token.end, self._containers.pop())
             self._add_item(paragraph, code)
 
@@ -327,14 +341,14 @@ class _ParagraphReader:
             paragraph.items.append(item)
 
 
-def _build_run_format(document: str, dialect: TextDialect) -> RunFormat:
+def _build_run_format(document: str, dialect: TextDialect, format_key: FormatKey | None) -> RunFormat:
     """Return how this part spells runs: with the prefix that it uses itself."""
     resolve = NameResolver(document, dialect.namespaces)
     names = {resolve(token): token for token in set(re.findall(r"<([A-Za-z_][\w.:-]*)", document))}
     run_name = names.get(dialect.run, dialect.run)
     text_name = next((names[name] for name in sorted(dialect.texts) if name in names), "")
 
-    def format_key(run: TextRun) -> str:
+    def visible_properties(run: TextRun) -> str:
         visible = run.properties if dialect.noise is None else dialect.noise.sub("", run.properties)
         return "" if EMPTY_PROPERTIES.fullmatch(visible) else visible
 
@@ -349,6 +363,9 @@ def _build_run_format(document: str, dialect: TextDialect) -> RunFormat:
 
     def write_run(run: TextRun | None, content: str) -> str:
         text = write_text(RunText(0, 0, ""), content)
-        return text if run is None else f"<{run_name}>{run.properties}{text}</{run_name}>"
+        if run is None:
+            return text
+        opening = f"<{run_name}>{run.properties}" if dialect.texts else run.properties
+        return f"{opening}{text}</{run_name}>"
 
-    return RunFormat(format_key, write_text, write_run, dialect.escape_pattern)
+    return RunFormat(format_key or visible_properties, write_text, write_run, dialect.escape_pattern)
