@@ -24,9 +24,9 @@ LINES_FORMAT = "lines"
 def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
-        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html or .md keeps its\n"
-        "structure: only its text is translated, every other byte is unchanged\n"
-        "(docs/documents.md).",
+        "A file named .tsv, .jsonl, .srt, .po, .tmx, .xliff, .html, .md, .docx, .pptx,\n"
+        ".xlsx, .odt, .ods, .odp or .epub keeps its structure: only its text is\n"
+        "translated, everything else is unchanged (docs/documents.md).",
     )
     group.add_argument(
         "--format",
@@ -35,12 +35,21 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--column", metavar="NAME", help="text column of a .tsv, or text field of a .jsonl")
     group.add_argument("--overwrite", action="store_true", help="replace existing translations")
-    group.add_argument("--target-language", metavar="CODE", help="language to translate a .tmx into")
+    group.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="language to translate a .tmx into; the language that a translated .epub declares",
+    )
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
     """Return the input as a document, if it is one; opened before the model, so that errors come first."""
-    from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document
+    from regard.documents.formats import (
+        ARCHIVE_SUFFIXES,
+        DOCUMENT_FORMATS,
+        DocumentOptions,
+        open_document,
+    )
     from regard.text.compression import COMPRESSED_SUFFIXES
 
     if options.input is None:
@@ -64,6 +73,8 @@ def open_input_document(options: argparse.Namespace) -> "Document | None":
         known = ", ".join(name.removeprefix(".") for name in DOCUMENT_FORMATS)
         raise RegardError(f"--format {options.format} is unknown; choose {LINES_FORMAT}, {known}")
     _reject_line_flags(options, suffix)
+    if suffix in ARCHIVE_SUFFIXES and options.output is None and sys.stdout.isatty():
+        raise RegardError(f"{options.input} is not text for a terminal; give --output FILE")
     document_options = DocumentOptions(options.column, options.overwrite, options.target_language)
     name = f"{options.input}{'' if options.format is None else suffix}"
     return open_document(options.input, name, document_options)

@@ -31,9 +31,15 @@ class FieldTracker:
         self._open: list[_OpenField] = []
         self._result: list[str] = []
         self._pairs = 0
+        self._hiding = 0
+        """The number of open fields whose text is not translated."""
+        self._instructions = 0
+        """The number of open fields whose result has not started."""
 
     def begin(self, start: int | TextRun) -> None:
         self._pairs += 1
+        self._hiding += 1
+        self._instructions += 1
         self._open.append(_OpenField(start, f"field{self._pairs}"))
 
     def add_instruction(self, text: str) -> None:
@@ -42,13 +48,15 @@ class FieldTracker:
 
     def separate(self, end: int | TextRun) -> RunCode | None:
         """Start the result of the innermost field; return the code that opens it if it is translated."""
-        if not self._open:
+        if not self._open or self._open[-1].separated:
             return None
         inner = self._open[-1]
         inner.separated = True
-        if not inner.is_translated or self._hidden(self._open[:-1]):
+        self._instructions -= 1
+        if not inner.is_translated or self._hiding > 1:
             return None
         inner.opened = True
+        self._hiding = 0
         return RunCode(InlineKind.OPEN, inner.start, end, inner.pair)
 
     def end(self, end: int | TextRun) -> RunCode | None:
@@ -56,24 +64,21 @@ class FieldTracker:
         if not self._open:
             return None
         inner = self._open.pop()
+        self._instructions -= not inner.separated
         if inner.opened:
             return RunCode(InlineKind.CLOSE, end, end, inner.pair)
-        return None if self._hidden(self._open) else self._computed_code(inner.start, end)
+        self._hiding -= 1
+        return None if self._hiding else self._computed_code(inner.start, end)
 
     def hides(self, item: RunItem) -> bool:
         """Whether an item is inside an instruction or a computed result, whose text is remembered."""
-        if not self._hidden(self._open):
-            return False
-        if isinstance(item, RunText) and all(each.separated for each in self._open):
+        if self._hiding and isinstance(item, RunText) and not self._instructions:
             self._result.append(item.text)
-        return True
+        return self._hiding > 0
 
     def end_paragraph(self) -> RunCode | None:
         """Return the code of a computed field that reaches over the end of the paragraph."""
         return self._computed_code(None, None) if self._result else None
-
-    def _hidden(self, fields: list[_OpenField]) -> bool:
-        return any(not each.opened for each in fields)
 
     def _computed_code(self, start: int | TextRun | None, end: int | TextRun | None) -> RunCode:
         text = "".join(self._result).strip()
