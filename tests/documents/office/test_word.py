@@ -232,6 +232,27 @@ def test_a_content_control_keeps_its_text_inside():
     assert "".join(element.text for element in control.iter("{*}t")) == "client"
 
 
+def test_a_run_is_never_put_where_word_allows_none():
+    """A control starts with its properties, and holds nothing beside its content."""
+    control = (
+        "<w:sdt><w:sdtPr><w:alias w:val='Who'/></w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>"
+        "<w:smartTag w:element='x'><w:smartTagPr/>{}</w:smartTag>"
+    )
+    content = with_paragraph(control.format(bold("Ann Smith"), plain(" of London")), bold(" is here"))
+    for translation in (
+        "Heute ist Ann Smith aus London da",
+        "London",
+        "hier ist sie",
+        "x y of London z Ann w",
+    ):
+        after = translate(content, translation)
+        assert after.element.body[0].xpath("string(.)").split() == translation.split()
+        for name, children in [("sdt", {"sdtPr", "sdtContent"}), ("smartTag", {"smartTagPr", "r"})]:
+            element = next(after.element.body.iter("{*}" + name))
+            assert {child.tag.partition("}")[2] for child in element} == children
+            assert element[0].tag.endswith("Pr")
+
+
 def test_a_text_box_inside_a_run_is_a_text_of_its_own():
     box = (
         "<w:r><w:t>Around</w:t></w:r><w:r><w:pict><v:textbox xmlns:v='urn:schemas-microsoft-com:vml'>"

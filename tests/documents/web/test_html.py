@@ -3,6 +3,7 @@ import time
 import pytest
 
 from regard.documents.formats import DocumentOptions, read_document
+from regard.documents.web.html import read_html
 from sample_documents import HTML
 
 
@@ -181,3 +182,9 @@ def test_html_time_is_linear_in_the_page(bad):
         return time.process_time() - start
 
     assert seconds(10_000) < 14 * max(seconds(2_500), 0.01)
+
+
+def test_in_xhtml_a_slash_ends_every_element():
+    page = '<head><title/><script src="x"/></head><p>One <a id="x"/><i>two</i><br/>three<div/>four</p>'
+    assert read_html(page, xhtml=True).segments == ("One two", "three", "four")
+    assert len(read_html(page).segments) == 1  # a title without an end

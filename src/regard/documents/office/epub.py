@@ -10,8 +10,9 @@ from regard.documents.encoding import XML_CHARSET, decode_document
 from regard.documents.localization.xml_tree import XmlElement, parse_elements
 from regard.documents.office.archive import DocumentArchive
 from regard.documents.office.office_document import DocumentPart, OfficeDocument, read_xml_member
-from regard.documents.office.paragraphs import PartTemplate, TextDialect, escape_xml, read_paragraphs
+from regard.documents.office.paragraphs import PartTemplate, read_paragraphs
 from regard.documents.office.runs import TextEdit
+from regard.documents.office.text_dialect import TextDialect, escape_xml
 from regard.documents.web.html import read_html
 from regard.errors import DataError
 

@@ -12,7 +12,8 @@ from regard.documents.office.office_document import (
     natural_order,
     read_xml_member,
 )
-from regard.documents.office.paragraphs import TextDialect, read_paragraphs
+from regard.documents.office.paragraphs import read_paragraphs
+from regard.documents.office.text_dialect import TextDialect
 from regard.documents.office.workbook import SPREADSHEET, find_referenced_texts
 from regard.errors import DataError
 
@@ -51,6 +52,8 @@ WORD_TEXT = TextDialect(
             *("w:dir", "w:bdo"),
         )
     ),
+    wrappers=frozenset(("w:smartTag", "w:customXml", "w:sdt")),
+    wrapped=frozenset(("w:sdtContent",)),
     breaks=frozenset(("w:tab", "w:ptab", "w:br", "w:cr")),
     ignored=frozenset(
         (

@@ -4,8 +4,9 @@ import re
 
 from regard.documents.office.archive import DocumentArchive
 from regard.documents.office.office_document import DocumentPart, OfficeDocument, read_xml_member
-from regard.documents.office.paragraphs import TextDialect, read_attribute, read_paragraphs, unescape_xml
+from regard.documents.office.paragraphs import read_paragraphs
 from regard.documents.office.runs import TextRun
+from regard.documents.office.text_dialect import TextDialect, read_attribute, unescape_xml
 from regard.documents.office.workbook import STRING_LITERAL
 from regard.errors import DataError
 

@@ -4,8 +4,7 @@ One reader serves WordprocessingML, DrawingML, SpreadsheetML and OpenDocument: a
 elements of each.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from regard.documents.office.fields import FieldTracker
@@ -19,52 +18,23 @@ from regard.documents.office.runs import (
     TextRun,
     build_run_segment,
 )
+from regard.documents.office.text_dialect import (
+    FormatKey,
+    NameResolver,
+    TextDialect,
+    build_run_format,
+    read_attribute,
+    unescape_xml,
+)
 from regard.documents.segments import InlineKind
-from regard.documents.web.entities import unescape_entities
-from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.html_tokens import MarkupToken, scan_markup
 
-NAMESPACE = re.compile(r"""\sxmlns(?::([^\s=]+))?\s*=\s*["']([^"']+)["']""")
-EMPTY_PROPERTIES = re.compile(r"<([\w:.-]+)\s*(?:/>|>\s*</\1\s*>)")
+SIMPLE_FIELD, FIELD_CHARACTER, FIELD_INSTRUCTION = "w:fldSimple", "w:fldChar", "w:instrText"
 CDATA_START, CDATA_END = "<![CDATA[", "]]>"
-
-
-@dataclass(frozen=True)
-class TextDialect:
-    """The elements of an XML vocabulary, with the prefixes of `namespaces`."""
-
-    namespaces: Mapping[str, str]
-    paragraphs: frozenset[str]
-    texts: frozenset[str] = frozenset()
-    """Elements with text; none if the text stands directly in the paragraph."""
-    run: str = ""
-    properties: str = ""
-    """The element in a run with its format; without text elements, the start tag of a run has it."""
-    containers: frozenset[str] = frozenset()
-    """Elements around text that move with it."""
-    breaks: frozenset[str] = frozenset()
-    """Elements that end a text."""
-    ignored: frozenset[str] = frozenset()
-    """Elements in a paragraph that mean nothing to a reader; they do not cut words."""
-    skipped: frozenset[str] = frozenset()
-    """Elements whose text is not translated, also in paragraphs inside them."""
-    computed: frozenset[str] = frozenset()
-    """Elements with text that a program fills in, such as page numbers."""
-    spaces: frozenset[str] = frozenset()
-    """Elements that are white space."""
-    characters: Mapping[str, str] = field(default_factory=dict)
-    """Elements that are one character."""
-    keeps_space: bool = False
-    """Whether an element with outer white space must have xml:space="preserve"."""
-    noise: re.Pattern[str] | None = None
-    """The markup in the properties of a run that a reader does not see."""
-    escape_pattern: re.Pattern[str] | None = None
-    """Characters that stand for white space."""
 
 
 SkipPredicate = Callable[[str, str], bool]
 """Whether the text of an element is not translated, by its name and start tag."""
-FormatKey = Callable[[TextRun], str]
-"""Returns what the format of a run looks like to a reader."""
 
 
 @dataclass(frozen=True)
@@ -100,43 +70,9 @@ def read_paragraphs(
     format_key: FormatKey | None = None,
 ) -> PartTemplate:
     """Return the template of all paragraphs, except for texts in `untranslated`."""
-    run_format = _build_run_format(document, dialect, format_key)
+    run_format = build_run_format(document, dialect, format_key)
     segments = _ParagraphReader(document, dialect, run_format, is_skipped).read()
     return PartTemplate(document, [segment for segment in segments if segment.text not in untranslated])
-
-
-def escape_xml(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def unescape_xml(raw: str) -> str:
-    return unescape_entities(raw, xml=True)
-
-
-def read_attribute(tag: str, local_name: str) -> str | None:
-    """Return the value of an attribute, whatever its namespace prefix."""
-    for name, (start, end) in attribute_spans(tag).items():
-        if name.rpartition(":")[2] == local_name.lower():
-            return unescape_xml(tag[start:end])
-    return None
-
-
-class NameResolver:
-    """Gives element names the usual prefix of their namespace."""
-
-    def __init__(self, document: str, namespaces: Mapping[str, str]) -> None:
-        declared: dict[str, str] = {}
-        for match in NAMESPACE.finditer(document):
-            declared.setdefault(match[1] or "", namespaces.get(unescape_xml(match[2]), ""))
-        self._prefixes = declared
-        self._names: dict[str, str] = {}
-
-    def __call__(self, name: str) -> str:
-        if name not in self._names:
-            prefix, _, local = name.rpartition(":")
-            resolved = self._prefixes.get(prefix)
-            self._names[name] = f"{resolved}:{local}" if resolved else name
-        return self._names[name]
 
 
 @dataclass
@@ -249,22 +185,16 @@ class _ParagraphReader:
 
     def _read_start(self, paragraph: _Paragraph, name: str, token: MarkupToken) -> None:
         dialect = self._dialect
+        if name in dialect.breaks:
+            paragraph.end_text(token.start, token.end)
         if name == dialect.run and token.kind == "start" and paragraph.run is None:
             tag = self._document[token.start : token.end]
             paragraph.run = TextRun(token.start, properties="" if dialect.texts else tag)
-        elif (
-            name == dialect.run
-            or name in dialect.containers
-            or (name == "w:fldSimple" and token.kind == "start")
-        ):
+        elif name == dialect.run or name in dialect.containers or name == SIMPLE_FIELD:
             self._open_container(paragraph, name, token)
         elif token.kind == "start":
-            if name in dialect.breaks:
-                paragraph.end_text(token.start, token.end)
             paragraph.inside = _OpenElement(name, token)
         else:
-            if name in dialect.breaks:
-                paragraph.end_text(token.start, token.end)
             self._read_element(paragraph, _OpenElement(name, token), token.end)
 
     def _open_container(self, paragraph: _Paragraph, name: str, token: MarkupToken) -> None:
@@ -272,7 +202,7 @@ class _ParagraphReader:
             self._add_object(paragraph, token.start, token.end, "")
             return
         tag = self._document[token.start : token.end]
-        if name == "w:fldSimple":
+        if name == SIMPLE_FIELD:
             self._fields.begin(token.start)
             self._fields.add_instruction(read_attribute(tag, "instr") or "")
             self._add_field_code(paragraph, self._fields.separate(token.end))
@@ -280,19 +210,22 @@ class _ParagraphReader:
         self._pairs += 1
         paragraph.nested_runs += name == self._dialect.run
         self._containers.append(f"pair{self._pairs}")
-        self._add_item(paragraph, RunCode(InlineKind.OPEN, token.start, token.end, self._containers[-1]))
+        before = None if name in self._dialect.wrapped else token.start
+        after = None if name in self._dialect.wrappers else token.end
+        self._add_item(paragraph, RunCode(InlineKind.OPEN, before, after, self._containers[-1]))
 
     def _read_end(self, paragraph: _Paragraph, name: str, token: MarkupToken) -> None:
         if name == self._dialect.run and not paragraph.nested_runs:
             if paragraph.run is not None:
                 paragraph.run.end = token.end
             paragraph.run = None
-        elif name == "w:fldSimple":
+        elif name == SIMPLE_FIELD:
             self._add_field_code(paragraph, self._fields.end(token.end))
         elif (name == self._dialect.run or name in self._dialect.containers) and self._containers:
             paragraph.nested_runs -= name == self._dialect.run
-            code = RunCode(InlineKind.CLOSE, token.start, token.end, self._containers.pop())
-            self._add_item(paragraph, code)
+            before = None if name in self._dialect.wrappers else token.start
+            after = None if name in self._dialect.wrapped else token.end
+            self._add_item(paragraph, RunCode(InlineKind.CLOSE, before, after, self._containers.pop()))
 
     def _read_element(self, paragraph: _Paragraph, element: _OpenElement, end: int) -> None:
         """Add the item of an element that has ended."""
@@ -308,9 +241,9 @@ class _ParagraphReader:
         elif name == dialect.properties:
             if paragraph.run is not None:
                 paragraph.run.properties = self._document[start:end]
-        elif name == "w:fldChar":
+        elif name == FIELD_CHARACTER:
             self._read_field_character(paragraph, element)
-        elif name == "w:instrText":
+        elif name == FIELD_INSTRUCTION:
             self._fields.add_instruction(text)
         elif name not in dialect.ignored and name not in dialect.breaks:
             self._add_object(paragraph, start, end, text if name in dialect.computed else "", name)
@@ -339,33 +272,3 @@ class _ParagraphReader:
     def _add_item(self, paragraph: _Paragraph, item: RunItem) -> None:
         if not self._fields.hides(item):
             paragraph.items.append(item)
-
-
-def _build_run_format(document: str, dialect: TextDialect, format_key: FormatKey | None) -> RunFormat:
-    """Return how this part spells runs: with the prefix that it uses itself."""
-    resolve = NameResolver(document, dialect.namespaces)
-    names = {resolve(token): token for token in set(re.findall(r"<([A-Za-z_][\w.:-]*)", document))}
-    run_name = names.get(dialect.run, dialect.run)
-    text_name = next((names[name] for name in sorted(dialect.texts) if name in names), "")
-
-    def visible_properties(run: TextRun) -> str:
-        visible = run.properties if dialect.noise is None else dialect.noise.sub("", run.properties)
-        return "" if EMPTY_PROPERTIES.fullmatch(visible) else visible
-
-    def write_text(text: RunText, content: str) -> str:
-        if not text_name:
-            return escape_xml(content)
-        tag = (text.tag or f"<{text_name}>").removesuffix("/>").removesuffix(">").rstrip()
-        if dialect.keeps_space and content != content.strip() and "xml:space" not in tag:
-            tag += ' xml:space="preserve"'
-        name = tag[1:].split()[0]
-        return f"{tag}>{escape_xml(content)}</{name}>"
-
-    def write_run(run: TextRun | None, content: str) -> str:
-        text = write_text(RunText(0, 0, ""), content)
-        if run is None:
-            return text
-        opening = f"<{run_name}>{run.properties}" if dialect.texts else run.properties
-        return f"{opening}{text}</{run_name}>"
-
-    return RunFormat(format_key or visible_properties, write_text, write_run, dialect.escape_pattern)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from regard.documents.office.archive import DocumentArchive
-from regard.documents.office.paragraphs import TextDialect, unescape_xml
+from regard.documents.office.text_dialect import TextDialect, unescape_xml
 
 SPREADSHEET = TextDialect(
     dict.fromkeys(
