@@ -49,6 +49,7 @@ class DocumentArchive:
         except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, OSError):
             raise self._damaged() from None
         self._check_members()
+        self._spans = self._member_spans()
 
     def _check_members(self) -> None:
         if len(self._members) > MAX_MEMBERS:
@@ -128,7 +129,7 @@ class DocumentArchive:
             return self._content
         written = BytesIO()
         moved: dict[int, _MovedMember] = {}
-        for member, (start, end) in self._member_spans():
+        for member, (start, end) in self._spans:
             offset = written.tell()
             if member.filename in contents:
                 moved[start] = self._write_member(member, contents[member.filename], written)

@@ -75,4 +75,4 @@ def remove_forbidden(text: str) -> str:
 def natural_order(member_name: str) -> tuple[tuple[int, str], ...]:
     """Return a sorting key that puts slide2 before slide10."""
     parts = DIGITS.split(member_name)
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
