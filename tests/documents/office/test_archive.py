@@ -88,8 +88,12 @@ def test_members_with_sizes_after_the_data_and_with_wide_sizes_are_rewritten():
                 written.write(TEXT.format("Hello world").encode())
     before = file.getvalue()
     assert read(before).render(["Hello world"]) == before
-    with ZipFile(BytesIO(read(before).render(["Bonjour"]))) as new:
+    after = read(before).render(["Bonjour"])
+    with ZipFile(BytesIO(after)) as new:
         assert new.testzip() is None
+        header = new.getinfo("content.xml").header_offset
+        flags, extra_length = (struct.unpack_from("<H", after, header + offset)[0] for offset in (6, 28))
+        assert (flags & 8, extra_length) == (0, 0)  # sizes in the header, and nowhere else
         assert new.read("content.xml").decode() == TEXT.format("Bonjour")
         assert new.read("other.xml").decode() == TEXT.format("Hello world")
 
