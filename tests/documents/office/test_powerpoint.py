@@ -1,6 +1,7 @@
 """PowerPoint presentations, built and read back with python-pptx."""
 
 from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from pptx import Presentation
@@ -114,3 +115,11 @@ def test_text_on_a_layout_is_translated_but_not_its_prompts():
     next(shape.iter("{*}t")).text = "Printed on every slide"
     shapes.append(shape)
     assert read(save(presentation)).segments == ("Printed on every slide",)
+
+
+def test_a_slide_show_is_a_presentation(talk):
+    file = BytesIO()
+    with ZipFile(BytesIO(talk)) as old, ZipFile(file, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"presentation.main+xml", b"slideshow.main+xml"))
+    assert read(file.getvalue()).segments == read(talk).segments

@@ -253,6 +253,15 @@ def test_a_run_is_never_put_where_word_allows_none():
             assert element[0].tag.endswith("Pr")
 
 
+def test_text_that_finds_no_place_for_a_run_is_not_lost():
+    """A run cannot be put in front of this one, because its first half is another text."""
+    first = "<w:r><w:rPr><w:b/></w:rPr><w:t>Title</w:t><w:br/><w:t>Enter</w:t></w:r>"
+    content = with_paragraph(first, plain(" is the key to press now"))
+    assert read(content).segments == ("Title", "Enter is the key to press now")
+    after = translate(content, "Titel", "Die Taste heißt Enter")
+    assert after.paragraphs[0].text == "Titel\nDie Taste heißt Enter"
+
+
 def test_a_text_box_inside_a_run_is_a_text_of_its_own():
     box = (
         "<w:r><w:t>Around</w:t></w:r><w:r><w:pict><v:textbox xmlns:v='urn:schemas-microsoft-com:vml'>"

@@ -87,6 +87,13 @@ FORMATS = {
     ".xlsx": ("spreadsheetml.sheet.main", "an Excel workbook"),
 }
 """The content type of the main part, and the name of the format."""
+MAIN_KINDS = {
+    "wordprocessingml.template.main": FORMATS[".docx"][0],
+    "presentationml.template.main": FORMATS[".pptx"][0],
+    "presentationml.slideshow.main": FORMATS[".pptx"][0],
+    "spreadsheetml.template.main": FORMATS[".xlsx"][0],
+}
+"""Kinds of main parts that differ from documents only in what a program does when it opens them."""
 WORD_PARTS = ("document.main", "footnotes", "endnotes", "comments", "header", "footer")
 DRAWING_PARTS = (
     *("presentationml.slide", "presentationml.notesSlide", "drawingml.chart", "drawingml.chartshapes"),
@@ -144,7 +151,7 @@ def _read_content_types(archive: DocumentArchive) -> dict[str, str]:
         name = f"/{member}".lower()
         content_type = types.get(name) or types.get(f".{name.rpartition('.')[2]}", "")
         if (match := CONTENT_TYPE.fullmatch(content_type)) is not None:
-            kinds[member] = match[1]
+            kinds[member] = MAIN_KINDS.get(match[1], match[1])
     return kinds
 
 
