@@ -121,6 +121,13 @@ def test_runs_that_differ_in_nothing_visible_do_not_cut_words():
     assert after.paragraphs[0].text == "Bonjour le monde"
 
 
+def test_runs_that_look_the_same_hold_their_translation_in_one_of_them():
+    noise = "<w:lang w:val='en-GB'/><w:noProof/><w:spacing w:val='-2'/>"
+    content = with_paragraph(plain("Hel"), "<w:proofErr w:type='spellEnd'/>", RUN.format(noise, "lo world"))
+    after = translate(content, "Bonjour le monde")
+    assert [run.text for run in after.paragraphs[0].runs] == ["", "Bonjour le monde"]
+
+
 def test_outer_spaces_get_the_attribute_that_preserves_them():
     content = with_paragraph(
         "<w:r><w:t>No</w:t></w:r>", "<w:r><w:t>w </w:t></w:r>", bold("go"), plain(" home")
@@ -187,6 +194,14 @@ def test_two_computed_fields_never_touch_each_other():
         plain("Page "), FIELD.format("PAGE", plain("3")), plain(" of "), FIELD.format("NUMPAGES", plain("10"))
     )
     assert translate(content, "10 Seiten, davon 3").paragraphs[0].text.split()[:2] == ["3", "10"]
+
+
+def test_text_between_two_fields_of_one_run_does_not_leave_them():
+    field = FIELD.replace("<w:r>", "").replace("</w:r>", "")
+    fields = "".join(field.format("PAGE", f"<w:t>{number}</w:t>") for number in (3, 10))
+    content = with_paragraph(f"<w:r><w:t>Page</w:t>{fields}<w:t>of it</w:t></w:r>")
+    text = translate(content, "Seite 3 von 10 davon").paragraphs[0].text
+    assert text.index("Seite") < text.index("von") < text.index("davon")
 
 
 def test_the_words_of_a_link_field_are_translated():
