@@ -235,6 +235,13 @@ def test_deleted_text_is_kept_and_inserted_text_is_translated():
     assert len(list(after.element.body.iter("{*}ins"))) == 1
 
 
+def test_text_that_was_moved_away_is_not_translated():
+    content = with_paragraph(
+        plain("The cat "), f"<w:moveFrom w:id='1' w:author='A'>{plain('old ')}</w:moveFrom>"
+    )
+    assert read(content).segments == ("The cat",)
+
+
 def test_a_content_control_keeps_its_text_inside():
     content = with_paragraph(
         plain("Dear "),
