@@ -10,6 +10,7 @@ import threading
 from contextlib import nullcontext
 from pathlib import Path
 
+import docx
 import pytest
 
 from failing_command import run_failing_command
@@ -134,6 +135,29 @@ def test_a_table_gets_a_translation_column(folder):
 
 
 @pytest.mark.usefixtures("engine")
+def test_a_word_document_is_translated_in_place_and_never_written_to_a_terminal(folder, monkeypatch):
+    document = docx.Document()
+    document.add_paragraph("the cat").add_run(" sings").bold = True
+    document.save(folder / "a.docx")
+    before = (folder / "a.docx").read_bytes()
+    main(["translate", "model", "--input", "a.docx", "--output", "a.docx", "--device", "cpu"])
+    assert (folder / "a.docx").read_bytes() == before
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    message = run_failing_command("translate", "model", "--input", "a.docx", "--device", "cpu")
+    assert "a.docx is not text for a terminal; give --output FILE" in message
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_rejected_archive_leaves_no_output(folder):
+    (folder / "a.docx").write_bytes(b"PK\x03\x04 not a zip archive")
+    message = run_failing_command(
+        "translate", "model", "--input", "a.docx", "--output", "b.docx", "--device", "cpu"
+    )
+    assert "a.docx is a damaged zip archive; copy it again" in message
+    assert not (folder / "b.docx").exists()
+
+
+@pytest.mark.usefixtures("engine")
 def test_the_format_flag_overrides_the_file_name(folder):
     (folder / "page.html").write_text("<b>the cat</b>\n")
     (folder / "page").write_text("<p title=x>the cat</p>")
@@ -237,7 +261,7 @@ def test_flags_without_effect_on_documents_are_rejected(folder):
         (folder / name).write_text("<b>the cat</b>\n")
     common = ("translate", "model", "--input", "page.html", "--device", "cpu")
     assert "page.html is a document, which cannot hold --scores" in run_failing_command(*common, "--scores")
-    assert "--format docx is unknown; choose lines, txt" in run_failing_command(*common, "--format", "docx")
+    assert "--format doc is unknown; choose lines, txt" in run_failing_command(*common, "--format", "doc")
     assert "cannot hold --scores, --alignments, --confidences" in run_failing_command(
         *common, "--confidences"
     )

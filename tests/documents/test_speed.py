@@ -2,6 +2,8 @@
 
 import json
 import time
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
@@ -44,13 +46,74 @@ FILES = {
         "",
     ),
 }
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+TYPES = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+PARAGRAPH = (
+    f"<w:p><w:r><w:t xml:space='preserve'>{WORDS}</w:t></w:r>"
+    "<w:r><w:rPr><w:b/></w:rPr><w:t>number %d</w:t></w:r></w:p>"
+)
+
+
+def build_docx(paragraphs):
+    """Return a Word document with these paragraphs and parts that are not read."""
+    file = BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        override = f'<Types><Override PartName="/word/document.xml" ContentType="{TYPES}"/></Types>'
+        archive.writestr("[Content_Types].xml", override)
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{WORD}">{paragraphs}</w:document>')
+    return file.getvalue()
+
+
+@pytest.mark.slow
+def test_a_word_document_of_ten_megabytes_takes_seconds(record_property):
+    paragraphs = "".join(PARAGRAPH % k for k in range(10_000_000 // len(PARAGRAPH)))
+    measure(build_docx(paragraphs), "x.docx", record_property)
+
+
+FIELD_START = "<w:r><w:fldChar w:fldCharType='begin'/><w:t>a</w:t></w:r>"
+LINK_START = (
+    "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText>REF x</w:instrText>"
+    "<w:fldChar w:fldCharType='separate'/><w:t>a </w:t></w:r>"
+)
+HOSTILE = {
+    "runs of one paragraph": lambda n: (
+        f"<w:p>{'<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r><w:r><w:t>b </w:t></w:r>' * n}</w:p>"
+    ),
+    "bookmarks before a text": lambda n: (
+        f"<w:p>{'<w:hyperlink>' * 50}{'<w:bookmarkStart/>' * n}<w:r><w:t>one two</w:t></w:r>"
+        f"{'</w:hyperlink>' * 50}<w:r><w:t> three</w:t></w:r></w:p>"
+    ),
+    "nested paragraphs": lambda n: f"{'<w:p><w:r><w:t>a</w:t><w:x>' * n}{'</w:x></w:r></w:p>' * n}",
+    "open fields": lambda n: f"<w:p>{FIELD_START * n}</w:p>",
+    "nested links": lambda n: f"<w:p>{LINK_START * n}</w:p>",
+}
+"""Constructs that a reader could take quadratic time for."""
+
+
+@pytest.mark.parametrize("construct", HOSTILE)
+def test_a_hostile_word_document_takes_time_linear_in_its_size(construct):
+    def seconds(n):
+        content = build_docx(HOSTILE[construct](n))
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            document = read_document(content, "x.docx", DocumentOptions())
+            document.render([f"x {text.upper()} y" for text in document.segments])
+            times.append(time.process_time() - start)
+        return min(times)
+
+    assert seconds(2400) < 10 * seconds(600)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_ten_megabytes_take_seconds(name, record_property):
     head, body, tail = FILES[name]
-    content = (head + body * (10_000_000 // len(body)) + tail).encode()
+    measure((head + body * (10_000_000 // len(body)) + tail).encode(), name, record_property)
+
+
+def measure(content, name, record_property):
+    """Read and write a document, and record the time."""
     start = time.process_time()
     document = read_document(content, name, DocumentOptions(target_language="fr"))
     read = time.process_time()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from regard.cli.translate_progress import TranslateSession
-    from regard.documents.formats import Document
+    from regard.documents.document import Document
     from regard.jobs.line_report import JobReport, LineIssue
 
 EXCERPT_LENGTH = 60
@@ -27,10 +27,10 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "documents",
         "A file named .tsv, .csv, .jsonl, .srt, .vtt, .po, .tmx, .xliff, .xml (Android),\n"
-        ".resx, .stringsdict, .json, .arb, .yml, .strings, .properties, .html or .md\n"
-        "keeps its structure: only its text is translated, every other byte is\n"
-        "unchanged (docs/documents.md). A file of any other type than plain text is\n"
-        "refused, unless --format lines is given.",
+        ".resx, .stringsdict, .json, .arb, .yml, .strings, .properties, .html, .md,\n"
+        ".docx, .pptx, .xlsx, .odt, .ods, .odp or .epub keeps its structure: only its\n"
+        "text is translated, everything else is unchanged (docs/documents.md). A file\n"
+        "of any other type than plain text is refused, unless --format lines is given.",
     )
     group.add_argument(
         "--format",
@@ -47,19 +47,22 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--target-language",
         metavar="CODE",
-        help="language of the translation: which one of a .tmx, and declared in .html, .xliff, .arb, .yml",
+        help="language of the translation: which one of a .tmx, and what .html, .xliff, .arb, .yml and .epub "
+        "declare",
     )
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
     """Return the input as a document, if it is one; opened before the model, so that errors come first."""
-    from regard.documents.formats import DocumentOptions, open_document, read_document
+    from regard.documents.formats import ARCHIVE_SUFFIXES, DocumentOptions, open_document, read_document
 
     suffix = _document_suffix(options)
     if suffix is None:
         _reject_document_flags(options)
         return None
     _reject_line_flags(options, suffix)
+    if suffix in ARCHIVE_SUFFIXES and options.output is None and sys.stdout.isatty():
+        raise RegardError(f"{_input_name(options)} is not text for a terminal; give --output FILE")
     document_options = DocumentOptions(
         options.column, options.overwrite, options.target_language, any_content=options.format is not None
     )

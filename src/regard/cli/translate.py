@@ -24,7 +24,7 @@ from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
     from regard.cli.translate_progress import TranslateSession
-    from regard.documents.formats import Document
+    from regard.documents.document import Document
     from regard.jobs.line_batches import LineBatch, LineBatchLimits, StreamInspector
     from regard.translation.line_worker import LineTranslator
 

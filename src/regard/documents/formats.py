@@ -5,21 +5,17 @@ loads no parser.
 """
 
 import re
-import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from regard.documents.document import Document, DocumentTemplate, TextContent
 from regard.documents.encoding import (
     HTML_CHARSET,
     XML_CHARSET,
-    DocumentEncoding,
     decode_document,
     decode_utf8_or_latin1,
-    drop_characters_forbidden_in_xml,
 )
-from regard.documents.message_template import MessageTemplate
-from regard.documents.template import CharsetTemplate, LayeredTemplate, Slot, Template
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES, wrap_read_errors
 from regard.text.file_types import (
@@ -30,7 +26,8 @@ from regard.text.file_types import (
     read_head,
 )
 
-DocumentTemplate = Template | LayeredTemplate | CharsetTemplate | MessageTemplate
+if TYPE_CHECKING:
+    from regard.documents.office.office_document import OfficeDocument
 
 PLAIN_TEXT_SUFFIX = ".txt"
 DOCUMENT_FORMATS = {
@@ -56,61 +53,34 @@ DOCUMENT_FORMATS = {
     ".html": "HTML",
     ".htm": "HTML",
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "Markdown"),
+    ".docx": "Word document",
+    ".pptx": "PowerPoint presentation",
+    ".xlsx": "Excel workbook",
+    ".odt": "OpenDocument text",
+    ".ods": "OpenDocument spreadsheet",
+    ".odp": "OpenDocument presentation",
+    ".epub": "e-book",
 }
 """The format of each file name suffix."""
 
 SUFFIXES_BY_OPTION = {
     "column": (".tsv", ".csv", ".jsonl"),
     "overwrite": (".tsv", ".csv", ".jsonl", ".po", ".pot", ".tmx", ".xliff", ".xlf"),
-    "target_language": (".tmx", ".xliff", ".xlf", ".html", ".htm", ".json", ".arb", ".yml", ".yaml"),
+    "target_language": (
+        *(".tmx", ".xliff", ".xlf", ".html", ".htm", ".json", ".arb", ".yml", ".yaml", ".epub"),
+    ),
 }
 """The formats to which each field of `DocumentOptions` applies."""
 
 LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+ARCHIVE_SUFFIXES = (".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub")
+"""The formats that are zip archives, of XML; all others are text."""
 XML_FORMATS = (".tmx", ".xliff", ".xlf", ".xml", ".resx", ".resw", ".stringsdict")
 CHARSET_DECLARATIONS = {
     **dict.fromkeys(XML_FORMATS, XML_CHARSET),
     **dict.fromkeys((".html", ".htm"), HTML_CHARSET),
 }
 """The pattern of the charset declaration inside a document, by suffix."""
-
-
-@dataclass(frozen=True)
-class Document:
-    """A parsed document: every byte outside the translated segments is written back unchanged."""
-
-    name: str
-    segments: Sequence[str]
-    """The texts to translate, in order, without markup and surrounding white space."""
-    template: DocumentTemplate
-    encoding: DocumentEncoding
-    slots: Sequence[Slot] = ()
-    """The slots of the segments."""
-    is_xml: bool = False
-
-    def find_missing_placeholders(self, translations: Sequence[str]) -> list[Sequence[str]]:
-        """Return the placeholders that each translation lacks: `render` puts them back by guess."""
-        return [slot.find_missing(text) for slot, text in zip(self.slots, translations, strict=False)]
-
-    def render(self, translations: Sequence[str], report: Callable[[str], object] = warnings.warn) -> bytes:
-        """Return the document with a translation in place of each segment.
-
-        Characters that the format cannot contain are dropped, which `report` is told.
-        """
-        if len(translations) != len(self.segments):
-            raise DataError(
-                f"{self.name} has {len(self.segments)} texts and {len(translations)} translations; "
-                "there must be one for each"
-            )
-        if self.is_xml:
-            translations = drop_characters_forbidden_in_xml(translations, self.name, report)
-        return self.encoding.to_bytes(self.template.render(translations), self.name)
-
-    def unsafe_segments(self, translations: Sequence[str]) -> list[int]:
-        """Return the indices of translations that `render` leaves out: they would break their message."""
-        return (
-            self.template.unsafe_segments(translations) if isinstance(self.template, MessageTemplate) else []
-        )
 
 
 @dataclass(frozen=True)
@@ -122,7 +92,7 @@ class DocumentOptions:
     overwrite: bool = False
     """Whether existing translations (.po, .tmx, .xliff, .jsonl, .tsv, .csv) are replaced."""
     target_language: str | None = None
-    """The language of the translations: chosen in a .tmx, declared in .html, .xliff, .arb and Rails .yml."""
+    """The language of the translations: chosen in a .tmx, declared in .html, .xliff, .arb, .yml and .epub."""
     any_content: bool = False
     """Whether a .json or .yml is read that does not look like messages."""
 
@@ -176,6 +146,9 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
         raise DataError(
             f"{name} has no known document format; its name must end in {', '.join(DOCUMENT_FORMATS)}"
         )
+    if suffix in ARCHIVE_SUFFIXES:
+        archive = _parse_archive(suffix, content, name, options)
+        return Document(name, archive.segments, archive, is_xml=True)
     if suffix == ".strings":
         from regard.documents.localization.apple_strings import reject_binary_strings
 
@@ -185,7 +158,25 @@ def read_document(content: bytes, name: str, options: DocumentOptions) -> Docume
     else:
         text, encoding = decode_document(content, name, CHARSET_DECLARATIONS.get(suffix))
     template = _parse_template(suffix, text, name, options, encoding.charset)
-    return Document(name, template.segments, template, encoding, template.slots, suffix in XML_FORMATS)
+    return Document(
+        name, template.segments, TextContent(name, template, encoding), is_xml=suffix in XML_FORMATS
+    )
+
+
+def _parse_archive(suffix: str, content: bytes, name: str, options: DocumentOptions) -> "OfficeDocument":
+    match suffix:
+        case ".docx" | ".pptx" | ".xlsx":
+            from regard.documents.office.office_open_xml import read_office_open_xml
+
+            return read_office_open_xml(content, name, suffix)
+        case ".epub":
+            from regard.documents.office.epub import read_epub
+
+            return read_epub(content, name, options.target_language)
+        case _:
+            from regard.documents.office.open_document import read_open_document
+
+            return read_open_document(content, name, suffix)
 
 
 def _parse_template(

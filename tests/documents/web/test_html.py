@@ -3,6 +3,7 @@ import time
 import pytest
 
 from regard.documents.formats import DocumentOptions, read_document
+from regard.documents.web.html import read_html
 from sample_documents import HTML
 
 
@@ -198,3 +199,9 @@ def test_the_page_declares_the_target_language_if_it_is_given(page, declared):
     document = read_document(page.encode(), "x.html", DocumentOptions(target_language="pt-BR"))
     assert document.render(document.segments).decode() == declared
     assert read_document(page.encode(), "x.html", DocumentOptions()).render(["A cat"]).decode() == page
+
+
+def test_in_xhtml_a_slash_ends_every_element():
+    page = '<head><title/><script src="x"/></head><p>One <a id="x"/><i>two</i><br/>three<div/>four</p>'
+    assert read_html(page, xhtml=True).segments == ("One two", "three", "four")
+    assert len(read_html(page).segments) == 1  # a title without an end

@@ -62,12 +62,14 @@ def _string_span(
     span = message_span(text, element, fragments, escaper, spell)
     if span is None:
         return None
+    slot = span.slot
+    assert isinstance(slot, Slot)
 
     def write(translation: str) -> str:
-        written = span.slot.write(translation)
+        written = slot.write(translation)
         return written if written == content else UNSAFE_START.sub(r"\1\\", written)
 
-    return replace(span, slot=replace(span.slot, write=write))
+    return replace(span, slot=replace(slot, write=write))
 
 
 def _string_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
