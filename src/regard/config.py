@@ -16,6 +16,7 @@ RunT = TypeVar("RunT")
 SectionT = TypeVar("SectionT")
 DefaultT = TypeVar("DefaultT")
 Settings = Mapping[str, Mapping[str, object]]
+RealNumber = int | float
 
 TASK_KEY, DEFAULT_TASK = "task", "translation"
 """The key outside all sections of a run file that names its task, and the task of a file without it."""
@@ -36,9 +37,9 @@ class SettingTraits:
     """It may differ when a run is resumed, since no training step depends on it."""
     flag: str | None = None
     """Its own flag of `regard train`; other settings are given with --set."""
-    at_least: float | None = None
+    at_least: RealNumber | None = None
     """The smallest value of a number, or of each number of a list."""
-    at_most: float | None = None
+    at_most: RealNumber | None = None
     """The largest value."""
 
 
@@ -48,8 +49,8 @@ def setting(
     is_path: bool = False,
     can_change: bool = False,
     flag: str | None = None,
-    at_least: float | None = None,
-    at_most: float | None = None,
+    at_least: RealNumber | None = None,
+    at_most: RealNumber | None = None,
 ) -> DefaultT:
     """Declare a field of a settings dataclass with its default and its traits."""
     traits = SettingTraits(is_path, can_change, flag, at_least, at_most)
@@ -69,13 +70,15 @@ def check_ranges(section: object, name: str = "") -> None:
                 raise ConfigError(f"{f'{name}.' if name else ''}{key} = {number} cannot work; {advice}")
 
 
-def require_range(name: str, value: float | None, at_least: float | None, at_most: float | None) -> None:
+def require_range(
+    name: str, value: RealNumber | None, at_least: RealNumber | None, at_most: RealNumber | None
+) -> None:
     """Raise a `ConfigError` for the value of a flag outside its range; None is a flag that was not given."""
     if value is not None and (limit := _crossed_limit(value, at_least, at_most)):
         raise ConfigError(f"{name} = {value} cannot work; it must be {limit}")
 
 
-def _crossed_limit(value: float, at_least: float | None, at_most: float | None) -> str | None:
+def _crossed_limit(value: RealNumber, at_least: RealNumber | None, at_most: RealNumber | None) -> str | None:
     """Return the limit that a number crosses; NaN crosses every one."""
     if at_least is not None and not value >= at_least:
         return f"at least {at_least:,}" if isinstance(at_least, int) else f"at least {at_least:g}"

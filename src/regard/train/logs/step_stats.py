@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import torch
 
+from regard.config import RealNumber
 from regard.train.device import peak_memory_mb
 from regard.train.step import StepResult
 from regard.train.task import BatchCounts, DataPosition
-
-Number = int | float
 
 
 @dataclass(frozen=True)
@@ -19,21 +18,21 @@ class LogInterval:
     """The steps up to `step` as one row of metrics.jsonl."""
 
     step: int
-    epoch: Number
-    loss: Number
+    epoch: RealNumber
+    loss: RealNumber
     """The mean per target token in nats, with label smoothing as in training."""
-    learning_rate: Number
-    grad_norm: Number | None
+    learning_rate: RealNumber
+    grad_norm: RealNumber | None
     """The mean norm of the gradient before clipping."""
     source_tokens: int
     target_tokens: int
-    pad_fraction: Number
+    pad_fraction: RealNumber
     """The share of padding in all computed positions, 0 to 1."""
-    seconds: Number
+    seconds: RealNumber
     """Duration of the steps, without validations."""
     skipped_steps: int = 0
     """Steps without an update, because their loss or gradient was not finite."""
-    memory_mb: Number | None = None
+    memory_mb: RealNumber | None = None
     """Peak memory so far on the computing device."""
 
 
