@@ -43,7 +43,7 @@ def test_explore_prints_its_address_and_stops_on_ctrl_c(model):
     [
         (["--beam", 0], "beam = 0 cannot work; it must be at least 1"),
         (["--max-trace-tokens", 1], "--max-trace-tokens = 1 cannot work"),
-        (["--port", 70_000], "the port does not exist"),
+        (["--port", 70_000], "--port = 70000 cannot work; it must be at most 65,535"),
         (["--host", "no.such.host.invalid"], "cannot serve on no.such.host.invalid:0"),
     ],
 )
