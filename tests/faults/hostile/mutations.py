@@ -1,5 +1,6 @@
 """Random mutations of model folders, whose manifest is then written again so that all hashes fit."""
 
+import hashlib
 import json
 import os
 import struct
@@ -124,7 +125,8 @@ def reseal_manifest(folder: Path) -> None:
         with suppress(OSError):  # a device, or nothing
             if (folder / name).is_file():
                 size = (folder / name).stat().st_size
-                manifest["files"][name] = {"bytes": size, "sha256": file_sha256(folder / name)}
+                sha256 = file_sha256(folder / name) if size else hashlib.sha256(b"").hexdigest()
+                manifest["files"][name] = {"bytes": size, "sha256": sha256}
     del manifest["seal"]
     path.write_text(seal_json(manifest))
 
