@@ -237,7 +237,7 @@ def _mutate_header(folder: Path, random: Random) -> str:  # noqa: PLR0912
     length = int.from_bytes(content[:8], "little")
     try:
         header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"{WEIGHTS_FILE}: no header any more"
     name = random.choice([name for name in header if name != "__metadata__"])
     entry = header[name]

@@ -15,6 +15,10 @@ import regard.classification.classifier
 import regard.classification.tracing
 import regard.forecasting.backtest
 import regard.forecasting.forecaster
+import regard.inference.eager
+import regard.inference.incremental
+import regard.metrics.compare
+import regard.metrics.translation
 import regard.translation.line_worker
 import regard.translation.translator  # noqa: F401
 from faults.hostile.sample_models import write_sample_models
