@@ -54,7 +54,7 @@ def test_invalid_explore_flags_are_one_error_line(model, flags, message):
 def test_a_missing_argument_is_named(capsys):
     with pytest.raises(SystemExit):
         main(["explore"])
-    assert capsys.readouterr().err.endswith("required: MODEL_OR_RUN\n")
+    assert "required: MODEL_OR_RUN (see" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_model_is_one_error_line(tmp_path):

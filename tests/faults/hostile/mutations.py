@@ -110,10 +110,12 @@ def mutate_model(folder: Path, random: Random) -> str:
     kinds = [_mutate_settings, _mutate_json, _mutate_header, _mutate_weights, _mutate_file, _mutate_manifest]
     weights = (4, 5, 5, 2, 2, 2)
     chosen = random.choices(kinds, weights, k=random.choice((1, 1, 1, 2)))
+    if chosen[-1] is _mutate_manifest:  # which cannot be read again after a change
+        del chosen[:-1]
     chosen.sort(key=kinds.index)  # a file that is replaced as a whole cannot be changed afterwards
     done = [mutate(folder, random) for mutate in chosen if mutate is not _mutate_manifest]
     reseal_manifest(folder)
-    done += [mutate(folder, random) for mutate in chosen if mutate is _mutate_manifest]
+    done += [mutate(folder, random) for mutate in chosen[:1] if mutate is _mutate_manifest]
     return "; ".join(done)
 
 
