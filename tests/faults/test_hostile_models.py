@@ -36,7 +36,7 @@ def is_within_promise(mutant):
     lines = mutant["stderr"].splitlines()
     if mutant["signal"] or mutant["megabytes"] > 2 * mutant["files"] + EXTRA_MEGABYTES:
         return False
-    if "Traceback" in mutant["stderr"] or "unexpected" in mutant["stderr"]:
+    if "Traceback" in mutant["stderr"] or "regard: unexpected" in mutant["stderr"]:
         return False
     if mutant["code"] in (1, SaveError.exit_code):
         return len(lines) == 1 and lines[0].startswith("regard: ") and len(lines[0]) < 2100
