@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.args.model_args import reject_unused_flags, resolve_model_folder
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
 from regard.cli.output import open_output
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
+from regard.runtime import max_parallel
 from regard.text.labelled_files import clean_label, clean_text
 
 if TYPE_CHECKING:
@@ -88,7 +90,10 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
     parser.add_argument("--output", metavar="FILE", type=OUTPUT_FILE, help="output file (default: stdout)")
     parser.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
     parser.add_argument(
-        "--top-k", metavar="N", type=int, help="write the N most probable labels with their probabilities"
+        "--top-k",
+        metavar="N",
+        type=NumberArgument(int, 1, 10**6),
+        help="write the N most probable labels with their probabilities, %(type)s",
     )
     parser.add_argument("--json", action="store_true", help="write one JSON object per line, with all labels")
     parser.add_argument(
@@ -97,17 +102,16 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         default="auto",
         help="device (default: auto, a GPU if there is one)",
     )
-    parser.add_argument("--threads", metavar="N", type=int, help="CPU threads (default: all cores)")
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=NumberArgument(int, 1, max_parallel()),
+        help="CPU threads, %(type)s (default: all cores)",
+    )
     parser.set_defaults(run=run_classify)
 
 
 def run_classify(options: argparse.Namespace) -> None:
-    require_setting(
-        options.top_k is None or options.top_k >= 1, "--top-k", options.top_k, "it must be at least 1"
-    )
-    require_setting(
-        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be at least 1"
-    )
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for text output; --json always includes them")
     folder = resolve_model_folder(options.model)

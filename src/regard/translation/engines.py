@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from regard.checkpoint import WEIGHTS_FILE
-from regard.errors import ConfigError, require_setting
+from regard.config import require_range
+from regard.errors import ConfigError
 from regard.inference.alignment import ForcedDecoding
 from regard.inference.engine import Engine
 from regard.inference.engine_selection import (
@@ -18,6 +19,7 @@ from regard.inference.engine_selection import (
     select_engine,
     unsupported_by_ctranslate2,
 )
+from regard.runtime import max_parallel
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import Tokenizer
 from regard.translation.model_folder import TranslationFolder
@@ -52,8 +54,7 @@ class EngineOptions:
     """Threads of one process; None: all cores."""
 
     def __post_init__(self) -> None:
-        valid = self.threads is None or self.threads >= 1
-        require_setting(valid, "threads", self.threads, "it must be at least 1")
+        require_range("threads", self.threads, 1, max_parallel())
 
 
 DEFAULT_ENGINE = EngineOptions()

@@ -30,6 +30,10 @@ class CommandParser(argparse.ArgumentParser):
         sys.stderr.write(f"regard: {message} (see `{self.prog} --help`)\n")
         sys.exit(2)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a message; argparse would ignore that the disk is full."""
+        (file or sys.stderr).write(message)
+
     def _suggestion(self, unknown: str) -> str:
         flag = unknown.partition("=")[0]
         nearest = get_close_matches(flag, self._option_string_actions, n=1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.errors import ConfigError
 
@@ -98,7 +99,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         help="series columns (default: all others)",
     )
-    parser.add_argument("--horizon", metavar="N", type=int, help="forecast horizon in steps")
+    parser.add_argument("--horizon", metavar="N", type=NumberArgument(int), help="forecast horizon in steps")
     parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
     parser.add_argument(
         "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
@@ -111,7 +112,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="fine-tune this model, with its vocabulary",
     )
     parser.add_argument(
-        "--extend-vocabulary", metavar="N", type=int, help="with --from: add up to N new tokens"
+        "--extend-vocabulary",
+        metavar="N",
+        type=NumberArgument(int),
+        help="with --from: add up to N new tokens",
     )
     parser.add_argument(
         "--recipe",

@@ -10,9 +10,10 @@ from regard.cli.args.model_args import (
     reject_unused_flags,
     resolve_model_folder,
 )
+from regard.cli.args.number_args import NumberArgument, setting_argument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_OF_DOCUMENT
 from regard.cli.documents import add_document_arguments
-from regard.errors import require_setting
+from regard.runtime import max_parallel
 from regard.search.config import Sampling, SearchConfig
 
 if TYPE_CHECKING:
@@ -54,9 +55,6 @@ def parse_search_config(options: argparse.Namespace) -> SearchConfig:
 def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     """Return the worker of the translation job; raise an error for invalid options before loading a model."""
     search = parse_search_config(options)
-    require_setting(
-        options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
-    )
     from regard.checkpoint import WEIGHTS_FILE
     from regard.text.glossary import Glossary
     from regard.translation.engines import EngineOptions
@@ -128,7 +126,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--n-best",
         metavar="N",
-        type=int,
+        type=setting_argument(SearchConfig, "n_best"),
         default=1,
         help="write the N best translations, one per line (default: 1); at most the beam size",
     )
@@ -145,13 +143,23 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_length_arguments(parser: argparse.ArgumentParser) -> None:
     group = add_search_arguments(parser)
     group.add_argument(
-        "--min-length", metavar="N", type=int, default=0, help="minimum length in tokens (default: 0)"
+        "--min-length",
+        metavar="N",
+        type=setting_argument(SearchConfig, "min_length"),
+        default=0,
+        help="minimum length in tokens, %(type)s (default: 0)",
     )
     group.add_argument(
-        "--max-length", metavar="N", type=int, help="maximum length in tokens (default: source length + 50)"
+        "--max-length",
+        metavar="N",
+        type=setting_argument(SearchConfig, "max_length"),
+        help="maximum length in tokens, %(type)s (default: source length + 50)",
     )
     group.add_argument(
-        "--no-repeat-ngram", metavar="N", type=int, help="never repeat an n-gram of N tokens (default: off)"
+        "--no-repeat-ngram",
+        metavar="N",
+        type=setting_argument(SearchConfig, "no_repeat_ngram"),
+        help="never repeat an n-gram of N tokens, %(type)s (default: off)",
     )
     group.add_argument(
         "--no-unknown",
@@ -168,17 +176,27 @@ def _add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--temperature",
         metavar="T",
-        type=float,
-        help="below 1 more conservative, above 1 more varied (default: 1)",
+        type=setting_argument(Sampling, "temperature"),
+        help="%(type)s: below 1 more conservative, above 1 more varied (default: 1)",
     )
-    group.add_argument("--top-k", metavar="K", type=int, help="sample from the K most probable tokens only")
+    group.add_argument(
+        "--top-k",
+        metavar="K",
+        type=setting_argument(Sampling, "top_k"),
+        help="sample from the K most probable tokens only, %(type)s",
+    )
     group.add_argument(
         "--top-p",
         metavar="P",
-        type=float,
+        type=NumberArgument(float, 0, 1),
         help="sample from the most probable tokens with total probability P only (nucleus sampling)",
     )
-    group.add_argument("--seed", metavar="N", type=int, help="random seed (default: 0)")
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        type=setting_argument(Sampling, "seed"),
+        help="random seed, %(type)s (default: 0)",
+    )
 
 
 def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -224,9 +242,9 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers",
         metavar="N",
-        type=int,
-        help="processes that translate in parallel, each with its own model (default: 1; with torch on a "
-        "CPU one per core for a large file)",
+        type=NumberArgument(int, 1, max_parallel()),
+        help="processes that translate in parallel, %(type)s, each with its own model (default: 1; with "
+        "torch on a CPU one per core for a large file)",
     )
     group.add_argument(
         "--deterministic",

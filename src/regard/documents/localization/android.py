@@ -9,7 +9,7 @@ from regard.documents.localization.string_resources import message_span
 from regard.documents.localization.xml_tree import XmlElement, check_xml, outermost_name, parse_document
 from regard.documents.localization.xml_units import CDATA, element_end
 from regard.documents.segments import InlineFragment, InlineKind
-from regard.documents.template import SlotSpan, SlotWriter, Template, build_template
+from regard.documents.template import Slot, SlotSpan, SlotWriter, Template, build_template
 from regard.documents.web.entities import EntityEscaper, resolve_entity, unescape_entities
 from regard.documents.web.html_tokens import MarkupToken
 from regard.errors import DataError
