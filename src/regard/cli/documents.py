@@ -35,7 +35,11 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--column", metavar="NAME", help="text column of a .tsv, or text field of a .jsonl")
     group.add_argument("--overwrite", action="store_true", help="replace existing translations")
-    group.add_argument("--target-language", metavar="CODE", help="language to translate a .tmx into")
+    group.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="language to translate a .tmx into, or of the terms in a glossary with several",
+    )
 
 
 def open_input_document(options: argparse.Namespace) -> "Document | None":
@@ -109,9 +113,8 @@ def _reject_document_flags(options: argparse.Namespace) -> None:
     from regard.documents.formats import SUFFIXES_BY_OPTION
 
     name = "stdin" if options.input is None else options.input
-    reject_unused_flags(
-        options, tuple(SUFFIXES_BY_OPTION), f"is for documents; {name} is translated line by line"
-    )
+    names = [flag for flag in SUFFIXES_BY_OPTION if not _is_for_glossary(options, flag)]
+    reject_unused_flags(options, names, f"is for documents; {name} is translated line by line")
     if not options.json:
         reject_unused_flags(options, ("confidences",), "are written as JSON only; add --json")
 
@@ -129,5 +132,10 @@ def _reject_line_flags(options: argparse.Namespace, suffix: str) -> None:
         )
     reject_unused_flags(options, ("restart",), "is for lines; a document is always translated as a whole")
     for name, suffixes in SUFFIXES_BY_OPTION.items():
-        if suffix not in suffixes:
+        if suffix not in suffixes and not _is_for_glossary(options, name):
             reject_unused_flags(options, (name,), f"is for {', '.join(suffixes)}, not for {suffix}")
+
+
+def _is_for_glossary(options: argparse.Namespace, flag: str) -> bool:
+    """Whether a flag of documents chooses a language of the glossary."""
+    return flag == "target_language" and options.glossary is not None

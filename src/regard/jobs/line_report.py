@@ -7,13 +7,22 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE = (
+(
+    NOT_UTF8_LINE,
+    TOO_LONG_LINE,
+    IMPOSSIBLE_LINE,
+    CUT_LINE,
+    SPLIT_LINE,
+    UNLIKE_TRAINING_LINE,
+    GLOSSARY_LINE,
+) = (
     "not UTF-8",
     "too long",
     "impossible",
     "cut",
     "split",
     "unlike training",
+    "glossary",
 )
 FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
 """Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
@@ -64,7 +73,7 @@ class JobReport:
         """Return one line of text for each kind of issue."""
         lines = [
             f"{self._list_lines(kind)} {_explain_kind(kind, self.left_as, self.verb)}"
-            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE)
+            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE, GLOSSARY_LINE)
             if kind in self.counts
         ]
         if unlike := self.counts.get(UNLIKE_TRAINING_LINE):
@@ -99,5 +108,7 @@ def _explain_kind(kind: str, left_as: str, verb: str) -> str:
             return f"no translation with all required phrases found: left {left_as}; require fewer phrases"
         case "cut":
             return f"too long: only the beginning is {verb}"
+        case "glossary":
+            return "glossary term not in place: look at the translation; --report lists the terms"
         case _:
             return "too long: translated sentence by sentence"
