@@ -47,8 +47,8 @@ def add_document_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--target-language",
         metavar="CODE",
-        help="language of the translation: which one of a .tmx, and what .html, .xliff, .arb, .yml and .epub "
-        "declare",
+        help="language of the translation: which one of a .tmx or glossary, and what .html, .xliff, .arb, "
+        ".yml and .epub declare",
     )
 
 
@@ -192,7 +192,8 @@ def _reject_document_flags(options: argparse.Namespace) -> None:
     from regard.documents.formats import SUFFIXES_BY_OPTION
 
     why = f"is for documents; {_input_name(options)} is translated line by line"
-    reject_unused_flags(options, tuple(SUFFIXES_BY_OPTION), why)
+    names = [flag for flag in SUFFIXES_BY_OPTION if not _is_for_glossary(options, flag)]
+    reject_unused_flags(options, names, why)
     if not options.json:
         reject_unused_flags(options, ("confidences",), "are written as JSON only; add --json")
 
@@ -210,5 +211,10 @@ def _reject_line_flags(options: argparse.Namespace, suffix: str) -> None:
         )
     reject_unused_flags(options, ("restart",), "is for lines; a document is always translated as a whole")
     for name, suffixes in SUFFIXES_BY_OPTION.items():
-        if suffix not in suffixes:
+        if suffix not in suffixes and not _is_for_glossary(options, name):
             reject_unused_flags(options, (name,), f"is for {', '.join(suffixes)}, not for {suffix}")
+
+
+def _is_for_glossary(options: argparse.Namespace, flag: str) -> bool:
+    """Whether a flag of documents chooses a language of the glossary."""
+    return flag == "target_language" and options.glossary is not None

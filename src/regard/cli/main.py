@@ -23,7 +23,7 @@ from regard.cli import (
 from regard.cli.args.command_parser import CommandParser
 from regard.cli.args.number_args import check_numbers
 from regard.cli.args.path_args import check_paths
-from regard.cli.output import discard_output, replace_closed_streams
+from regard.cli.output import discard_stdout, replace_closed_streams
 from regard.errors import RegardError, SaveError
 from regard.version import __version__
 
@@ -82,12 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of the output has closed it
-        discard_output(sys.stdout)
+        discard_stdout()
         sys.exit(1)
     except BaseException as error:  # a panic of a library in Rust is no Exception
         if debug:
             raise
-        discard_output(sys.stdout)
+        discard_stdout()
         with suppress(OSError):
             sys.stderr.write(_error_line(error) + "\n")
         sys.exit(_exit_code(error))

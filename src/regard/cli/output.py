@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from regard.checkpoint import open_atomically
 from regard.errors import SaveError
@@ -39,13 +39,13 @@ def replace_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def discard_output(stream: TextIO) -> None:
-    """Discard what a stream has not written yet, which would fail again when Python exits."""
+def discard_stdout() -> None:
+    """Discard what stdout has not written yet, which would fail again when Python exits."""
     with suppress(OSError, ValueError):
-        stream.flush()
+        sys.stdout.flush()
         return
     with suppress(OSError, ValueError):  # a test may have replaced the stream
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -6,11 +6,12 @@ other.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.documents.template import Slot, SlotWriter
 
 
+@runtime_checkable
 class MessageContent(Protocol):
     """The texts of one message, and how they are put together."""
 

@@ -14,7 +14,8 @@ NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE = (
     "cut",
     "split",
 )
-UNLIKE_TRAINING_LINE, GUESSED_LINE, BROKEN_LINE = "unlike training", "placeholder guessed", "broken message"
+UNLIKE_TRAINING_LINE, GLOSSARY_LINE = "unlike training", "glossary"
+GUESSED_LINE, BROKEN_LINE = "placeholder guessed", "broken message"
 FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, BROKEN_LINE)
 """Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
 MAX_REPORTED_LINES = 10
@@ -64,7 +65,7 @@ class JobReport:
         """Return one line of text for each kind of issue."""
         lines = [
             f"{self._list_lines(kind)} {_explain_kind(kind, self.left_as, self.verb)}"
-            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE, GUESSED_LINE)
+            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE, GUESSED_LINE, GLOSSARY_LINE)
             if kind in self.counts
         ]
         if unlike := self.counts.get(UNLIKE_TRAINING_LINE):
@@ -97,6 +98,7 @@ def _explain_kind(kind: str, left_as: str, verb: str) -> str:
         BROKEN_LINE: f"whose translation would break the message: left {left_as}; translate it by hand",
         CUT_LINE: f"too long: only the beginning is {verb}",
         SPLIT_LINE: "too long: translated sentence by sentence",
+        GLOSSARY_LINE: "glossary term not in place: look at the translation; --report lists the terms",
         GUESSED_LINE: "lost a placeholder: put back by guess; check where it stands",
     }
     return explanations[kind]

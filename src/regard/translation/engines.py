@@ -143,7 +143,9 @@ class LoadedModel:
     fp32: Fp32Model | None = None
     """None for an ensemble, which has no single model to look into."""
     get_forced_decoder: Callable[[], SupportsForceDecode] | None = None
-    """Computes alignments and confidences; None: the engine has none."""
+    """Computes alignments, confidences and what a glossary displaces; None: the engine has none.
+
+    Of an ensemble it is the first model, for glossaries only."""
     fallback: FallbackEngine | None = None
     ensemble: tuple[Path, ...] = ()
     """The further models whose predictions are averaged with the first one's."""
@@ -166,8 +168,9 @@ def select_translation_engine(
         model=folder.config,
         precision=options.precision,
         search=search,
-        has_constraints=request.has_constraints,
+        has_constraints=request.has_phrase_constraints,
         needs_forced_decoding=request.needs_forced_decoding,
+        has_glossary=bool(request.glossary.entries),
     )
 
 
@@ -195,8 +198,9 @@ def load_engine(
                     folder.config,
                     options.precision,
                     search,
-                    request.has_constraints,
+                    request.has_phrase_constraints,
                     request.needs_forced_decoding,
+                    has_glossary=bool(request.glossary.entries),
                 ),
                 lambda: _load_torch(folder, options, fp32),
             )
@@ -314,6 +318,7 @@ def _load_ensemble(
 
     from regard.inference.eager import EagerEngine
     from regard.inference.ensemble import make_ensemble
+    from regard.inference.forced import ForcedDecoder
     from regard.inference.word_boundaries import find_word_boundaries
     from regard.train.device import choose_device
     from regard.translation.model_folder import load_transformer, read_translation_folder
@@ -326,4 +331,6 @@ def _load_ensemble(
     models = [load_transformer(each) for each in folders]
     ensemble = make_ensemble(models, [each.tokenizer for each in folders])
     engine = EagerEngine(ensemble.to(choose_device(options.device)), find_word_boundaries(folder.tokenizer))
-    return LoadedModel(engine, folder.tokenizer, ensemble=others)
+    return LoadedModel(
+        engine, folder.tokenizer, get_forced_decoder=lambda: ForcedDecoder(models[0]), ensemble=others
+    )

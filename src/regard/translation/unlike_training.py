@@ -58,7 +58,7 @@ class LikelihoodCalibration:
 
         `tokens` counts end tokens too, one for each part of a text that was split.
         """
-        return log_probability / tokens < self.threshold
+        return bool(log_probability / tokens < self.threshold)
 
 
 def fit_calibration(

@@ -17,6 +17,7 @@ from regard.runtime import max_parallel
 from regard.search.config import Sampling, SearchConfig
 
 if TYPE_CHECKING:
+    from regard.text.glossary import Glossary
     from regard.translation.line_worker import LineTranslator
 
 
@@ -56,7 +57,6 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     """Return the worker of the translation job; raise an error for invalid options before loading a model."""
     search = parse_search_config(options)
     from regard.checkpoint import WEIGHTS_FILE
-    from regard.text.glossary import Glossary
     from regard.translation.engines import EngineOptions
     from regard.translation.line_worker import LineTranslator
     from regard.translation.model_folder import read_translation_folder
@@ -68,7 +68,7 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         options.prefix,
         tuple(options.require),
         tuple(options.forbid),
-        Glossary() if options.glossary is None else Glossary.read(options.glossary),
+        _read_glossary(options),
         options.alignments,
         options.confidences,
         tuple(resolve_model_folder(path) for path in options.ensemble),
@@ -81,6 +81,16 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         translate_options,
         RowFormat(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
+
+
+def _read_glossary(options: argparse.Namespace) -> "Glossary":
+    from regard.text.glossary import EMPTY_GLOSSARY, Glossary
+
+    if options.glossary is None:
+        reject_unused_flags(options, ("glossary_inflected", "source_language"), "needs --glossary FILE")
+        return EMPTY_GLOSSARY
+    languages = options.source_language, options.target_language
+    return Glossary.read(options.glossary, languages, inflected=options.glossary_inflected)
 
 
 def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
@@ -204,14 +214,26 @@ def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
         "constraints",
         "Required phrases and prefixes are enforced by constrained beam search.\n"
         "A translation with a forbidden phrase is searched again without it. If no\n"
-        "translation satisfies all constraints, the line is left empty and reported.",
+        "translation satisfies all constraints, the line is left empty and reported.\n"
+        "A glossary term takes the place of the word that the model would write for\n"
+        "the phrase; a line where it cannot is reported.",
     )
     group.add_argument("--prefix", metavar="TEXT", default="", help="beginning of each translation")
     group.add_argument(
         "--glossary",
         metavar="FILE",
         type=INPUT_PATH,
-        help="phrase<TAB>translation per line: required wherever the phrase occurs in the source",
+        help="terms for phrases of the source: phrase<TAB>term per line, or a .csv or .tbx file",
+    )
+    group.add_argument(
+        "--glossary-inflected",
+        action="store_true",
+        help="apply the glossary to other forms of its phrases, too: houses for house",
+    )
+    group.add_argument(
+        "--source-language",
+        metavar="CODE",
+        help="language of the phrases in a glossary with several; --target-language is that of the terms",
     )
     group.add_argument(
         "--require",

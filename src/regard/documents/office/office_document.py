@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.documents.encoding import XML_CHARSET, DocumentEncoding, decode_document
 from regard.documents.localization.xml_tree import check_xml
@@ -13,6 +13,7 @@ from regard.documents.template import Slot
 DIGITS = re.compile(r"(\d+)")
 
 
+@runtime_checkable
 class TextTemplate(Protocol):
     """A text with segments."""
 
