@@ -18,7 +18,18 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
 TEXT_ARGUMENTS = {
-    *("format", "column", "columns", "time", "target_language", "prefix", "require", "forbid", "target"),
+    *(
+        "format",
+        "column",
+        "columns",
+        "time",
+        "source_language",
+        "target_language",
+        "prefix",
+        "require",
+        "forbid",
+        "target",
+    ),
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
     *("memory", "set", "host", "text_column", "label_column"),
 }
