@@ -1,9 +1,19 @@
-"""Process-wide settings of the memory allocator."""
+"""Process-wide limits and settings: threads and processes, the memory allocator."""
 
 import ctypes
+import os
 import sys
 
 MAX_INT32, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
+
+
+MIN_PARALLEL, PARALLEL_PER_CORE = 16, 4
+"""More threads or processes than a few per core only take memory, and very many end the process."""
+
+
+def max_parallel() -> int:
+    """Return how many threads or processes may be asked for on this machine."""
+    return max(MIN_PARALLEL, PARALLEL_PER_CORE * (os.cpu_count() or 1))
 
 
 def keep_freed_memory() -> None:

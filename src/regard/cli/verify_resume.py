@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
 from regard.train.logs.metrics_file import METRICS_FILE, read_losses
 
 if TYPE_CHECKING:
@@ -41,7 +42,13 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_train_arguments(parser)
-    parser.add_argument("--steps", metavar="N", type=int, default=30, help="steps to train (default: 30)")
+    parser.add_argument(
+        "--steps",
+        metavar="N",
+        type=NumberArgument(int, 6, 10**6),
+        default=30,
+        help="steps to train, %(type)s (default: 30)",
+    )
     parser.set_defaults(run=run_verify_resume)
 
 
@@ -50,7 +57,6 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
     from regard.config import to_toml
 
-    require_setting(options.steps >= 6, "--steps", options.steps, "it must be at least 6")
     run = shorten_run(resolve_settings(options, Console(highlight=False, markup=False)), options.steps)
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"

@@ -40,4 +40,7 @@ def compare_translations(
 def _comparison(results: Sequence[str | Result], signature: str) -> MetricComparison:
     baseline, system = (result for result in results if isinstance(result, Result))
     assert system.p_value is not None
-    return MetricComparison(float(system.score), float(baseline.score), float(system.p_value), signature)
+    score, baseline_score = float(system.score), float(baseline.score)
+    # sacreBLEU counts resampled differences that are larger than the real one: none where systems are equal
+    p_value = 1.0 if score == baseline_score else float(system.p_value)
+    return MetricComparison(score, baseline_score, p_value, signature)

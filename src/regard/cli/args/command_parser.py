@@ -32,6 +32,10 @@ class CommandParser(argparse.ArgumentParser):
         sys.stderr.write(f"{self._short_usage()}\nregard: {message} (see `{self.prog} --help`)\n")
         sys.exit(2)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a message; argparse would ignore that the disk is full."""
+        (file or sys.stderr).write(message)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Reject a value that is no choice as argparse does, but suggest the verb with the nearest name."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:

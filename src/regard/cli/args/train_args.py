@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.errors import ConfigError
 
@@ -61,8 +62,9 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=INPUT_NAME,
         action="append",
-        help="for a classifier: label<TAB>text per line (.tsv), or .jsonl; repeatable",
+        help="for a classifier: label and text per line (.tsv, .csv or .jsonl); repeatable",
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--texts",
         metavar="FILE",
@@ -97,7 +99,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         help="series columns (default: all others)",
     )
-    parser.add_argument("--horizon", metavar="N", type=int, help="forecast horizon in steps")
+    parser.add_argument("--horizon", metavar="N", type=NumberArgument(int), help="forecast horizon in steps")
     parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
     parser.add_argument(
         "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
@@ -110,7 +112,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="fine-tune this model, with its vocabulary",
     )
     parser.add_argument(
-        "--extend-vocabulary", metavar="N", type=int, help="with --from: add up to N new tokens"
+        "--extend-vocabulary",
+        metavar="N",
+        type=NumberArgument(int),
+        help="with --from: add up to N new tokens",
     )
     parser.add_argument(
         "--recipe",
@@ -127,6 +132,16 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; repeatable"
     )
+
+
+def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the columns of labelled texts, which train, check and score share."""
+    parser.add_argument(
+        "--text-column",
+        metavar="COLUMN",
+        help="name or number of the text column of labelled texts (default: by the header, or the second)",
+    )
+    parser.add_argument("--label-column", metavar="COLUMN", help="and of the label column (or the first)")
 
 
 def resolve_settings(
