@@ -180,8 +180,8 @@ def test_probes_use_the_selected_checkpoint(page):
     slider.press("Home")
     page.wait_for_function("() => regard.app.request.value.step && !regard.app.busy.value")
     step = page.evaluate("() => regard.app.request.value.step")
-    for name in ("steps", "model"):
-        with page.expect_request(lambda request: "/api/s" in request.url) as asked:
+    for name, route in (("steps", "/api/steps"), ("model", "/api/position_survival")):
+        with page.expect_request(f"**{route}") as asked:
             page.evaluate("name => { regard.app.state.page.value = name }", name)
         assert asked.value.post_data_json["request"]["step"] == step
 

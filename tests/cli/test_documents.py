@@ -35,21 +35,21 @@ PAGE = """<html><body><!-- the cat -->
 class Reverse(EchoEngine):
     """Returns the source tokens in reverse."""
 
-    def translate(self, sources, config, wishes=None):
-        translations = super().translate(sources, config, wishes)
+    def translate(self, sources, config, constraints=None):
+        translations = super().translate(sources, config, constraints)
         return [[Hypothesis(each.tokens[::-1], -1.0, -1.0) for each in n_best] for n_best in translations]
 
 
 class DropBraces(EchoEngine):
     """Returns the source without the tokens from the first brace on."""
 
-    def translate(self, sources, config, wishes=None):
-        translations = super().translate(sources, config, wishes)
+    def translate(self, sources, config, constraints=None):
+        translations = super().translate(sources, config, constraints)
         tokenizer = learn_tokenizer(LINES, 300)
         return [
             [
                 Hypothesis(
-                    tokenizer.tokenize([tokenizer.detokenize([each.tokens])[0].partition("{")[0]])[0],
+                    tuple(tokenizer.tokenize([tokenizer.detokenize([each.tokens])[0].partition("{")[0]])[0]),
                     -1.0,
                     -1.0,
                 )

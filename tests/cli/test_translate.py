@@ -394,7 +394,8 @@ def test_plain_lines_load_no_document_reader():
         "print(sorted(name for name in sys.modules if name.startswith(('markdown_it', 'regard.documents.'))))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    loaded = ["regard.documents.encoding", "regard.documents.formats", "regard.documents.template"]
+    names = ("document", "encoding", "formats", "message_template", "template")  # without any reader
+    loaded = [f"regard.documents.{name}" for name in names]
     assert answer.stdout == f"{loaded}\n"
 
 

@@ -27,7 +27,7 @@ def seconds_to_exit(process):
 
 @pytest.mark.parametrize("signals", [8, pytest.param(50, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_save_and_the_run_has_the_same_bits(tmp_path, signals):
-    steps = 20 * signals
+    steps = 50 * signals
     start_process(train_slow_toy, tmp_path / "whole", tmp_path / "ready", steps, 0.0, 0.0).join(120)
     random, folder = Random(signals), tmp_path / "run"
     for number in range(signals):
