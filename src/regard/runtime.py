@@ -1,6 +1,7 @@
-"""Process-wide settings of the memory allocator."""
+"""The process and its installation: settings of the memory allocator, and optional packages."""
 
 import ctypes
+import importlib.util
 import sys
 
 MAX_INT32, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
@@ -17,3 +18,10 @@ def keep_freed_memory() -> None:
         if hasattr(libc, "mallopt"):  # musl has none
             libc.mallopt(MMAP_THRESHOLD, MAX_INT32)
             libc.mallopt(TRIM_THRESHOLD, MAX_INT32)
+
+
+def missing_package(package: str, extra: str) -> str | None:
+    """Return how to install an optional package of Python, or None if it is installed."""
+    if importlib.util.find_spec(package) is not None:
+        return None
+    return f'it needs the package {package}: pip install "regard[{extra}]"'

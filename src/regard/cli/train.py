@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.path_args import RUN_FOLDER, reject_inputs_in_run_folder
-from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.cli.args.train_args import add_length_arguments, add_train_arguments, resolve_settings
 from regard.cli.output import command_name
 from regard.errors import ConfigError
 
@@ -70,6 +70,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="do not train; show the settings that differ from the paper",
     )
     add_train_arguments(parser)
+    add_length_arguments(parser)
     parser.set_defaults(run=run_train)
 
 

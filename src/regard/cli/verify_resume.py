@@ -41,7 +41,14 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_train_arguments(parser)
-    parser.add_argument("--steps", metavar="N", type=int, default=30, help="steps to train (default: 30)")
+    parser.add_argument(
+        "--steps",
+        dest="compared_steps",
+        metavar="N",
+        type=int,
+        default=30,
+        help="steps to train (default: 30)",
+    )
     parser.set_defaults(run=run_verify_resume)
 
 
@@ -50,19 +57,21 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
     from regard.config import to_toml
 
-    require_setting(options.steps >= 6, "--steps", options.steps, "it must be at least 6")
-    run = shorten_run(resolve_settings(options, Console(highlight=False, markup=False)), options.steps)
+    require_setting(options.compared_steps >= 6, "--steps", options.compared_steps, "it must be at least 6")
+    run = shorten_run(
+        resolve_settings(options, Console(highlight=False, markup=False)), options.compared_steps
+    )
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
         config.write_text(to_toml(run), encoding="utf-8")
         whole, killed = Path(place) / "whole", Path(place) / "killed"
-        sys.stdout.write(f"  training {options.steps} steps\n")
+        sys.stdout.write(f"  training {options.compared_steps} steps\n")
         _wait_for_success(_start_training(config, whole))
         sys.stdout.write("  training them again\n")
-        step = _train_and_kill(config, killed, options.steps // 2)
+        step = _train_and_kill(config, killed, options.compared_steps // 2)
         sys.stdout.write(f"  killed after step {step}; resuming\n")
         _wait_for_success(_start_training(config, killed))
-        sys.stdout.write(_compare_runs(whole, killed, options.steps))
+        sys.stdout.write(_compare_runs(whole, killed, options.compared_steps))
 
 
 def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
@@ -74,7 +83,14 @@ def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
     from regard.translation.run import TranslationRun
 
     train = replace(
-        run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None
+        run.train,
+        steps=steps,
+        minutes=None,
+        epochs=None,
+        planned=(),
+        save_every=max(2, steps // 5),
+        log_every=1,
+        patience=None,
     )
     if isinstance(run, TranslationRun):  # validations are not compared
         run = replace(run, data=replace(run.data, bleu_pairs=1))

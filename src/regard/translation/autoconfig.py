@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from regard.config import Settings, select_settings
 from regard.corpus.prepare import count_files, open_cache
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
@@ -17,6 +16,7 @@ from regard.train.device import choose_device
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
+from regard.train.plan import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
 from regard.translation.corpus import list_training_pair_files
 from regard.translation.run import TranslationRun
 
@@ -67,17 +67,6 @@ VOCABULARY_SIZES = (1000, 2000, 4000, 8000, 10_000, 16_000, 32_000)
 TOKENS_PER_VOCABULARY_ENTRY = 40
 """Average occurrences of a vocabulary entry, so that each is seen often enough to be learned."""
 MIN_TRANSLATION_STEPS, MAX_TRANSLATION_STEPS = 1000, 100_000
-LONG_EMA_MIN_STEPS = 3000
-"""Steps from which a moving average over about a thousand steps is better than one over a hundred."""
-
-
-TRANSLATION_AUTO_SETTINGS = {
-    "data": ("batch_tokens", "bleu_pairs"),
-    "optimizer": ("peak", "warmup", "cooldown"),
-    "loss": ("rdrop",),
-    "train": ("steps", "save_every", "ema"),
-}
-"""The settings that are chosen automatically, besides those of the model."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +93,7 @@ def autoconfigure_translation(
 ) -> TranslationAutoconfig:
     """Choose settings for the training files of `run`; `steps` are those the user asks for, if any."""
     pairs, tokens = _count_pairs_and_tokens(run, console)
-    auto = choose_translation_settings(pairs, tokens, _uses_gpu(run), steps)
+    auto = choose_translation_settings(pairs, tokens, _uses_gpu(run), steps, run.train.epochs)
     if run.model.has_dropout:
         return auto
     return replace(auto, run=replace(auto.run, loss=LossConfig()))  # R-Drop needs dropout
@@ -127,9 +116,12 @@ def with_device_batch_tokens(run: TranslationRun, console: Console) -> Translati
 
 
 def choose_translation_settings(
-    pairs: int, tokens: int, uses_gpu: bool, steps: int | None = None
+    pairs: int, tokens: int, uses_gpu: bool, steps: int | None = None, epochs: float | None = None
 ) -> TranslationAutoconfig:
-    """Choose settings for a corpus of `pairs` sentence pairs with `tokens` target tokens in all."""
+    """Choose settings for a corpus of `pairs` sentence pairs with `tokens` target tokens in all.
+
+    `steps` and `epochs` are those that the user asks for.
+    """
     index = next(
         index for index, preset in enumerate(TRANSLATION_PRESETS) if tokens <= preset.max_target_tokens
     )
@@ -139,7 +131,9 @@ def choose_translation_settings(
     training_tokens = tokens * preset.epochs
     if not uses_gpu:
         training_tokens = min(training_tokens, CPU_TRAINING_TOKENS)
-    if steps is None:
+    if steps is None and epochs is not None:
+        steps = max(1, round(tokens * epochs / batch_tokens))
+    elif steps is None:
         steps = round(training_tokens / batch_tokens / 500) * 500
         steps = min(max(steps, MIN_TRANSLATION_STEPS), MAX_TRANSLATION_STEPS)
     run = TranslationRun(
@@ -150,15 +144,12 @@ def choose_translation_settings(
         ),
         loss=LossConfig(rdrop=preset.rdrop if uses_gpu else 0.0),
         train=TrainConfig(
-            steps=steps, save_every=max(1, steps // 10), ema=0.999 if steps >= LONG_EMA_MIN_STEPS else 0.99
+            steps=steps,
+            save_every=-(-steps // VALIDATIONS),
+            ema=LONG_EMA_DECAY if steps >= LONG_EMA_MIN_STEPS else SHORT_EMA_DECAY,
         ),
     )
     return TranslationAutoconfig(run, preset, pairs, tokens, uses_gpu)
-
-
-def select_translation_auto_settings(settings: Settings) -> Settings:
-    """Return the automatic settings of a stored run: a run keeps them, even if its files change."""
-    return select_settings(settings, TRANSLATION_AUTO_SETTINGS)
 
 
 def _uses_gpu(run: TranslationRun) -> bool:
