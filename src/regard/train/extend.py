@@ -57,8 +57,8 @@ def reject_fewer_steps(run: RunConfig, out: Path) -> None:
         before = read_schedule(checkpoints[-1])
         if before.optimizer.cooldown is not None and steps < before.train.steps:
             raise ConfigError(
-                f"{out} was started with other settings: train.steps was {before.train.steps} and is {steps}, "
-                "but a cooldown is planned for that end; give more steps, or choose another --out"
+                f"{out} was started with other settings: train.steps was {before.train.steps} and is "
+                f"{steps}, but a cooldown is planned for that end; give more steps, or choose another --out"
             )
 
 

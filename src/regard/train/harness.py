@@ -263,6 +263,6 @@ def _how_to_train_longer(result: TrainingResult, checkpoint: ResumePoint, out: P
     flags = f"--steps {2 * checkpoint.state.step}"
     if result.stop_reason == "patience":
         flags = "--set train.patience=none"
-    elif checkpoint.state.limits.get("minutes") is not None:
-        flags = f"--minutes {2 * checkpoint.state.limits['minutes']:g}"
+    elif (minutes := checkpoint.state.limits.get("minutes")) is not None:
+        flags = f"--minutes {2 * minutes:g}"
     return f"to train longer: regard train --out {shlex.quote(str(out))} {flags}"

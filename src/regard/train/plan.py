@@ -15,7 +15,7 @@ from regard.train.state import checkpoint_bytes
 from regard.train.step import Learner, TrainStep
 from regard.train.task import BatchT, Trainable
 
-Limits = Mapping[str, float | None]
+Limits = Mapping[str, int | float | None]
 """The limits of a training by setting: steps, minutes and epochs."""
 
 TIME_MARGIN = 0.1
@@ -59,7 +59,7 @@ class MeasuredSpeed:
         return max(1, int((left - validations * self.pause_seconds) / self.step_seconds)), validations
 
 
-def read_limits(train: TrainConfig) -> dict[str, float | None]:
+def read_limits(train: TrainConfig) -> dict[str, int | float | None]:
     """Return the limits that were asked for; a planned number of steps is none."""
     steps = None if "train.steps" in train.planned else train.steps
     return {"steps": steps, "minutes": train.minutes, "epochs": train.epochs}

@@ -51,7 +51,7 @@ class TrainingState:
     """Validations since the best one."""
     consecutive_skips: int = 0
     """Consecutive skipped steps up to this one."""
-    limits: Mapping[str, float | None] = field(default_factory=dict)
+    limits: Mapping[str, int | float | None] = field(default_factory=dict)
     """The limits of steps, minutes and epochs that the schedule was planned for."""
 
 
