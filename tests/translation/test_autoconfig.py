@@ -1,5 +1,5 @@
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,10 +11,8 @@ from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.train.device import ComputeConfig
 from regard.train.memory import USABLE_SHARE, fit_batches_to_memory
 from regard.translation.autoconfig import (
-    TRANSLATION_AUTO_SETTINGS,
     autoconfigure_translation,
     choose_translation_settings,
-    select_translation_auto_settings,
     with_device_batch_tokens,
 )
 from regard.translation.memory_estimate import estimate_translation_step_memory
@@ -117,23 +115,10 @@ def test_a_cpu_keeps_the_default_token_budget(tmp_path):
     assert with_device_batch_tokens(run, QUIET) == run
 
 
-def test_the_automatic_settings_are_exactly_those_that_differ_between_corpora():
-    runs = [
-        choose_translation_settings(tokens, tokens, gpu).run
-        for tokens in (1_000, 10**6, 10**9)
-        for gpu in (False, True)
-    ]
-    different = {
-        (section.name, key.name)
-        for section in fields(TranslationRun)
-        for key in fields(getattr(runs[0], section.name))
-        if len({repr(getattr(getattr(run, section.name), key.name)) for run in runs}) > 1
-    }
-    listed = {(section, name) for section, names in TRANSLATION_AUTO_SETTINGS.items() for name in names}
-    assert different <= listed | {("model", field.name) for field in fields(ModelConfig)}
-    settings = {"model": {"heads": 4}, "train": {"steps": 7, "seed": 3}, "data": {"source": ["a"]}}
-    selected = select_translation_auto_settings(settings)
-    assert (selected["model"], selected["train"], selected["data"]) == ({"heads": 4}, {"steps": 7}, {})
+def test_requested_epochs_decide_the_steps():
+    run = choose_translation_settings(29_000, 400_000, uses_gpu=False, epochs=3.0).run
+    assert run.train.steps == round(3 * 400_000 / run.data.batch_tokens)
+    assert (run.optimizer.warmup, run.optimizer.cooldown) == (run.train.steps // 5, run.train.steps // 2)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ MAX_MEASURED_SECONDS = 30.0
 UNTIMED_STEPS, MIN_TIMED_STEPS = 2, 3
 """The first steps are slower than later ones."""
 VALIDATION_SHARE = 0.2
-"""Largest share of the time for validations and checkpoints, as long as there are two."""
-VALIDATIONS, MIN_VALIDATIONS = 10, 2
+"""Largest share of the time for validations and checkpoints, but the last one."""
+VALIDATIONS = 10
 MIN_SAVE_EVERY, MAX_SAVE_EVERY = 20, 10_000
 SAVED_BYTES_PER_SECOND = 2e8
 """Of a checkpoint; a careful estimate for a local disk."""
@@ -55,7 +55,7 @@ class MeasuredSpeed:
             steps = int(left / (self.step_seconds + self.pause_seconds / save_every))
             return max(1, steps), max(1, steps // save_every)
         affordable = int(VALIDATION_SHARE * left / max(self.pause_seconds, 1e-9))
-        validations = min(VALIDATIONS, max(MIN_VALIDATIONS, affordable))
+        validations = min(VALIDATIONS, max(1, affordable))
         return max(1, int((left - validations * self.pause_seconds) / self.step_seconds)), validations
 
 
