@@ -11,8 +11,8 @@ from labelled_corpus import write_labelled_file
 from regard.checkpoint import WEIGHTS_FILE, file_sha256
 from regard.cli.main import main
 from regard.config import read_settings
-from regard.train.plan import MeasuredSpeed
 from regard.train.run_folder import read_run_settings
+from regard.train.schedule import MeasuredSpeed
 
 FILES = ["--source", "en", "--target", "fr"]
 SIZES = [

@@ -12,7 +12,7 @@ from regard.classification.corpus import list_training_labelled_files
 from regard.classification.run import SMALL_RUN, ClassificationRun
 from regard.corpus.prepare import count_files, open_cache
 from regard.train.device import choose_device
-from regard.train.plan import VALIDATIONS
+from regard.train.schedule import VALIDATIONS
 
 BYTES_PER_TOKEN = 5
 """An estimate, used before there is a tokenizer."""

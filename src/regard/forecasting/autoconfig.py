@@ -14,7 +14,7 @@ from regard.forecasting.series.calendar import season_length
 from regard.forecasting.series.time_axis import MICROSECONDS_PER_DAY, TimeStep
 from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.device import choose_device
-from regard.train.plan import VALIDATIONS
+from regard.train.schedule import VALIDATIONS
 
 MIN_FORECASTING_STEPS, MAX_FORECASTING_STEPS = 300, 1500
 CPU_VALID_WINDOWS = 1000

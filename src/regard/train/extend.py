@@ -10,14 +10,14 @@ from regard.errors import CheckpointError, ConfigError
 from regard.train.loop import TrainConfig
 from regard.train.model_files import read_config_section
 from regard.train.optimizer import OptimizerConfig
-from regard.train.plan import (
+from regard.train.schedule import (
     TIME_MARGIN,
     count_limited_steps,
     read_limits,
     scale_cooldown,
 )
 from regard.train.setup import RunConfig, Schedule
-from regard.train.state import ResumePoint, checkpoint_step, read_resume_point
+from regard.train.state import ResumePoint, parse_checkpoint_step, read_resume_point
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def discard_checkpoints_after(out: Path, checkpoint: ResumePoint | None) -> None
     """Delete the later checkpoints, the last one first, so that a crash leaves a run that can resume."""
     step = 0 if checkpoint is None else checkpoint.state.step
     for path in reversed(list_checkpoints(out)):
-        if checkpoint_step(path) > step:
+        if parse_checkpoint_step(path) > step:
             remove_folder_atomically(path)
 
 
@@ -104,7 +104,7 @@ def _find_checkpoint(checkpoint: ResumePoint, last_step: int) -> ResumePoint | N
     if checkpoint.state.step <= last_step:
         return checkpoint
     for path in reversed(list_checkpoints(checkpoint.folder.parent)):
-        if checkpoint_step(path) <= last_step:
+        if parse_checkpoint_step(path) <= last_step:
             with suppress(CheckpointError):
                 return read_resume_point(path)
     return None

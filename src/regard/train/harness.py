@@ -30,8 +30,8 @@ from regard.train.model_card import (
     build_card_files,
     find_changed_settings,
 )
-from regard.train.plan import MeasuredSpeed, describe_plan, measure_speed, plan_schedule, read_limits
 from regard.train.run_folder import open_run_folder
+from regard.train.schedule import MeasuredSpeed, describe_plan, measure_speed, plan_schedule, read_limits
 from regard.train.setup import RunConfig, Schedule, TrainingSetup, replace_sections
 from regard.train.state import (
     TRAINING_FILES,

@@ -28,9 +28,9 @@ from regard.train.state import (
     TrainingState,
     checkpoint_bytes,
     checkpoint_path,
-    checkpoint_step,
     find_checkpoint_before,
     finite_metrics,
+    parse_checkpoint_step,
     strip_advice,
     write_checkpoint,
 )
@@ -358,7 +358,7 @@ class TrainingLoop(Generic[BatchT]):
 
     def _is_scheduled(self, path: Path) -> bool:
         """Return whether the checkpoint would exist without any interrupt."""
-        step = checkpoint_step(path)
+        step = parse_checkpoint_step(path)
         return step % self.config.save_every == 0 or step == self.state.validated
 
     def _describe_last_checkpoint(self) -> str:

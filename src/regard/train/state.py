@@ -70,7 +70,7 @@ def checkpoint_path(run: Path, step: int) -> Path:
     return run / f"step-{step:06}"
 
 
-def checkpoint_step(path: Path) -> int:
+def parse_checkpoint_step(path: Path) -> int:
     """Return the step in the name of a checkpoint."""
     return int(path.name.removeprefix("step-"))
 
@@ -134,7 +134,7 @@ def read_resume_point(folder: Path) -> ResumePoint:
 
 def find_checkpoint_before(checkpoints: Sequence[Path], last_step: int) -> list[Path]:
     """Return the last checkpoint up to a step, if there is one, and the best checkpoint before it."""
-    earlier = [path for path in checkpoints if checkpoint_step(path) <= last_step]
+    earlier = [path for path in checkpoints if parse_checkpoint_step(path) <= last_step]
     if not earlier:
         return []
     try:

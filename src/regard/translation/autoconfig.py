@@ -16,7 +16,7 @@ from regard.train.device import choose_device
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
-from regard.train.plan import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
+from regard.train.schedule import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
 from regard.translation.corpus import list_training_pair_files
 from regard.translation.run import TranslationRun
 

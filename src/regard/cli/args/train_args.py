@@ -229,7 +229,7 @@ def _with_planned_settings(
 
 def _fit_steps(run: "RunConfig", steps: int, template_steps: int) -> "RunConfig":
     """Return the run with a schedule that fits `steps`; its own is for `template_steps`."""
-    from regard.train.plan import fit_schedule
+    from regard.train.schedule import fit_schedule
     from regard.train.setup import replace_sections
 
     template = replace_sections(run, train=replace(run.train, steps=template_steps))

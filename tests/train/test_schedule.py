@@ -6,7 +6,7 @@ import torch
 
 from regard.train.loop import PLANNED_SETTINGS, TrainConfig
 from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer
-from regard.train.plan import (
+from regard.train.schedule import (
     TIME_MARGIN,
     MeasuredSpeed,
     count_limited_steps,
