@@ -43,7 +43,7 @@ class StoreOnce(argparse.Action):
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
+        values: Any,  # argparse declares text, but the type of an argument may return a path
         option_string: str | None = None,
     ) -> None:
         given: set[str] = namespace.__dict__.setdefault("given_flags", set())

@@ -174,7 +174,7 @@ def resolve_settings(
     _require_packages(merge_settings(stored or {}, explicit))
     if stored is not None:
         console.print(f"  auto    settings from the start of {run_folder}")
-        return _existing_settings(options, task, stored, explicit)
+        return _existing_settings(options, task, stored, file_settings, command)
     match task:
         case "translation":
             run = _translation_settings(options, explicit, console)
@@ -242,21 +242,26 @@ def _setting_names(settings: "Settings") -> set[str]:
 
 
 def _existing_settings(
-    options: argparse.Namespace, task: str, stored: "Settings", explicit: "Settings"
+    options: argparse.Namespace,
+    task: str,
+    stored: "Settings",
+    file_settings: "Settings",
+    command: "Settings",
 ) -> "RunConfig":
     """Return the settings of an existing run, with those given now; training refuses what must not change.
 
-    Limits that are given now replace those before.
+    Limits on the command line replace those before.
     """
     from regard.config import apply_settings, merge_settings
     from regard.train.setup import replace_sections
 
+    explicit = merge_settings(file_settings, command)
     before = apply_settings(_default_run(task), stored)
     model = {} if not _has_size_flag(options, task, explicit) else _size_settings(options)
     run = apply_settings(_default_run(task), merge_settings(stored, model, explicit))
-    given = explicit.get("train", {})
-    planned = [name for name in run.train.planned if "planned" in given or _is_same(name, run, before)]
-    limits = [name for name in LIMITS if name in given]
+    has_plan = "planned" in file_settings.get("train", {})
+    planned = [name for name in run.train.planned if has_plan or _is_same(name, run, before)]
+    limits = [name for name in LIMITS if name in command.get("train", {})]
     if any(f"train.{name}" in planned or not _is_same(f"train.{name}", run, before) for name in limits):
         planned = [name for name in planned if name != "train.steps"]
         cleared: dict[str, None] = {name: None for name in ("minutes", "epochs") if name not in limits}
