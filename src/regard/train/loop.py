@@ -126,10 +126,10 @@ class TrainingResult:
 
 
 def find_stop_reason(state: TrainingState, config: TrainConfig, seconds: float) -> StopReason | None:
-    """Return why a training in this state is over; None if it is not."""
+    """Return why a training in this state is over; None if it is not, as before its first step."""
     if state.step >= config.steps:
         return "steps"
-    if config.minutes is not None and seconds >= config.minutes * 60:
+    if config.minutes is not None and state.step and seconds >= config.minutes * 60:
         return "minutes"
     if config.patience is not None and state.validations_since_best >= config.patience:
         return "patience"
