@@ -60,7 +60,7 @@ def test_steps_and_validations_fit_into_the_time(step, pause, spent):
     assert used <= 180 * (1 - TIME_MARGIN)
     assert used > 180 * (1 - TIME_MARGIN) - step - 1e-9
     assert 1 <= validations <= 10
-    assert pause * validations <= max(0.2 * 180, pause)
+    assert pause * validations <= max(0.1 * 180, pause)
 
 
 def test_a_given_interval_of_validations_is_kept_and_paid_for():

@@ -25,7 +25,7 @@ MEASURED_SHARE = 0.05
 MAX_MEASURED_SECONDS = 30.0
 UNTIMED_STEPS, MIN_TIMED_STEPS = 2, 3
 """The first steps are slower than later ones."""
-VALIDATION_SHARE = 0.2
+VALIDATION_SHARE = 0.1
 """Largest share of the time for validations and checkpoints, but the last one."""
 VALIDATIONS = 10
 MIN_SAVE_EVERY, MAX_SAVE_EVERY = 20, 10_000
