@@ -34,6 +34,7 @@ def test_warmup_cooldown_validations_and_ema_follow_the_steps():
         145,
     )
     assert schedule.train.ema == 0.99
+    assert schedule.optimizer.peak == pytest.approx(0.005 * 0.29**0.5)
     longer = fit_schedule(AUTO, 50_000)
     assert (longer.optimizer.warmup, longer.optimizer.cooldown, longer.train.ema) == (1000, 25_000, 0.999)
 
@@ -45,11 +46,11 @@ def test_settings_that_are_not_planned_stay():
     assert (schedule.train.save_every, schedule.train.ema) == (600, 0.999)
 
 
-def test_a_preset_gets_a_cooldown_and_no_higher_peak_with_a_short_warmup():
+def test_a_preset_gets_a_cooldown_and_a_lower_peak_with_a_short_warmup():
     run = TranslationRun(train=TrainConfig(planned=PLANNED_SETTINGS))
     schedule = fit_schedule(run, 1000)
     assert (schedule.optimizer.warmup, schedule.optimizer.cooldown) == (200, 500)
-    assert schedule.optimizer.peak == pytest.approx((256 * 4000) ** -0.5)
+    assert schedule.optimizer.peak == pytest.approx((256 * 4000) ** -0.5 * 0.05**0.5)
     assert fit_schedule(run, 100_000).optimizer.peak is None
 
 

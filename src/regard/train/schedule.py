@@ -82,8 +82,9 @@ def fit_schedule(run: RunConfig, steps: int, validations: int = VALIDATIONS) -> 
     }
     if train.ema is not None:
         new["train.ema"] = LONG_EMA_DECAY if steps >= LONG_EMA_MIN_STEPS else SHORT_EMA_DECAY
-    if optimizer.peak is None and warmup < optimizer.warmup:  # a short warm-up does not justify a higher rate
-        new["optimizer.peak"] = (run.model.d_model * optimizer.warmup) ** -0.5
+    if warmup < optimizer.warmup:  # with the full peak after a short warm-up, nothing was learned
+        peak = optimizer.peak or (run.model.d_model * optimizer.warmup) ** -0.5
+        new["optimizer.peak"] = peak * (warmup / optimizer.warmup) ** 0.5
     return Schedule(
         replace(optimizer, **_planned_values("optimizer", new, planned)),
         replace(train, steps=steps, **_planned_values("train", new, planned)),

@@ -219,6 +219,8 @@ def _with_planned_settings(
     else:
         planned = [name for name in PLANNED_SETTINGS if name != "train.ema" or run.task == "translation"]
         set_names = _setting_names(merge_settings(file_settings, command))
+        if "start.model" in set_names:  # the low rate of fine-tuning needs no long warm-up
+            set_names.add("optimizer.peak")
     planned = tuple(name for name in planned if name not in set_names)
     run = replace_sections(run, train=replace(run.train, planned=planned))
     if "train.steps" in planned or _is_automatic(options, merge_settings(file_settings, command)):
