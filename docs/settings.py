@@ -99,9 +99,23 @@ def _description(section: type, key: str) -> str:
     parts, kind = [field_docstrings(section).get(key, "")], get_type_hints(section)[key]
     if get_origin(kind) is Literal:
         parts.append(f"One of {', '.join(f'`{value}`' for value in get_args(kind))}.")
-    if flag := section_traits(section)[key].flag:
+    traits = section_traits(section)[key]
+    if limits := _describe_limits(traits.at_least, traits.at_most):
+        parts.append(limits)
+    if flag := traits.flag:
         parts.append(f"Flag: `{flag}`.")
     return " ".join(filter(None, parts))
+
+
+def _describe_limits(at_least: float | None, at_most: float | None) -> str:
+    """Return the limits of a number as a sentence; a limit that is missing is described in words."""
+    low, high = (
+        limit if limit is None else f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
+        for limit in (at_least, at_most)
+    )
+    if low is not None and high is not None:
+        return f"From {low} to {high}."
+    return "" if high is None else f"At most {high}."
 
 
 def field_docstrings(section: type) -> dict[str, str]:

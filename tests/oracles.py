@@ -109,9 +109,13 @@ def satisfies(constraints: Constraints, tokens: tuple[int, ...], no_repeat: int 
     """Return whether a finished translation satisfies its constraints; bans do not apply to the prefix."""
     stops = range(len(constraints.prefix) + 1, len(tokens) + 1)
 
-    def occurs(phrase) -> bool:
-        width = len(phrase)
-        return any(tokens[stop - width : stop] == phrase for stop in range(width, len(tokens) + 1))
+    def occurrences(phrase) -> int:
+        """Count from the left, without overlap."""
+        count = start = 0
+        for stop in range(1, len(tokens) + 1):
+            if any(tokens[max(stop - len(one), start) : stop] == one for one in phrase):
+                count, start = count + 1, stop
+        return count
 
     def repeats(stop: int) -> bool:
         ngram = tokens[stop - no_repeat : stop] if stop >= no_repeat else None
@@ -119,7 +123,7 @@ def satisfies(constraints: Constraints, tokens: tuple[int, ...], no_repeat: int 
 
     return (
         tokens[: len(constraints.prefix)] == constraints.prefix
-        and all(any(occurs(alternative) for alternative in phrase) for phrase in constraints.required)
+        and all(occurrences(phrase) >= constraints.required.count(phrase) for phrase in constraints.required)
         and not any(
             tokens[:stop][-len(phrase) :] == phrase for phrase in constraints.forbidden for stop in stops
         )

@@ -177,7 +177,157 @@ print("not this")
 
 TSV = "id\ttext\tnote\r\n1\tHello there \tx\r\n2\t\ty\r\n\r\n3\t你好 🙂\t"
 
+CSV = (
+    "\ufeffid,text,note\r\n"
+    '1,"say ""hi"", you", a\r\n'
+    '2,"two\r\nlines","b"\r\n'
+    "\r\n"
+    '3,"",\r\n'
+    '4,a 5" disk,c\r\n'
+    "5,one"
+)
+
 JSONL = (
     '{"text": "Hello \\"you\\"", "id": 1}\r\n{"source":"caf\\u00e9"}\n\n{ "text" : "" }\n'
     '{"text": "a", "translation": "b"}\n{"text": "你好\\n🙂"}'
 )
+
+VTT = """WEBVTT - A short film\r
+Kind: captions\r
+Language: en\r
+\r
+STYLE\r
+::cue(.loud) { color: red }\r
+\r
+REGION\r
+id:left\r
+width:40%\r
+\r
+NOTE This comment stays: 00:01\r
+and so does its second line\r
+\r
+intro\r
+00:01.000 --> 00:02.500 align:start position:10%\r
+<v.loud Mary Ann>Where are <i.x>you</i> going,\r
+my dear friend?\r
+<v Tom>Home &amp; away!</v>\r
+\r
+2\r
+01:00:03.000 --> 01:00:04.000\r
+- Home!\r
+- 2 &lt; 3,&nbsp;<c.yellow.bg_blue>I</c> agree\r
+\r
+00:00:05.000 --> 00:00:06.000\r
+<00:00:05.000>La <00:00:05.400>la <b>la</b>\r
+\r
+00:00:07.000 --> 00:00:08.000\r
+\r
+NOTE\r
+\r
+00:00:09.000 --> 00:00:10.000 vertical:rl\r
+<lang zh>你好，世界</lang> مرحبا"""
+
+ANDROID = r"""<?xml version="1.0" encoding="utf-8"?>
+<!-- Strings of the app -->
+<resources xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2" xmlns:tools="http://schemas.android.com/tools">
+    <string name="app_name" translatable="false">Notes</string>
+    <string name="greeting">Hello, <b>%1$s</b>! It\'s a \"new\" day\n\nEnjoy it</string>
+    <string name="quoted">"  It's   fine  "</string>
+    <string name="size"><xliff:g id="size" example="4">%1$s</xliff:g> of %2$d&#160;files &amp; dirs</string>
+    <string name="markup">Read &lt;a href=&quot;x.html&quot;>the manual&lt;/a> first\u2026</string>
+    <string name="cdata"><![CDATA[<p>Don\'t <b>panic</b> & rest</p>]]></string>
+    <string name="reference">@string/greeting</string>
+    <string name="theme">?attr/colorPrimary</string>
+    <string name="mail">\@home or <a href="https://example.org">away</a>? 100%% sure</string>
+    <string name="empty"/>
+    <!-- Colours -->
+    <color name="red">#ff0000</color>
+    <item name="typed" type="string">A typed item</item>
+    <item name="alpha" type="dimen" format="float">0.5</item>
+    <style name="Theme"><item name="android:text">Not a text</item></style>
+    <integer-array name="numbers"><item>1</item></integer-array>
+    <string-array name="days">
+        <item>Monday</item>
+        <item>@string/greeting</item>
+    </string-array>
+    <string-array name="codes" translatable="false"><item>one</item></string-array>
+    <plurals name="songs">
+        <item quantity="one">%d song found</item> <!-- one -->
+        <item quantity="other">%d songs found</item>
+    </plurals>
+</resources>
+"""
+
+RESX = """<?xml version="1.0" encoding="utf-8"?>
+<root>
+  <xsd:schema id="root" xmlns="" xmlns:xsd="http://www.w3.org/2001/XMLSchema">
+    <xsd:element name="data"/>
+  </xsd:schema>
+  <resheader name="version">
+    <value>2.0</value>
+  </resheader>
+  <assembly alias="System.Drawing" name="System.Drawing, Version=4.0.0.0" />
+  <metadata name="$this.Localizable" type="System.Boolean, mscorlib"><value>True</value></metadata>
+  <data name="Welcome" xml:space="preserve">
+    <value>Welcome, {0}! You have {1:N0} &lt;b&gt;new&lt;/b&gt; messages
+since {2:d MMM yyyy}.</value>
+    <comment>Shown at the start</comment>
+  </data>
+  <data name="button1.Text" xml:space="preserve"><value>  Save &amp; close  </value></data>
+  <data name="button1.ToolTip"><value><![CDATA[Closes <i>this</i> & that]]></value></data>
+  <data name="Error.NotFound"><value>The file was not found</value></data>
+  <data name="label.HeaderText" type="System.String, mscorlib"><value>Name of the file</value></data>
+  <data name="button1.Size" type="System.Drawing.Size, System.Drawing"><value>75, 23</value></data>
+  <data name="button1.Location" xml:space="preserve"><value>12, 12</value></data>
+  <data name="Page.Url" xml:space="preserve"><value>Example page</value></data>
+  <data name="&gt;&gt;button1.Name" xml:space="preserve"><value>button1</value></data>
+  <data name="&gt;&gt;button1.Type" xml:space="preserve"><value>Windows Forms Button</value></data>
+  <data name="Logo" mimetype="application/x-microsoft.net.object.binary"><value>iVBORw0K</value></data>
+  <data name="Icon" type="System.Resources.ResXFileRef, System.Windows.Forms"><value>a.ico;x</value></data>
+  <data name="Product"><value>Our Product</value><comment>{Locked} a brand</comment></data>
+  <data name="Code"><value>Some code</value><comment>@Invariant</comment></data>
+  <data name="Empty"><value /></data>
+  <data name="Nothing"></data>
+</root>
+"""
+
+STRINGSDICT = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+    <!-- The key is an identifier -->
+    <key>%d files in %d folders</key>
+    <dict>
+        <key>NSStringLocalizedFormatKey</key>
+        <string>%1$#@files@ in %2$#@folders@</string>
+        <key>files</key>
+        <dict>
+            <key>NSStringFormatSpecTypeKey</key>
+            <string>NSStringPluralRuleType</string>
+            <key>NSStringFormatValueTypeKey</key>
+            <string>ld</string>
+            <key>zero</key>
+            <string>No files</string>
+            <key>one</key>
+            <string>%ld file &amp; more</string>
+            <key>other</key>
+            <string>%ld files</string>
+        </dict>
+        <key>folders</key>
+        <dict>
+            <key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+            <key>NSStringFormatValueTypeKey</key><string>lu</string>
+            <key>one</key><string>one folder</string>
+            <key>other</key><string>%lu folders</string>
+        </dict>
+    </dict>
+    <key>width</key>
+    <dict>
+        <key>NSStringVariableWidthRuleType</key>
+        <dict><key>20</key><string>Copy</string><key>50</key><string>Copy the file</string></dict>
+    </dict>
+    <key>only</key>
+    <dict><key>NSStringLocalizedFormatKey</key><string>%#@count@</string></dict>
+</dict>
+</plist>
+"""

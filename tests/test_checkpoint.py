@@ -13,6 +13,7 @@ from regard.checkpoint import (
     write_folder_atomically,
 )
 from regard.errors import CheckpointError, FormatError, SaveError
+from regard.strict_json import seal_json
 
 
 @pytest.fixture
@@ -215,3 +216,15 @@ def test_an_older_model_stays_until_the_new_one_is_complete(folder, monkeypatch)
     publish_model(folder, best, metadata={"step": 2})
     assert read_manifest(best)["step"] == 2
     assert sorted(path.name for path in folder.parent.iterdir()) == ["best", "model"]
+
+
+@pytest.mark.parametrize("name", ["a", "manifest.json"])
+def test_a_link_to_a_file_of_the_system_is_refused_and_not_read(folder, name):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["a"]["bytes"] = 0
+    del manifest["seal"]
+    (folder / "manifest.json").write_text(seal_json(manifest))
+    (folder / name).unlink()
+    (folder / name).symlink_to("/proc/version")  # to /proc/kmsg, for example, reading would never end
+    with pytest.raises(CheckpointError, match=rf"{name} (is not what was|cannot be read: it is a link to)"):
+        read_manifest(folder)

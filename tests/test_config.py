@@ -140,6 +140,10 @@ def test_a_section_is_built_with_its_keys_checked():
         ("heat = 1", "heat stands outside a section"),
         ("[oven", "is not valid TOML"),
         (b"\xff", "is not valid TOML"),
+        ("[" + "a." * 50_000 + "b]", "it has a key of too many parts"),
+        ("[oven]\nheat = {" + "a." * 50_000 + "b = 1}", "it has a key of too many parts"),
+        ("heat = " + "[" * 100_000, "its values are nested too deeply"),
+        ("#" * 2**18 + "#", "it has more than 262,144 bytes"),
     ],
 )
 def test_an_invalid_run_file_is_refused(tmp_path, content, message):

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from regard.errors import CheckpointError, FormatError, SaveError
 from regard.strict_json import (
     MAX_JSON_BYTES,
+    is_link_to_system_file,
     is_sealed,
     parse_json,
     read_bytes_within,
@@ -213,7 +214,7 @@ def _check_file(folder: Path, name: str, entry: Any, size_only: bool) -> None:
     path = folder / name
     if not path.is_file():
         raise CheckpointError(f"{folder} is damaged: {name} is missing; copy the whole folder again")
-    if path.stat().st_size != entry.get("bytes"):
+    if path.stat().st_size != entry.get("bytes") or is_link_to_system_file(path):
         raise _changed_file_error(folder, name)
     if not size_only and file_sha256(path) != entry.get("sha256"):
         raise _changed_file_error(folder, name)

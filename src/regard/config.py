@@ -23,6 +23,8 @@ TASK_KEY, DEFAULT_TASK = "task", "translation"
 NONE_WORD = "none"
 """How a run file writes None, which TOML does not have; text settings are switched off by empty text."""
 MAX_RUN_FILE_BYTES = 2**18
+MAX_KEY_DOTS = 1000
+"""Most dots of a key; the time that the parser needs grows with their square."""
 TRAITS = "traits"
 """Key of `SettingTraits` in the metadata of a dataclass field."""
 
@@ -133,7 +135,12 @@ def _read_run_file(path: Path) -> tuple[str, dict[str, dict[str, object]]]:
 
 
 def _read_toml(path: Path) -> str:
-    return read_bytes_within(path, MAX_RUN_FILE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    text = read_bytes_within(path, MAX_RUN_FILE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    for line in text.split("\n"):
+        keys = line if "{" in line else line.partition("=")[0]  # the names of many files are no keys
+        if keys.count(".") > MAX_KEY_DOTS:
+            raise ValueError("it has a key of too many parts")
+    return text
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, dict[str, object]]:

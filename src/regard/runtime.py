@@ -1,10 +1,20 @@
-"""The process and its installation: settings of the memory allocator, and optional packages."""
+"""The process and its installation: limits of threads and processes, memory allocator, optional packages."""
 
 import ctypes
 import importlib.util
+import os
 import sys
 
 MAX_INT32, MMAP_THRESHOLD, TRIM_THRESHOLD = 2**31 - 1, -3, -1
+
+
+MIN_PARALLEL, PARALLEL_PER_CORE = 16, 4
+"""More threads or processes than a few per core only take memory, and very many end the process."""
+
+
+def max_parallel() -> int:
+    """Return how many threads or processes may be asked for on this machine."""
+    return max(MIN_PARALLEL, PARALLEL_PER_CORE * (os.cpu_count() or 1))
 
 
 def keep_freed_memory() -> None:

@@ -20,12 +20,19 @@ def read_json(path: Path, max_bytes: int = MAX_JSON_BYTES) -> Any:
 
 
 def read_bytes_within(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a file; raise `ValueError` if it is larger."""
+    """Return the content of a file; raise `ValueError` if it is larger, or no file on a disk."""
+    if is_link_to_system_file(path):
+        raise ValueError("it is a link to a file of the system")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise ValueError(f"it has more than {max_bytes:,} bytes")
     return content
+
+
+def is_link_to_system_file(path: Path) -> bool:
+    """Return whether a path is a link to a file as in /proc, which has no size; reading it may never end."""
+    return path.is_symlink() and path.stat().st_size == 0
 
 
 def parse_json(content: bytes, max_bytes: int = MAX_JSON_BYTES) -> Any:

@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 import subprocess
@@ -89,10 +90,11 @@ def test_an_unusable_labelled_test_set_is_one_error_line(model, tmp_path):
     )
 
 
-def test_a_model_of_another_task_names_the_right_command(model, monkeypatch):
+def test_a_model_of_another_task_names_the_right_command(model, monkeypatch, tmp_path):
+    (tmp_path / "a.en").write_text("a cat\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert "is a model for classification, not for translation; `regard classify` uses it" in (
-        run_failing_command("score", model, "--source", __file__, "--reference", __file__)
+        run_failing_command("score", model, "--source", tmp_path / "a.en", "--reference", tmp_path / "a.en")
     )
 
 
@@ -143,3 +145,90 @@ def test_classifier_settings_are_automatic_and_explained(tmp_path, capsys):
     assert "auto    75 texts" in output
     assert "labels  3: animal 25, colour 25, number 25" in output
     assert "classify with: " in output
+
+
+def test_the_labels_of_a_csv_are_a_new_column(model, tmp_path, capsysbinary):
+    content = b'id,text,label\n1,"the cat, is ""here""",x\n2,"red\nit was",y\n\n3,,z\n'
+    (tmp_path / "in.csv").write_bytes(content)
+    main(["classify", str(model), "--input", str(tmp_path / "in.csv"), "--probabilities"])
+    rows = list(csv.reader(io.StringIO(capsysbinary.readouterr().out.decode())))
+    before = list(csv.reader(io.StringIO(content.decode())))
+    assert [row[:3] for row in rows] == before
+    assert rows[0][3:] == ["predicted_label", "probability"]
+    assert [row[3:4] for row in rows[1:]] == [["animal"], ["colour"], [], [""]]
+    assert 0.3 < float(rows[1][4]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags", "expected"),
+    [
+        ("x.tsv", "text\nthe cat is here\n", [], "text\tlabel\nthe cat is here\tanimal\n"),
+        ("x.tsv", "the cat is here\t7\n", ["--column", "1"], "the cat is here\t7\tanimal\n"),
+        ("x.csv", "a;b\n7;the cat is here\n", ["--column", "b"], "a;b;label\n7;the cat is here;animal\n"),
+        ("x.csv", "the cat is here\n", [], "the cat is here,animal\n"),
+        ("x.csv", "the cat, is here\n", ["--format", "lines"], "animal\n"),
+        ("x", "text\nthe cat is here\n", ["--format", "csv"], "text,label\nthe cat is here,animal\n"),
+        (
+            "x.jsonl",
+            '{"id": 1.0, "text": "the cat is here"}\n\n{"text":"red it was","label":"x"}\n',
+            [],
+            '{"id": 1.0, "text": "the cat is here", "label": "animal"}\n\n'
+            '{"text":"red it was","label":"x", "predicted_label": "colour"}\n',
+        ),
+    ],
+)
+def test_a_table_is_written_back_with_its_labels(model, tmp_path, name, content, flags, expected, capsys):
+    (tmp_path / name).write_text(content)
+    main(["classify", str(model), "--input", str(tmp_path / name), *flags])
+    assert capsys.readouterr().out == expected
+
+
+def test_a_row_that_is_not_utf8_is_written_back_without_a_label(model, tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"id,text\n1,caf\xe9\n2,red it was\n")
+    done = classify(model, b"", "--input", str(tmp_path / "x.csv"))
+    assert done.stdout == b"id,text,label\n1,caf\xe9,\n2,red it was,colour\n"
+    assert done.returncode == 4
+    assert b"1 line (2) not UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags", "message"),
+    [
+        (
+            "x.csv",
+            b"id,body2\n1,a\n",
+            [],
+            "has the columns 'id', 'body2'; name the one with the texts with --column",
+        ),
+        ("x.csv", b"id,text\n1,a\n", ["--column", "txt"], "has no column 'txt'; it has 'id', 'text'"),
+        ("x.csv", b"id,text\n1,a,b\n", [], "line 2 has 3 cells and the first row 2"),
+        (
+            "x.jsonl",
+            b'{"body": "a"}\n',
+            [],
+            'line 1 is no object with a text in "text"; name the field with --column',
+        ),
+        ("x.jsonl", b"{\n", [], "line 1 is not valid JSON"),
+        ("x.json", b"{}", [], "read its lines as they are with --format lines"),
+        ("x.pdf", b"%PDF-1.4", [], "read its lines as they are with --format lines"),
+        ("x.txt", b"%PDF-1.4", [], "is binary, or text in UTF-16"),
+        ("x", "a cat\n".encode("utf-16"), [], "is binary, or text in UTF-16"),
+        ("x", b"a cat\n", ["--column", "text"], "--column is for a .csv, .tsv or .jsonl"),
+    ],
+)
+def test_an_input_without_one_text_per_line_is_one_error_line(model, tmp_path, name, content, flags, message):
+    (tmp_path / name).write_bytes(content)
+    assert message in run_failing_command("classify", model, "--input", tmp_path / name, *flags)
+
+
+def test_score_and_classify_treat_every_text_alike(model, tmp_path, capsys):
+    texts = ["caf\x85 the cat\x9f is here", "\x0cred it was", "a cat " * 4000, "\x80", "a\0b"]
+    (tmp_path / "labelled.jsonl").write_text(
+        "".join(json.dumps({"text": text, "label": "animal"}) + "\n" for text in texts)
+    )
+    main(["score", str(model), "--labelled", str(tmp_path / "labelled.jsonl"), "--json"])
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["texts"] == 3
+    assert "2 lines are left out of the scores: blank (1), NUL (1)" in captured.err
+    done = classify(model, "".join(f"{text}\n" for text in texts).encode())
+    assert [bool(line) for line in done.stdout.decode().splitlines()] == [True, True, True, False, False]

@@ -19,7 +19,7 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 TEXT_ARGUMENTS = {
     *("format", "column", "columns", "time", "target_language", "prefix", "require", "forbid", "target"),
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
-    *("memory", "set", "host"),
+    *("memory", "set", "host", "text_column", "label_column"),
 }
 """Arguments with a text that is no path; `text` of `regard explore` is a sentence."""
 NAMES = {"score --confusion-matrix": "f.svg", "plot --output": "f.svg", "forecast --output": "f.csv"}

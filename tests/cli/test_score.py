@@ -167,7 +167,7 @@ def test_invalid_score_arguments_are_one_error_line(folder):
         (("nowhere", "--source", "en", "--alpha", "-1"), "alpha = -1.0 cannot work"),
         (("nowhere", "--source", "en", "--threads", "0"), "--threads = 0 cannot work; it must be at least 1"),
         (("nowhere", "--source", "en", "--threads", "-2"), "--threads = -2 cannot work"),
-        (("--hypotheses", "mine", "--threads", "0"), "--threads is for translating; --hypotheses are"),
+        (("--hypotheses", "mine", "--threads", "1"), "--threads is for translating; --hypotheses are"),
         (("--hypotheses", "mine", "--beam", "4"), "--beam is for translating"),
         (("--hypotheses", "mine", "--engine", "auto"), "--engine is for translating"),
         (("--hypotheses", "none"), "none does not exist"),

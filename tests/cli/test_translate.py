@@ -241,11 +241,9 @@ def test_flags_reach_the_search(echo, arguments, config):
     assert set(echo.configs) == {config}
 
 
-def test_constraint_flags_reach_the_search(folder, echo):
-    (folder / "terms.tsv").write_text("number 7\tnumber 8\n")
+@pytest.mark.usefixtures("folder")
+def test_constraint_flags_reach_the_search(echo):
     run(
-        "--glossary",
-        "terms.tsv",
         "--prefix",
         "the",
         "--require",
@@ -255,9 +253,28 @@ def test_constraint_flags_reach_the_search(folder, echo):
         "--forbid",
         "bird",
     )
-    required = sorted(len(wish.required) for _, wish in echo.constraints)
-    assert required == [1] * 29 + [2]
+    assert [len(wish.required) for _, wish in echo.constraints] == [1] * 30
     assert all(wish.prefix for _, wish in echo.constraints)
+
+
+def test_a_glossary_term_that_is_not_in_place_is_reported(folder, echo, capsys, monkeypatch):
+    """The engine echoes the source, whatever is required of it."""
+    tokenizer = learn_tokenizer(LINES, 300)
+    ready = LoadedModel(echo, tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+    monkeypatch.setattr("regard.translation.translator.load_engine", lambda *_: ready)
+    (folder / "terms.csv").write_text("en,fr,de\nnumbers,x,quokka\nsings,y,sings\n")
+    languages = ("--source-language", "en", "--target-language", "de", "--glossary-inflected")
+    run("--glossary", "terms.csv", *languages, "--report", "report", "--json")
+    rows = [json.loads(line) for line in (folder / "out").read_text().splitlines()]
+    issue = {"kind": "glossary", "message": "glossary term not in place: number -> quokka"}
+    assert [row["issue"] for row in rows] == [issue] * 30
+    assert [row["translation"] for row in rows] == LINES
+    report = [json.loads(line) for line in (folder / "report").read_text().splitlines()]
+    assert report[6] == {"line": 7, **issue}
+    assert (
+        "30 lines (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...) glossary term not in place" in capsys.readouterr().err
+    )
+    assert any(wish.required for _, wish in echo.constraints)
 
 
 @pytest.mark.usefixtures("echo")
@@ -271,6 +288,8 @@ def test_constraint_flags_reach_the_search(folder, echo):
         (["--threads", "0"], "--threads = 0 cannot work"),
         (["--glossary", "none"], "none does not exist"),
         (["--glossary", "in"], "in line 1 is no glossary entry"),
+        (["--glossary-inflected"], "--glossary-inflected needs --glossary FILE"),
+        (["--source-language", "en"], "--source-language needs --glossary FILE"),
         (["--report", "none/report"], "none/report cannot be written"),
         (["--confidences"], "--confidences are written as JSON only; add --json"),
         (["--column", "text"], "--column is for documents; in is translated line by line"),

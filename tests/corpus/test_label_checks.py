@@ -7,7 +7,7 @@ from regard.corpus import label_checks
 from regard.corpus.findings import CorpusReport, FindingKind
 from regard.corpus.label_checks import LabelCheckConfig, check_labelled_corpus, check_labelled_text
 from regard.errors import ConfigError
-from regard.text.corpus_files import LabelledFiles
+from regard.text.labelled_files import LabelledFiles
 
 MANY = 9_000
 """More than one block."""
@@ -51,8 +51,6 @@ def test_planted_defects_are_found_at_their_lines_and_nowhere_else(check):
         78: ("blank", b"\ta text"),
         500: ("no label", b"only a text"),
         501: ("no label", b"good\ttwo\ttabs"),
-        8_000: ("control characters", b"good\ta\x0cb"),
-        8_193: ("long text", b"good\t" + b"word " * 5_000),
         MANY: ("long label", b"a label of many words " * 5 + b"\ta text"),
     }
     lines = [planted[i][1] if i in planted else line for i, line in enumerate(good_lines(MANY), start=1)]
@@ -117,7 +115,7 @@ def test_texts_in_the_label_column_are_fatal_with_the_remedy(check):
     fatal = check([b"text number %d\t%d" % (i, i % 2) for i in range(100)]).fatal_finding
     assert fatal is not None
     assert (
-        "100 labels for 100 texts; put the label first, label<TAB>text, or write a first line" in fatal.detail
+        "100 labels for 100 texts; if these are the texts, name the other column with --label" in fatal.detail
     )
 
 
@@ -135,7 +133,8 @@ def test_two_files_of_different_length_are_fatal(tmp_path):
 
 
 def test_thresholds_are_settings():
-    assert check_labelled_text(b"abcdef", b"x", LabelCheckConfig(max_length=5)) == label_checks.LONG_TEXT
+    strict = LabelCheckConfig(max_label_length=5)
+    assert check_labelled_text(b"x", b"abcdef", strict) == label_checks.LONG_LABEL
     assert check_labelled_text(b" abcdef ", b" x") == ("abcdef", "x")
     with pytest.raises(ConfigError, match="check.min_texts_per_label = 0 cannot work"):
         LabelCheckConfig(min_texts_per_label=0)
@@ -146,6 +145,39 @@ def test_thresholds_are_settings():
 def test_every_kind_has_a_meaning_and_a_remedy():
     all_kinds = [kind for kind in vars(label_checks).values() if isinstance(kind, FindingKind)]
     assert all(kind.meaning and kind.remedy for kind in all_kinds)
-    assert {kind.name for kind in label_checks.LABELLED_ROW_KINDS.by_priority} == {
+    assert {kind.name for kind in label_checks.LABELLED_ROW_KINDS.by_priority if kind.excludes_line} == {
         k.name for k in all_kinds if k.excludes_line
     }
+
+
+def test_control_characters_and_long_texts_are_noted_and_trained_on(check):
+    lines = good_lines(MANY)
+    lines[20], lines[8_195] = "good\tcaf\x85\x9f".encode(), b"good\t" + b"word " * 5_000
+    report = check(lines)
+    assert lines_by_kind(report) == {"long text": [8_196], "control characters": [21]}
+    assert (excluded_lines(report), report.bad_findings, report.fatal_finding) == ({}, (), None)
+    assert sum(report.labels.values()) == MANY
+
+
+@pytest.mark.parametrize("first", [b"Kategorie\tSatz", b"label\tSatz"])
+def test_a_first_label_that_no_other_line_has_is_asked_about(check, first):
+    fatal = check([first, *good_lines(30)]).fatal_finding
+    assert fatal is not None
+    label = first.split(b"\t")[0].decode()
+    assert f"line 1 has the label '{label}'" in fatal.detail
+    assert f"--label-column {label}" in fatal.detail
+    assert "--label-column 1" in fatal.detail
+
+
+def test_the_question_about_a_header_is_answered_by_the_label_column(tmp_path):
+    path = tmp_path / "train.tsv"
+    path.write_bytes(b"".join(line + b"\n" for line in [b"Kategorie\tSatz", *good_lines(30)]))
+    by_name = check_labelled_corpus(LabelledFiles(path, label_column="Kategorie"))
+    assert (by_name.fatal_finding, set(by_name.labels)) == (None, {"good", "bad"})
+    by_number = check_labelled_corpus(LabelledFiles(path, label_column="1"))
+    assert (by_number.fatal_finding, by_number.labels["Kategorie"]) == (None, 1)
+
+
+def test_no_header_is_suspected_where_another_label_is_as_rare(check):
+    assert check([b"odd\tone", *good_lines(30), b"rare\ttwo"]).fatal_finding is None
+    assert check([*good_lines(30), b"odd\tone"]).fatal_finding is None

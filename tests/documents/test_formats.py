@@ -1,4 +1,5 @@
 import codecs
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -6,11 +7,29 @@ from hypothesis import strategies as st
 
 from regard.documents.formats import DOCUMENT_FORMATS, DocumentOptions, open_document, read_document
 from regard.errors import DataError
-from sample_documents import HTML, JSONL, MARKDOWN, PO, SRT, TMX, TSV, TXT, XLIFF, XLIFF2
+from regard.text.file_types import is_binary
+from sample_documents import (
+    ANDROID,
+    CSV,
+    HTML,
+    JSONL,
+    MARKDOWN,
+    PO,
+    RESX,
+    SRT,
+    STRINGSDICT,
+    TMX,
+    TSV,
+    TXT,
+    VTT,
+    XLIFF,
+    XLIFF2,
+)
 
-IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.html": HTML, "x.md": MARKDOWN}
+IN_PLACE = {"x.txt": TXT, "x.srt": SRT, "x.vtt": VTT, "x.html": HTML, "x.md": MARKDOWN}
+IN_PLACE |= {"x.xml": ANDROID, "x.resx": RESX, "x.stringsdict": STRINGSDICT}
 BESIDE = {"x.po": PO, "x.tmx": TMX, "x.xlf": XLIFF, "y.xliff": XLIFF2, "x.jsonl": JSONL}
-ALL = IN_PLACE | BESIDE | {"x.tsv": TSV}
+ALL = IN_PLACE | BESIDE | {"x.tsv": TSV, "x.csv": CSV}
 
 
 def read(name, content, **reading):
@@ -63,7 +82,10 @@ def test_upper_casing_segments_changes_only_the_case(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_empty_document_is_reproduced_or_rejected(name):
-    if name.startswith(("x.x", "x.tmx", "y")):
+    if name == "x.vtt":
+        with pytest.raises(DataError, match="line 1 is not WEBVTT"):
+            read(name, b"")
+    elif name.startswith(("x.x", "x.tmx", "y", "x.resx", "x.stringsdict")):
         with pytest.raises(DataError, match="line 1 is not well-formed XML: no element found"):
             read(name, b"")
     else:
@@ -116,7 +138,7 @@ def test_any_text_is_reproduced_or_rejected(text, ending):
     try:
         document = read(f"x{ending}", text)
     except DataError:
-        assert ending == ".srt"
+        assert ending == ".srt" or is_binary(text.encode())
     else:
         assert document.render(document.segments) == text.encode()
 
@@ -141,6 +163,8 @@ def test_markdown_has_several_suffixes(ending):
     ("name", "content", "message"),
     [
         ("x.txt", b"a\nb\xff\n", "x.txt line 2 is not UTF-8; convert it to UTF-8"),
+        ("x.md", "# The cat sings".encode("utf-16-le"), "x.md is binary data or UTF-16 text; convert it"),
+        ("x.pdf", b"%PDF-1.7", "x.pdf is a PDF document, which regard does not read; convert it to"),
         ("x.html", b'<meta charset="rot13"><p>a', "x.html is in charset 'rot13'"),
         ("x.tmx", b"<tmx>\n<body></tmx>", "x.tmx line 2 is not well-formed XML: mismatched tag"),
         ("x.tmx", b"<html/>", "x.tmx is XML, but not TMX"),
@@ -163,3 +187,27 @@ def test_invalid_input_is_rejected_with_its_line_number(name, content, message):
         read(name, content)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["x.xlf", "y.xliff", "x.tmx", "x.xml", "x.resx", "x.stringsdict"])
+def test_characters_that_xml_forbids_are_dropped_and_reported(name):
+    document = read(name, ALL[name])
+    forbidden = "\0\x08\x0b\x0c\x1f\ufffe\uffff\ud800"
+    reports = []
+    texts = [f"a{forbidden}b\t🙂 {k}" for k in range(len(document.segments))]
+    written = document.render(texts, report=reports.append)
+    assert reports == [
+        f"{name}: dropped {8 * len(texts)} control characters of the translation, which XML cannot contain "
+        "(U+0000, U+0008, U+000B, ...)"
+    ]
+    assert [sign for sign in forbidden if sign in written.decode()] == []
+    texts_read = "".join(ElementTree.fromstring(written.removeprefix(codecs.BOM_UTF8)).itertext())
+    assert all(word in texts_read for word in ("ab", "🙂"))
+    with pytest.warns(UserWarning, match=r"dropped 1 control character of .* \(U\+001B\)"):
+        assert document.render(["\x1b", *texts_read[1:2] * (len(texts) - 1)])
+
+
+def test_forbidden_characters_are_not_written_as_references():
+    content = '<?xml version="1.0" encoding="iso-8859-1"?><resources><string name="a">x</string></resources>'
+    document = read("x.xml", content)
+    assert b">a&#8230;b<" in document.render(["a…\uffff\udfffb"], report=len)

@@ -1,6 +1,6 @@
 import pytest
 
-from regard.documents.segments import InlineFragment, InlineKind, protect_urls_and_emails
+from regard.documents.segments import URL_OR_EMAIL, InlineFragment, InlineKind, protect_matches
 
 
 def text(words):
@@ -8,7 +8,9 @@ def text(words):
 
 
 def kept(*pieces):
-    return [piece.raw for piece in protect_urls_and_emails(pieces) if piece.kind is InlineKind.PROTECTED]
+    return [
+        piece.raw for piece in protect_matches(pieces, URL_OR_EMAIL) if piece.kind is InlineKind.PROTECTED
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,6 @@ def test_no_character_is_lost_and_markup_ends_a_url():
         InlineFragment(InlineKind.TEXT, "&fjlig;", "fj"),
         text(" https://g.h"),
     ]
-    found = list(protect_urls_and_emails(pieces))
+    found = list(protect_matches(pieces, URL_OR_EMAIL))
     assert "".join(piece.raw for piece in found) == "".join(piece.raw for piece in pieces)
     assert kept(*pieces) == ["https://b.org/", "d@e.fr&fjlig;", "https://g.h"]

@@ -2,7 +2,7 @@ import pytest
 
 from regard.documents.formats import DocumentOptions, read_document
 from regard.errors import DataError
-from sample_documents import SRT
+from sample_documents import SRT, VTT
 
 
 def test_each_cue_or_speaker_is_a_segment():
@@ -66,3 +66,64 @@ def test_a_url_is_unchanged():
     written = document.render(["Sous-titres de www.exemple.org et de Thomas"]).decode()
     assert "www.example.org" in written
     assert "tom@example.org" in written
+
+
+def read_vtt(content):
+    return read_document(content.encode(), "x.vtt", DocumentOptions())
+
+
+def test_each_webvtt_cue_or_voice_is_a_segment():
+    assert read_vtt(VTT).segments == (
+        "Where are you going, my dear friend?",
+        "Home & away!",
+        "Home!",
+        "2 < 3, I agree",
+        "La la la",
+        "你好，世界 مرحبا",
+    )
+
+
+def test_a_webvtt_cue_keeps_its_tags_settings_and_lines():
+    document = read_vtt(VTT)
+    texts = [
+        "Où --> vas-tu donc, très cher ami ?",
+        "Chez moi & loin !",
+        "Oui !",
+        "2 < 3, moi aussi",
+        "Do re mi",
+        "Hello",
+    ]
+    written = document.render(texts).decode()
+    assert "\r\n<v.loud Mary Ann>Où --&gt; <i.x>vas-tu</i> donc,\r\ntrès cher ami ?\r\n" in written
+    assert "\r\n<v Tom>Chez moi &amp; loin !</v>\r\n" in written
+    assert "\r\n- Oui !\r\n- 2 &lt; 3," in written
+    assert "\r\n<00:00:05.000>Do <00:00:05.400>re <b>mi</b>\r\n" in written
+    assert written.count("-->") == VTT.count("-->")
+    assert len(written.split("\r\n")) == len(VTT.split("\r\n"))
+    assert written[: written.index("<v.loud")] == VTT[: VTT.index("<v.loud")]
+    assert read_vtt(written).segments == tuple(texts)
+
+
+def test_comments_styles_and_text_outside_webvtt_cues_stay():
+    head = "WEBVTT\rKind: captions\r\rNOTE\ra --> b\r\rText without a time\r\r"
+    content = f"{head}00:01.000 --> 00:02.000\rNOTE this\r"
+    document = read_vtt(content)
+    assert document.segments == ("NOTE this",)
+    assert document.render(["X"]).decode() == content.replace("NOTE this", "X")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "x.vtt line 1 is not WEBVTT"),
+        ("WEBVTT2\n", "x.vtt line 1 is not WEBVTT"),
+        ("WEBVTT\n\n00:01.000 -> 00:02.000\nHi\n\n00:01:02 --> x\n", "x.vtt line 6 is not a cue time"),
+        ("WEBVTT\n\na\n00:00:01.000 -> 00:00:02.000\nHi\n", "x.vtt line 4 is not a cue time"),
+        ("WEBVTT\n\n00:01.000 --> 00:02.000\nHi --> you\n", "x.vtt line 4 is not a cue time"),
+    ],
+)
+def test_malformed_webvtt_is_rejected(content, message):
+    with pytest.raises(DataError) as error:
+        read_vtt(content)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)

@@ -1,6 +1,8 @@
 """T4: a damaged checkpoint is reported and skipped, never loaded. D7: a changed corpus is refused."""
 
+import os
 import shutil
+import time
 from random import Random
 
 import pytest
@@ -8,7 +10,9 @@ import pytest
 from faults.faulty_disk import copy_folder
 from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
 from regard.checkpoint import FORMAT_VERSION, list_checkpoints
+from regard.data.cache import DiskCache
 from regard.errors import DataError, FormatError
+from regard.strict_json import parse_sealed_json, seal_json
 from regard.train.state import find_resume_point
 from regard.train.task import ValidationResult
 
@@ -203,3 +207,34 @@ def test_without_an_undamaged_checkpoint_the_message_says_that_training_starts_a
     assert resumed is None
     assert message.count("and the checkpoint before it is used") == 2
     assert message.endswith("renamed to step-000006.damaged, and training starts from the beginning")
+
+
+def flipped(content, random):
+    """Return the content with one bit flipped."""
+    place = random.randrange(8 * len(content))
+    changed = bytearray(content)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def test_a_flipped_bit_in_a_sealed_file_is_always_detected():
+    content = seal_json({"format": 3, "input": "ab" * 32, "batch_limits": [512, 262144], "beam": 4}).encode()
+    assert parse_sealed_json(content)["beam"] == 4
+    random = Random(0)
+    for _ in range(500):
+        with pytest.raises(ValueError):  # noqa: PT011
+            parse_sealed_json(flipped(content, random))
+
+
+def test_a_flipped_bit_in_a_note_on_a_file_is_detected_and_the_note_written_again(tmp_path):
+    text, cache = tmp_path / "text", DiskCache(str(tmp_path / "cache"), print)
+    text.write_text("the cat\n")
+    os.utime(text, (time.time() - 60,) * 2)
+    time.sleep(0.2)  # a file that changed just now is not remembered
+    facts = cache.file_facts(text)
+    [note] = (tmp_path / "cache" / "files").glob("*.json")
+    written, random = note.read_bytes(), Random(0)
+    for _ in range(500):
+        note.write_bytes(flipped(written, random))
+        assert cache.file_facts(text) == facts
+        assert note.read_bytes() == written

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -11,9 +12,10 @@ from faults.slow_training import start_slow_training, train_slow_toy, wait_until
 from faults.toy_task import read_exact_losses, step_digests
 from faults.training_process import start_process
 from regard.checkpoint import list_checkpoints, read_manifest
+from regard.train.interrupt import InterruptHandler
 
 pytestmark = pytest.mark.fault
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 MAX_EXIT_SECONDS = 5.0
 
 
@@ -23,7 +25,7 @@ def seconds_to_exit(process):
     return time.monotonic() - start
 
 
-@pytest.mark.parametrize("signals", [6, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("signals", [8, pytest.param(50, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_save_and_the_run_has_the_same_bits(tmp_path, signals):
     steps = 20 * signals
     start_process(train_slow_toy, tmp_path / "whole", tmp_path / "ready", steps, 0.0, 0.0).join(120)
@@ -31,7 +33,7 @@ def test_signals_at_any_moment_save_and_the_run_has_the_same_bits(tmp_path, sign
     for number in range(signals):
         process = start_slow_training(folder, tmp_path / "ready", steps)
         time.sleep(random.uniform(0, 0.15))
-        os.kill(process.pid, SIGNALS[number % 3])
+        os.kill(process.pid, SIGNALS[number % 4])
         assert seconds_to_exit(process) < MAX_EXIT_SECONDS
         assert process.exitcode == 0
         assert read_manifest(list_checkpoints(folder)[-1])
@@ -64,3 +66,26 @@ def test_a_second_signal_ends_a_long_save_at_once(tmp_path):
     os.kill(process.pid, signal.SIGTERM)
     assert seconds_to_exit(process) < MAX_EXIT_SECONDS
     assert process.exitcode not in (0, None)
+
+
+def test_a_closed_terminal_that_is_reported_twice_still_saves(tmp_path):
+    folder = tmp_path / "run"
+    process = start_slow_training(folder, tmp_path / "ready", 1000)
+    os.kill(process.pid, signal.SIGHUP)
+    time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGHUP)
+    seconds_to_exit(process)
+    assert process.exitcode == 0
+    assert read_manifest(list_checkpoints(folder)[-1])
+
+
+def test_a_closed_terminal_is_ignored_under_nohup():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with InterruptHandler() as interrupt:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not interrupt.requested
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -139,3 +139,17 @@ def test_loading_and_forecasting_keep_the_random_state(trained):
     before = torch.random.get_rng_state()
     regard.Forecaster.load(trained / "run", "cpu").forecast(trained / "waves.csv")
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize("horizon", [2**20 + 13, 10**11, 10**20])
+def test_a_horizon_beyond_the_calendar_or_the_memory_is_refused(forecaster, trained, horizon):
+    with pytest.raises(ConfigError, match=f"horizon = {horizon} cannot work; at most 1,048,576 steps can be"):
+        forecaster.forecast(trained / "waves.csv", horizon)
+
+
+def test_a_value_too_large_for_the_model_is_refused(forecaster, trained, tmp_path):
+    lines = (trained / "waves.csv").read_text().splitlines()
+    lines[-1] = lines[-1].replace(lines[-1].split(",")[1], "1e90")
+    (tmp_path / "waves.csv").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"the value 1e\+90 is more than 1e\+15 standard deviations from the"):
+        forecaster.forecast(tmp_path / "waves.csv")

@@ -56,6 +56,13 @@ def test_torch_is_selected_for_options_ctranslate2_does_not_support(micro, optio
 
 
 @pytest.mark.usefixtures("installed")
+def test_a_glossary_does_not_exclude_ctranslate2_unless_it_is_requested(micro):
+    assert select_engine("auto", has_gpu=False, model=micro, has_glossary=True).name == "ctranslate2"
+    with pytest.raises(ConfigError, match="does not support glossaries"):
+        select_engine("ctranslate2", has_gpu=False, model=micro, has_glossary=True)
+
+
+@pytest.mark.usefixtures("installed")
 def test_torch_is_selected_for_the_literal_norm(micro):
     literal = replace(micro, norm="literal")
     assert select_engine("auto", has_gpu=False, model=literal).name == "torch"

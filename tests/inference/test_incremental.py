@@ -3,12 +3,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from regard.data.batch import pad_source
 from regard.inference.eager import EagerEngine
 from regard.inference.engine import Engine
 from regard.inference.incremental import INITIAL_CAPACITY, IncrementalDecoder
 from regard.model.transformer import Transformer
 from regard.search.config import GREEDY_SEARCH, PAPER_SEARCH, Sampling, SearchConfig
 from regard.search.constraints import Constraints
+from regard.text.tokenizer import PAD
 
 VARIANTS = [
     {},
@@ -90,3 +92,14 @@ def test_int8_results_do_not_depend_on_the_batch(micro_model):
     sources, engine = rows(6), EagerEngine(IncrementalDecoder(micro_model, "int8"))
     batch = engine.translate(sources, PAPER_SEARCH)
     assert_equal_hypotheses([engine.translate([row], PAPER_SEARCH)[0] for row in sources], batch)
+
+
+def test_tokens_hidden_inside_a_source_are_not_attended_to(micro):
+    """Padding between tokens hides one and leaves the positions of the others as they are."""
+    model = make_model(micro)
+    sources = [[5, PAD, 7, 8, PAD, 9], [PAD, 4], [6, 7, 8]]
+    decoder = EagerEngine(IncrementalDecoder(model, "fp32"))
+    assert_equal_hypotheses(decoder.translate(sources), EagerEngine(model).translate(sources))
+    state = IncrementalDecoder(model, "fp32").start_decoding(pad_source(sources), pad_source(sources) != PAD)
+    assert state.source_lengths.tolist() == [5, 2, 4]
+    assert (state.source_mask[0, 0, 0] == 0).tolist() == [True] * 5 + [False] * 2

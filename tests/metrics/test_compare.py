@@ -1,4 +1,6 @@
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from regard.metrics.compare import compare_translations
 from regard.metrics.translation import corpus_bleu
@@ -21,3 +23,17 @@ def test_a_clear_difference_is_significant():
 def test_systems_with_equally_many_errors_do_not_differ_significantly():
     comparisons = compare_translations(AS_GOOD, MIRROR, [REFERENCES])
     assert all(comparison.p_value > 0.2 for comparison in comparisons.values())
+
+
+def test_a_system_does_not_differ_significantly_from_itself():
+    comparisons = compare_translations(WORSE, WORSE, [REFERENCES])
+    assert [comparison.p_value for comparison in comparisons.values()] == [1.0, 1.0]
+
+
+def test_scores_of_several_references_are_those_of_sacrebleu():
+    references = [REFERENCES, AS_GOOD[::-1]]
+    comparisons = compare_translations(AS_GOOD, WORSE, references)
+    for name, metric in (("bleu", BLEU()), ("chrf", CHRF())):
+        assert comparisons[name].score == metric.corpus_score(AS_GOOD, references).score
+        assert comparisons[name].baseline == metric.corpus_score(WORSE, references).score
+        assert "nrefs:2" in comparisons[name].signature

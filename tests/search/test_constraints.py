@@ -12,9 +12,10 @@ from oracles import beam_one_by_one, every_sequence, satisfies
 from regard.search.beam import beam_search
 from regard.search.beam_state import BeamSearchStep
 from regard.search.config import GREEDY_SEARCH, SearchConfig
-from regard.search.constraint_state import ConstraintState, RequiredPhrases, TokenBans
+from regard.search.constraint_state import ConstraintState, TokenBans
 from regard.search.constraints import LETTER, Constraints, WordBoundaries
 from regard.search.greedy import greedy_search
+from regard.search.required_phrases import RequiredPhrases
 
 VOCAB = 5
 tokens = st.integers(2, VOCAB - 1)

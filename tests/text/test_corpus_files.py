@@ -5,11 +5,9 @@ import pytest
 
 from regard.errors import DataError
 from regard.text.corpus_files import (
-    HEADER_ROW,
     MALFORMED_ROW,
     MAX_SHOWN_LINES,
     FileLines,
-    LabelledFiles,
     PairFiles,
     merge_file_lines,
     normalize_text,
@@ -78,70 +76,6 @@ def test_a_pair_file_with_another_suffix_is_rejected(tmp_path):
         (tmp_path / name).write_bytes(b"")
         with pytest.raises(DataError, match="its name must end in .tsv or .jsonl"):
             PairFiles(tmp_path / name).read_rows()
-
-
-def read_labelled(path, content):
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return list(LabelledFiles(path).read_rows())
-
-
-@pytest.mark.parametrize("name", ["x.tsv", "x.TSV.gz"])
-def test_the_label_comes_first_in_a_tsv(tmp_path, name):
-    content = b"good\tI like it\r\nbad\nbad\ta\ttab\n\t\n0\t1"
-    expected = [(b"I like it", b"good"), MALFORMED_ROW, MALFORMED_ROW, (b"", b""), (b"1", b"0")]
-    assert read_labelled(tmp_path / name, content) == expected
-
-
-@pytest.mark.parametrize("header", [b"text\tlabel", b"Sentence\tLabel", b"\xef\xbb\xbfsentence\tlabel\r"])
-def test_a_header_can_put_the_label_last(tmp_path, header):
-    rows = read_labelled(tmp_path / "x.tsv", header + b"\nI like it\tgood\nno tab\n")
-    assert rows == [HEADER_ROW, (b"I like it", b"good"), MALFORMED_ROW]
-
-
-@pytest.mark.parametrize("header", [b"label\ttext", b"LABEL\tsentence"])
-def test_a_header_can_name_the_default_order(tmp_path, header):
-    assert read_labelled(tmp_path / "x.tsv", header + b"\ngood\tI like it") == [
-        HEADER_ROW,
-        (b"I like it", b"good"),
-    ]
-
-
-def test_only_the_first_line_can_be_a_header(tmp_path):
-    assert read_labelled(tmp_path / "x.tsv", b"a\tb\ntext\tlabel\n") == [(b"b", b"a"), (b"label", b"text")]
-
-
-def test_an_empty_file_has_no_rows(tmp_path):
-    assert read_labelled(tmp_path / "x.tsv", b"") == []
-
-
-def test_a_json_line_has_a_text_and_a_label_of_any_plain_kind(tmp_path):
-    lines = [
-        {"text": "a\u2028", "label": "é", "id": 3},
-        {"text": "a", "label": 3},
-        {"text": "a", "label": True},
-        {"text": "a", "label": 0.5},
-        {"text": "a", "label": None},
-        {"text": 1, "label": "a"},
-        {"text": "a"},
-        ["a", "b"],
-    ]
-    content = "".join(json.dumps(line) + "\n" for line in lines).encode() + b"{\n\xff\n"
-    rows = read_labelled(tmp_path / "x.jsonl", content)
-    assert rows[:3] == [("a\u2028".encode(), "é".encode()), (b"a", b"3"), (b"a", b"true")]
-    assert rows[3:] == [MALFORMED_ROW] * 7
-
-
-def test_texts_and_labels_may_be_in_two_files(tmp_path):
-    (tmp_path / "texts").write_bytes(b"text\nb\n")
-    (tmp_path / "labels").write_bytes(b"label\n")
-    files = LabelledFiles(tmp_path / "texts", tmp_path / "labels")
-    assert list(files.read_rows()) == [(b"text", b"label"), (b"b", None)]
-    assert files.name == f"{tmp_path / 'texts'} and {tmp_path / 'labels'}"
-
-
-def test_a_labelled_file_with_another_suffix_is_rejected(tmp_path):
-    with pytest.raises(DataError, match="does not say how a line holds a text and its label; its name must"):
-        LabelledFiles(tmp_path / "x.csv").read_rows()
 
 
 def test_a_message_lists_the_first_twenty_lines():

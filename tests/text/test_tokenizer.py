@@ -1,11 +1,15 @@
+import timeit
 import unicodedata
 from itertools import permutations
+from random import Random
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.errors import CheckpointError, ConfigError
+from regard.text.corpus_files import normalize_text
 from regard.text.tokenizer import (
     BASE_VOCAB_SIZE,
     BOS,
@@ -189,3 +193,45 @@ def test_learning_words_is_deterministic_and_survives_a_round_trip(tmp_path):
 def test_a_vocabulary_without_room_for_a_word_is_rejected():
     with pytest.raises(ConfigError, match="260 are taken before the first word"):
         learn_word_tokenizer(WORD_TEXTS, BASE_VOCAB_SIZE + 1)
+
+
+def test_learning_from_one_long_word_takes_no_longer_than_from_many_words():
+    random = Random(3)
+    text = "".join(random.choices("abcdefghij", k=60_000))
+    words = " ".join(text[start : start + 3000] for start in range(0, len(text), 3000))
+
+    def best_time(content):
+        return min(
+            timeit.repeat(lambda: learn_tokenizer([content], 1500), timer=process_time, number=1, repeat=3)
+        )
+
+    assert best_time(text) < 2.5 * best_time(words)
+
+
+ODD_TEXTS = {
+    "letter": "a",
+    "spaces": " ",
+    "marks": "e\u0301\u0316\u0301",
+    "mixed marks": "\u0316\u0301",
+    "brackets": "([",
+    "digits": "7",
+    "letters and digits": "a1",
+    "emoji": "👩‍👧🙂",
+    "CJK": "的",
+    "full stops": "a.",
+}
+
+
+@pytest.mark.parametrize("unit", ODD_TEXTS.values(), ids=ODD_TEXTS)
+@pytest.mark.parametrize("learn", [learn_tokenizer, learn_word_tokenizer])
+def test_one_word_of_any_characters_is_tokenized_in_linear_time(learn, unit):
+    tokenizer = learn(["the cat, the dog (7) 的 " + 40 * unit] * 2, 400)
+
+    def best_time(size):
+        text = (unit * size)[:size]
+        times = timeit.repeat(
+            lambda: tokenizer.tokenize([normalize_text(text)]), timer=process_time, number=1
+        )
+        return min(times)
+
+    assert best_time(160_000) < 8 * 2.3 * best_time(20_000)  # quadratic time would be 64 times as long

@@ -1,6 +1,9 @@
 import re
+import timeit
 import unicodedata
 from importlib.resources import files
+from random import Random
+from time import process_time
 
 import pytest
 
@@ -11,6 +14,7 @@ from regard.text.unicode import (
     diff_words,
     is_cjk,
     is_unspaced_script,
+    normalize_nfc,
     reject_lone_surrogates,
     sanitize_for_display,
 )
@@ -79,3 +83,33 @@ def test_new_words_are_marked_in_a_diff():
 
 def test_no_word_is_new_without_a_text_before():
     assert list(diff_words(None, "the cat")) == [("the", False), ("cat", False)]
+
+
+MARKS = [
+    *map(chr, range(0x300, 0x36F)),
+    "é",
+    "ṩ",
+    "\u0344",
+    "\u212b",
+    "\u1100",
+    "\u1161",
+    "\u0f71",
+    "\u3099",
+    "か",
+]
+
+
+def test_nfc_is_that_of_the_standard_library_for_any_mix_of_marks_and_letters():
+    random = Random(7)
+    for length in (1, 5, 63, 64, 65, 300):
+        for _ in range(50):
+            text = "".join(random.choices(MARKS, k=length))
+            assert normalize_nfc(text) == unicodedata.normalize("NFC", text)
+
+
+def test_nfc_of_combining_marks_in_mixed_order_takes_linear_time():
+    def best_time(marks):
+        text = "e" + "\u0316\u0301" * (marks // 2)
+        return min(timeit.repeat(lambda: normalize_nfc(text), timer=process_time, number=1))
+
+    assert best_time(80_000) < 8 * 2.3 * best_time(10_000)  # quadratic time would be 64 times as long

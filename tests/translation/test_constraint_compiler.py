@@ -8,10 +8,9 @@ from regard.inference.engine import UNSATISFIABLE
 from regard.inference.word_boundaries import find_word_boundaries
 from regard.model.transformer import Transformer
 from regard.search.config import Sampling, SearchConfig
-from regard.search.constraint_state import RequiredPhrases
 from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
-from regard.text.glossary import Glossary
+from regard.search.required_phrases import RequiredPhrases
 from regard.text.tokenizer import SPECIAL_TOKENS, learn_tokenizer
 from regard.translation.constraint_compiler import (
     MAX_SEARCHES,
@@ -38,7 +37,7 @@ def dog_tokenizer():
 
 def token_variants(tokenizer, phrase):
     compiler = ConstraintCompiler(tokenizer, TranslateOptions(required=(phrase,)))
-    (variants,) = compiler.compile("", True).required
+    (variants,) = compiler.compile(is_first_part=True).required
     return variants
 
 
@@ -67,20 +66,6 @@ def test_a_variant_is_the_phrase_after_punctuation_or_nothing(tokenizer):
     assert texts == [f"{mark}the dog" for mark in ("", "(", '"', "“", "«", "'", "'", "’", "-")]
 
 
-def test_a_glossary_entry_may_become_any_of_its_translations(tokenizer):
-    glossary = Glossary((("chat", "cat"), ("chat", "the cat")))
-    compiler = ConstraintCompiler(tokenizer, TranslateOptions(glossary=glossary))
-    assert compiler.compile("le chien", True) == Constraints()
-    (alternatives,) = compiler.compile("un chat", True).required
-    assert alternatives == token_variants(tokenizer, "cat") + token_variants(tokenizer, "the cat")
-
-
-def test_the_glossary_is_not_searched_without_entries(tokenizer, monkeypatch):
-    monkeypatch.setattr(Glossary, "find_required_targets", lambda *_: pytest.fail("searched"))
-    compiler = ConstraintCompiler(tokenizer, TranslateOptions(required=("dog",)))
-    assert len(compiler.compile("the dog", True).required) == 1
-
-
 @pytest.mark.parametrize(
     ("phrase", "text", "other"),
     [
@@ -105,13 +90,13 @@ def test_in_a_script_without_spaces_a_phrase_may_stand_anywhere(phrase, text, ot
 def test_without_phrases_there_are_no_constraints(tokenizer):
     compiler = ConstraintCompiler(tokenizer, TranslateOptions())
     assert not compiler.has_constraints
-    assert compiler.compile("the dog", True) == Constraints()
+    assert compiler.compile(is_first_part=True) == Constraints()
 
 
 def test_prefix_and_required_phrases_apply_to_the_first_part_only(tokenizer):
     compiler = ConstraintCompiler(tokenizer, TranslateOptions(prefix="the", required=("dog",)))
-    assert compiler.compile("", False) == Constraints()
-    first = compiler.compile("", True)
+    assert compiler.compile(is_first_part=False) == Constraints()
+    first = compiler.compile(is_first_part=True)
     assert first.prefix
     assert len(first.required) == 1
 

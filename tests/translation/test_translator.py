@@ -156,8 +156,9 @@ def test_deterministic_searches_one_sentence_at_a_time():
 
 def test_every_sentence_is_searched_under_its_constraints():
     engine, tokenizer = EchoEngine(max_tokens=9), learn_tokenizer(TEXTS, 300)
-    options = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "cat"),)))
-    Translator(LoadedModel(engine, tokenizer)).translate(
+    options = TranslateOptions(prefix="a ", required=("bird",), glossary=Glossary((("dog", "sings"),)))
+    model = LoadedModel(engine, tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+    Translator(model).translate(
         ["the dog", "cat", "the cat sees the dog. The cat sings, too."], options=options
     )
     (prefix,) = tokenizer.tokenize(["a"])
@@ -170,16 +171,18 @@ def test_every_sentence_is_searched_under_its_constraints():
 
 
 def test_a_text_has_no_translation_if_one_of_its_parts_has_none():
+    tokenizer = learn_tokenizer(TEXTS, 300)
+
     class NoTranslation(EchoEngine):
         def translate(self, sources, config, constraints=None):
             results = super().translate(sources, config, constraints)
             return [
-                [UNSATISFIABLE] if each.required else hypotheses
-                for hypotheses, each in zip(results, constraints, strict=True)
+                [UNSATISFIABLE] if "bird" in text else hypotheses
+                for hypotheses, text in zip(results, tokenizer.detokenize(sources), strict=True)
             ]
 
-    translator = Translator(LoadedModel(NoTranslation(max_tokens=9), learn_tokenizer(TEXTS, 300)))
-    options = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
+    model = LoadedModel(NoTranslation(max_tokens=9), tokenizer, get_forced_decoder=DiagonalForcedDecoder)
+    translator, options = Translator(model), TranslateOptions(glossary=Glossary((("bird", "dog"),)))
     texts = ["the cat sees the dog. The cat sees the bird, too.", "the bird", "the cat"]
     split, whole, other = translator.translate_detailed(texts, options=options)
     assert split == whole
@@ -274,7 +277,6 @@ UNSUPPORTED_BY_CTRANSLATE2 = [
     (SearchConfig(no_repeat_ngram=2), TranslateOptions()),
     (SearchConfig(sampling=Sampling()), TranslateOptions()),
     (SearchConfig(allow_unknown=False), TranslateOptions()),
-    (SearchConfig(), TranslateOptions(glossary=Glossary((("cat", "dog"),)))),
     (SearchConfig(), TranslateOptions(required=("dog",), forbidden=("bird",), prefix="a")),
     (SearchConfig(n_best=2), TranslateOptions(alignments=True, confidences=True)),
 ]
@@ -293,6 +295,33 @@ def test_auto_falls_back_to_torch_and_named_ctranslate2_refuses(folder, search, 
     assert auto.translate_detailed(SENTENCES) == named.translate_detailed(SENTENCES)
     with pytest.raises(ConfigError, match="choose the engine torch"):
         named.translate_detailed(SENTENCES, search, options)
+
+
+def test_with_a_glossary_only_the_texts_that_have_its_phrases_need_torch(folder):
+    pytest.importorskip("ctranslate2")
+    options = TranslateOptions(glossary=Glossary((("bird", "dog"),)))
+    auto = Translator.load(folder, "cpu", options=options)
+    assert auto.engine_info.engine == "ctranslate2"
+    without, with_phrase = "the cat sees the dog.", "a bird sings."
+    results = auto.translate_detailed([with_phrase, without], options=options)
+    named, torch_ = (Translator.load(folder, "cpu", engine) for engine in ("ctranslate2", "torch"))
+    assert results[1:] == named.translate_detailed([without])
+    assert results[:1] == torch_.translate_detailed([with_phrase], options=options)
+    with pytest.raises(ConfigError, match="CTranslate2 does not support glossaries"):
+        Translator.load(folder, "cpu", "ctranslate2", options=options)
+
+
+def test_a_glossary_of_an_ensemble_is_placed_by_its_first_model(folder):
+    options = TranslateOptions(glossary=Glossary((("bird", "dog"),)), ensemble=(folder,))
+    ensemble, alone = Translator.load(folder, "cpu", options=options), Translator.load(folder, "cpu", "torch")
+    texts = ["a bird sings.", "the cat"]
+    results = ensemble.translate_detailed(texts, options=options)
+    expected = alone.translate_detailed(texts, options=replace(options, ensemble=()))
+    assert [(each.text, each.misplaced_terms) for each in results] == [
+        (each.text, each.misplaced_terms) for each in expected
+    ]
+    with pytest.raises(ConfigError, match="alignments and confidences come from one model"):
+        ensemble.translate_detailed(texts, options=TranslateOptions(alignments=True))
 
 
 def test_the_fallback_engine_is_loaded_and_reported_once(folder, monkeypatch, capsys):

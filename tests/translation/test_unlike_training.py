@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from conftest import MICRO
-from fake_engines import EchoEngine
+from fake_engines import DiagonalForcedDecoder, EchoEngine
 from regard.checkpoint import MANIFEST_FILE, read_manifest
 from regard.config import to_toml
 from regard.errors import CheckpointError, DataError
@@ -81,7 +81,8 @@ def echo_translator(tokenizer, max_tokens=99, **fields):
     engine.translate = lambda sources, config, constraints=None, find=engine.translate: [
         [replace(each, log_probability=-5.0) for each in row] for row in find(sources, config, constraints)
     ]
-    return Translator(LoadedModel(engine, tokenizer, calibration=calibration))
+    decoder = DiagonalForcedDecoder
+    return Translator(LoadedModel(engine, tokenizer, get_forced_decoder=decoder, calibration=calibration))
 
 
 def flags(translator, texts, search=None, **options):
@@ -111,7 +112,7 @@ def test_alternatives_are_not_judged(tokenizer):
         (SearchConfig(), {"prefix": "a"}),
         (SearchConfig(), {"required": ("a",)}),
         (SearchConfig(), {"forbidden": ("sings",)}),
-        (SearchConfig(), {"glossary": Glossary((("dog", "bird"),))}),
+        (SearchConfig(), {"glossary": Glossary((("cat", "cat"),))}),
     ],
 )
 def test_translations_of_a_constrained_search_are_not_judged(tokenizer, search, options):

@@ -13,7 +13,7 @@ from regard.data.bucketing import bucket_by_length
 from regard.data.pairs import concatenate_rows
 from regard.errors import require_setting
 from regard.metrics.classification import class_probabilities
-from regard.text.corpus_files import normalize_text
+from regard.text.labelled_files import clean_text
 from regard.text.tokenizer import Tokenizer
 from regard.text.unicode import reject_lone_surrogates
 from regard.train.device import DeviceChoice, choose_device
@@ -94,7 +94,7 @@ class Classifier:
         return self._logits(self._tokenize(texts), lambda _: None)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return self.tokenizer.tokenize([normalize_text(text) for text in texts])
+        return self.tokenizer.tokenize([clean_text(text) for text in texts])
 
     def _logits(
         self, rows: Sequence[Sequence[int]], on_done: Callable[[int], None]

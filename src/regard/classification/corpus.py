@@ -1,5 +1,6 @@
 """Labelled texts of a classification run: files, labels, validation and statistics for corpus preparation."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from regard.classification.run import LabelledDataConfig
 from regard.corpus import label_checks
 from regard.corpus.check import CheckedCorpora, CorpusChecker, HoldOutSpec, TextPair
 from regard.corpus.findings import FindingKind
+from regard.corpus.label_checks import HEADER_LINE
 from regard.corpus.prepare import (
     PreparedCorpora,
     TokenizerSpec,
@@ -24,7 +26,7 @@ from regard.corpus.prepare import (
 from regard.data.pairs import PairDataset, concatenate_rows, single_corpus_dataset
 from regard.data.tokenization import NO_BPE_DROPOUT, BPEDropout, LabelledTokenization
 from regard.errors import ConfigError, DataError
-from regard.text.corpus_files import HEADER_ROW, LabelledFiles
+from regard.text.labelled_files import HEADER_ROW, LabelledFiles
 from regard.text.tokenizer import Tokenizer
 
 MAX_NAMED_LABELS = 20
@@ -77,7 +79,8 @@ def hash_labelled_files(data: LabelledDataConfig, console: Console) -> dict[str,
 def list_training_labelled_files(data: LabelledDataConfig) -> list[LabelledFiles]:
     """Return files of labelled texts first, then files of texts with their label files."""
     separate = [LabelledFiles(Path(a), Path(b)) for a, b in zip(data.texts, data.labels, strict=True)]
-    corpora = [LabelledFiles(Path(path)) for path in data.labelled] + separate
+    columns = data.text_column, data.label_column
+    corpora = [LabelledFiles(Path(path), None, *columns) for path in data.labelled] + separate
     if not corpora:
         raise ConfigError(
             "there is nothing to train on; give --labelled FILE, or --texts FILE and --labels FILE, "
@@ -89,7 +92,9 @@ def list_training_labelled_files(data: LabelledDataConfig) -> list[LabelledFiles
 def find_validation_labelled_files(data: LabelledDataConfig) -> LabelledFiles | None:
     """Return the validation files, if there are any."""
     if data.valid_labelled is not None:
-        return LabelledFiles(Path(data.valid_labelled))
+        return LabelledFiles(
+            Path(data.valid_labelled), text_column=data.text_column, label_column=data.label_column
+        )
     if data.valid_texts is not None and data.valid_labels is not None:
         return LabelledFiles(Path(data.valid_texts), Path(data.valid_labels))
     return None
@@ -176,7 +181,7 @@ def read_labelled_texts(
     """Return the texts that a model with these labels is evaluated on, and unusable lines by reason."""
     texts, unusable = read_validation_texts(files, check_validation_text, "text", is_strict=False)
     reject_unknown_labels(files.name, texts, labels)
-    return texts, unusable
+    return texts, {reason: count for reason, count in unusable.items() if reason != HEADER_LINE.name}
 
 
 def check_validation_text(text: bytes | None, label: bytes | None) -> TextPair | FindingKind:
@@ -184,7 +189,7 @@ def check_validation_text(text: bytes | None, label: bytes | None) -> TextPair |
     if text is None or label is None:
         return label_checks.MALFORMED_LABELLED_TEXT
     if (text, label) == HEADER_ROW:
-        return label_checks.HEADER_LINE
+        return HEADER_LINE
     return label_checks.check_labelled_text(text, label)
 
 
@@ -193,8 +198,15 @@ def reject_unknown_labels(name: str, texts: Sequence[TextPair], labels: Sequence
     if unknown := sorted({label for _, label in texts}.difference(labels)):
         raise DataError(
             f"{name} has labels that are not in the training files: {_join_labels(unknown)}; "
-            f"those are {_join_labels(labels)}"
+            f"those are {_join_labels(labels)}{_header_hint(unknown, texts)}"
         )
+
+
+def _header_hint(unknown: Sequence[str], texts: Sequence[TextPair]) -> str:
+    """Return the remedy if only the first line has an unknown label."""
+    if list(unknown) != [texts[0][1]] or sum(label == unknown[0] for _, label in texts) > 1:
+        return ""
+    return f"; if line 1 names the columns, give --label-column {shlex.quote(unknown[0])}"
 
 
 def _join_labels(labels: Sequence[str]) -> str:

@@ -20,7 +20,11 @@ class LabelledDataConfig:
     """Training and validation files of labelled texts, tokenization and batching."""
 
     labelled: tuple[str, ...] = setting((), is_path=True, flag="--labelled")
-    """Files with a label and a text on each line: `.tsv` or `.jsonl`."""
+    """Files with a label and a text on each line: `.tsv`, `.csv` or `.jsonl`."""
+    text_column: str | None = setting(None, flag="--text-column")
+    """Name or number of the text column of these files, or the field of a `.jsonl`; empty: found."""
+    label_column: str | None = setting(None, flag="--label-column")
+    """Name or number of their label column; empty: found."""
     texts: tuple[str, ...] = setting((), is_path=True, flag="--texts")
     """Text files with one text per line; `labels` has the labels, line by line."""
     labels: tuple[str, ...] = setting((), is_path=True, flag="--labels")

@@ -11,7 +11,7 @@ from regard.classification.model_folder import CLASSIFICATION_TASK, load_classif
 from regard.errors import DataError
 from regard.metrics.classification import class_probabilities
 from regard.model.masks import NO_MASK
-from regard.text.corpus_files import normalize_text
+from regard.text.labelled_files import clean_text
 from regard.text.tokenizer import BOS
 from regard.text.unicode import reject_lone_surrogates
 from regard.trace.capture import ForwardCapture, capture_encoder
@@ -62,7 +62,7 @@ class ClassifierTracer:
 
     def _tokenize(self, text: str, max_tokens: int) -> list[int]:
         reject_lone_surrogates("the text", text)
-        (row,) = self._classifier.tokenizer.tokenize([normalize_text(text)])
+        (row,) = self._classifier.tokenizer.tokenize([clean_text(text)])
         if not row:
             raise DataError("the text is blank; there is nothing to trace")
         model_limit, count = self._classifier.network.max_tokens + 1, len(row) + 1

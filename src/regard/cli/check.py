@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.args.train_args import add_label_column_arguments
 from regard.cli.output import write_output
 from regard.errors import RegardError
 
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 
     from regard.corpus.findings import CorpusReport, Finding
     from regard.forecasting.series.table import SeriesTable
-    from regard.text.corpus_files import LabelledFiles, PairFiles
+    from regard.text.corpus_files import PairFiles
+    from regard.text.labelled_files import LabelledFiles
 
 
 MAX_SHOWN_LINES = 6  # line numbers per finding that fit on a terminal
 MAX_SHOWN_LABELS = 20  # labels listed by name
 TEXT_CORPUS_FLAGS = (
     *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
-    *("labelled", "texts", "labels", "against_labelled"),
+    *("labelled", "texts", "labels", "against_labelled", "text_column", "label_column"),
 )
 SEVERITY_STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
 
@@ -78,8 +80,9 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         "--against-pairs", metavar="FILE", type=INPUT_PATH, help="such a test set in one file"
     )
     parser.add_argument(
-        "--labelled", metavar="FILE", type=INPUT_PATH, help="labelled texts instead of pairs, .tsv or .jsonl"
+        "--labelled", metavar="FILE", type=INPUT_PATH, help="labelled texts, .tsv, .csv or .jsonl"
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--texts", metavar="FILE", type=INPUT_PATH, help="labelled texts in two files: the texts"
     )
@@ -133,7 +136,7 @@ def _has_label_flags(options: argparse.Namespace) -> bool:
     labelled, pairs = (
         [name for name in names if getattr(options, name) is not None]
         for names in (
-            ("labelled", "texts", "labels", "against_labelled"),
+            ("labelled", "texts", "labels", "against_labelled", "text_column", "label_column"),
             ("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
         )
     )
@@ -148,23 +151,28 @@ def _check_labelled(options: argparse.Namespace) -> "CorpusReport":
 
     from regard.corpus.label_checks import check_labelled_corpus
     from regard.corpus.progress import FileProgressBar
-    from regard.text.corpus_files import LabelledFiles
+    from regard.text.labelled_files import LabelledFiles
 
     corpus = _labelled_files(options)
-    against = None if options.against_labelled is None else LabelledFiles(options.against_labelled)
+    against = (
+        None
+        if options.against_labelled is None
+        else LabelledFiles(options.against_labelled, None, options.text_column, options.label_column)
+    )
     files = [path for each in (corpus, against) if each is not None for path in each.files]
     with FileProgressBar("checking", files, Console(stderr=True)) as on_chunk:
         return check_labelled_corpus(corpus, against=against, on_chunk=on_chunk)
 
 
 def _labelled_files(options: argparse.Namespace) -> "LabelledFiles":
-    from regard.text.corpus_files import LabelledFiles
+    from regard.text.labelled_files import LabelledFiles
 
     if (options.texts is None) != (options.labels is None):
         raise RegardError("--texts and --labels belong together; give both or neither")
     if (options.texts is None) == (options.labelled is None):
         raise RegardError("give either --labelled FILE, or --texts FILE and --labels FILE")
-    return LabelledFiles(options.labelled or options.texts, options.labels)
+    columns = options.text_column, options.label_column
+    return LabelledFiles(options.labelled or options.texts, options.labels, *columns)
 
 
 def _reject_incomplete_pair(options: argparse.Namespace, prefix: str) -> None:

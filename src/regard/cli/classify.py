@@ -3,25 +3,32 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.args.model_args import resolve_model_folder
+from regard.cli.args.model_args import reject_unused_flags, resolve_model_folder
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
 from regard.cli.output import open_output
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
+from regard.runtime import max_parallel
+from regard.text.labelled_files import clean_label, clean_text
 
 if TYPE_CHECKING:
     from regard.classification.classifier import Classification, Classifier
+    from regard.classification.input_tables import InputTable
     from regard.jobs.line_batches import LineBatch
     from regard.jobs.line_report import JobReport
 
+TABLE_BLOCK_ROWS = 512
+"""Rows of a table that are classified at once."""
 DESCRIPTION = """\
-Classify each line of the input: the output has as many lines, in the same
-order. A blank line stays blank; a line that is not UTF-8 becomes an empty line
-and is reported at the end.
+Classify each line of the input, or each row of a .csv, .tsv or .jsonl file: the
+output has as many lines, in the same order. A blank line stays blank; a line
+that is not UTF-8 gets no label and is reported at the end.
 """
 
 EPILOG = """\
@@ -30,6 +37,12 @@ output
   --probabilities   the label, a tab, and its probability
   --top-k N         the N most probable labels with their probabilities
   --json            an object with the text, its label and all probabilities
+
+The output of a .csv, .tsv or .jsonl file is the same file with the columns
+label (with --probabilities, probability; with --top-k, label_2, probability_2
+and so on). --column names the column of the texts, unless the header has one
+usual name for it, such as text; with a number, the first row is a text too,
+unless it has such a name.
 
 Probabilities are calibrated with a temperature fitted to the validation set at
 the end of training: of the labels with probability 0.8, about eight in ten are
@@ -45,6 +58,7 @@ examples
   echo "What is an atom ?" | regard classify runs/trec
   regard classify runs/trec --probabilities --input new.txt --output labels.tsv
   regard classify runs/trec --top-k 3 < new.txt
+  regard classify runs/trec --input new.csv --column question --output out.csv
 """
 
 
@@ -60,12 +74,26 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
     parser.add_argument(
-        "--input", metavar="FILE", type=INPUT_PATH, help="texts: plain, .gz, .xz or .zst (default: stdin)"
+        "--input",
+        metavar="FILE",
+        type=INPUT_PATH,
+        help="texts: lines, .csv, .tsv or .jsonl, also .gz, .xz or .zst (default: stdin, lines)",
+    )
+    parser.add_argument(
+        "--column", metavar="COLUMN", help="text column of a .csv or .tsv, name or number; field of a .jsonl"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("lines", "csv", "tsv", "jsonl"),
+        help="format of the input, whatever its name (lines: each line is a text)",
     )
     parser.add_argument("--output", metavar="FILE", type=OUTPUT_FILE, help="output file (default: stdout)")
     parser.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
     parser.add_argument(
-        "--top-k", metavar="N", type=int, help="write the N most probable labels with their probabilities"
+        "--top-k",
+        metavar="N",
+        type=NumberArgument(int, 1, 10**6),
+        help="write the N most probable labels with their probabilities, %(type)s",
     )
     parser.add_argument("--json", action="store_true", help="write one JSON object per line, with all labels")
     parser.add_argument(
@@ -74,33 +102,37 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         default="auto",
         help="device (default: auto, a GPU if there is one)",
     )
-    parser.add_argument("--threads", metavar="N", type=int, help="CPU threads (default: all cores)")
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=NumberArgument(int, 1, max_parallel()),
+        help="CPU threads, %(type)s (default: all cores)",
+    )
     parser.set_defaults(run=run_classify)
 
 
 def run_classify(options: argparse.Namespace) -> None:
-    require_setting(
-        options.top_k is None or options.top_k >= 1, "--top-k", options.top_k, "it must be at least 1"
-    )
-    require_setting(
-        options.threads is None or options.threads >= 1, "--threads", options.threads, "it must be at least 1"
-    )
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for text output; --json always includes them")
     folder = resolve_model_folder(options.model)
-    from regard.classification.classifier import Classifier
     from regard.jobs.line_report import JobReport
 
-    batches = _input_batches(options.input)
+    table = _open_table(options)
+    from regard.classification.classifier import Classifier
+
+    batches = None if table is not None else _input_batches(options.input)
     classifier = Classifier.load(folder, options.device, threads=options.threads)
     report = JobReport(verb="classified")
     with ExitStack() as stack:
         output = (
             sys.stdout.buffer if options.output is None else stack.enter_context(open_output(options.output))
         )
-        for batch in batches:
-            lines = _classify_batch(classifier, batch, options, report)
-            output.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+        if table is not None:
+            blocks = _classify_table(classifier, table, options, report)
+        else:
+            blocks = (_classify_batch(classifier, batch, options, report) for batch in batches or ())
+        for lines in blocks:
+            output.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
             output.flush()
     sys.stderr.write("".join(f"{line}\n" for line in report.summary_lines()))
     report.raise_if_untranslated()
@@ -119,31 +151,109 @@ def _input_batches(path: Path | None) -> "Iterator[LineBatch]":
     return batch_stream_lines(sys.stdin.fileno(), CPU_BATCH_LIMITS, wait_until_full=False)
 
 
+def _open_table(options: argparse.Namespace) -> "InputTable | None":
+    """Return the table of texts to classify; None if each line of the input is a text."""
+    from regard.classification.input_tables import choose_input_format, open_input_table
+
+    if options.input is None:
+        reject_unused_flags(options, ("column",), "is for --input FILE")
+        if options.format not in (None, "lines"):
+            raise RegardError(f"--format {options.format} is for --input FILE; stdin has one text per line")
+        return None
+    kind = choose_input_format(options.input, options.format)
+    if kind == "lines":
+        reject_unused_flags(options, ("column",), "is for a .csv, .tsv or .jsonl; here each line is a text")
+        return None
+    return open_input_table(options.input, kind, options.column)
+
+
+def _classify_table(
+    classifier: "Classifier", table: "InputTable", options: argparse.Namespace, report: "JobReport"
+) -> Iterator[list[str]]:
+    """Yield the output lines of a table in blocks, the header first."""
+    columns = list(_new_columns(classifier.labels, None, options))
+    header = None if options.json else table.header(columns)
+    if header is not None:
+        yield [header]
+    rows = table.rows
+    while block := list(islice(rows, TABLE_BLOCK_ROWS)):
+        texts = [row.text for row in block]
+        results = _classify_texts(classifier, texts, [row.line for row in block], report)
+        if options.json:
+            yield [
+                _as_json(row.line, row.text, result, options)
+                for row, result in zip(block, results, strict=True)
+            ]
+        else:
+            yield [
+                table.format_row(row, _new_columns(classifier.labels, result, options))
+                for row, result in zip(block, results, strict=True)
+            ]
+
+
+def _new_columns(
+    labels: Sequence[str], classification: "Classification | None", options: argparse.Namespace
+) -> dict[str, Any]:
+    """Return the values of the new columns; empty ones for a row without a label."""
+    count = min(options.top_k or 1, len(labels))
+    top: list[tuple[str, Any]] = [("", "")] * count
+    if classification is not None:
+        top = list(classification.probabilities.items())[:count]
+    columns: dict[str, Any] = {}
+    for number, (label, probability) in enumerate(top, start=1):
+        suffix = f"_{number}" if number > 1 else ""
+        columns[f"label{suffix}"] = clean_label(label)
+        if options.probabilities or options.top_k is not None:
+            columns[f"probability{suffix}"] = probability
+    return columns
+
+
 def _classify_batch(
     classifier: "Classifier", batch: "LineBatch", options: argparse.Namespace, report: "JobReport"
 ) -> list[str]:
     """Return one output line for each input line."""
-    from regard.jobs.line_report import CUT_LINE, NOT_UTF8_LINE, LineIssue
-
-    texts, issues = [], []
-    for number, line in enumerate(batch.lines, start=batch.first_line):
+    texts: list[str | None] = []
+    for line in batch.lines:
         try:
-            texts.append(line.content.decode("utf-8", "ignore" if line.truncated_bytes else "strict"))
+            text = line.content.decode("utf-8", "ignore" if line.truncated_bytes else "strict")
+            texts.append(None if "\0" in text else text)  # a sign of UTF-16
         except UnicodeDecodeError:
             texts.append(None)
-            issues.append(LineIssue(number, NOT_UTF8_LINE, "not UTF-8"))
-    indexes = [index for index, text in enumerate(texts) if text is not None and text.strip()]
-    results = classifier.classify([texts[index] or "" for index in indexes])
-    classifications = dict(zip(indexes, results, strict=True))
-    for index, classification in classifications.items():
-        if classification.truncated or batch.lines[index].truncated_bytes:
-            issues.append(LineIssue(batch.first_line + index, CUT_LINE, "only its beginning was read"))
-    report.add(len(texts), issues)
+    numbers = range(batch.first_line, batch.first_line + len(texts))
+    is_cut = [line.truncated_bytes > 0 for line in batch.lines]
+    results = _classify_texts(classifier, texts, numbers, report, is_cut)
     format_line = _as_json if options.json else _as_columns
     return [
-        format_line(batch.first_line + index, text, classifications.get(index), options)
-        for index, text in enumerate(texts)
+        format_line(number, text, result, options)
+        for number, text, result in zip(numbers, texts, results, strict=True)
     ]
+
+
+def _classify_texts(
+    classifier: "Classifier",
+    texts: Sequence[str | None],
+    numbers: Sequence[int],
+    report: "JobReport",
+    is_cut: Sequence[bool] = (),
+) -> "list[Classification | None]":
+    """Return the classification of each text, None for a blank one and one that is not UTF-8."""
+    from regard.jobs.line_report import CUT_LINE, NOT_UTF8_LINE, LineIssue
+
+    indexes = [index for index, text in enumerate(texts) if text is not None and clean_text(text)]
+    found = classifier.classify([texts[index] or "" for index in indexes])
+    results = dict(zip(indexes, found, strict=True))
+    issues = [
+        LineIssue(number, NOT_UTF8_LINE, "not UTF-8")
+        for number, text in zip(numbers, texts, strict=True)
+        if text is None
+    ]
+    issues += [
+        LineIssue(numbers[index], CUT_LINE, "only its beginning was read")
+        for index, classification in results.items()
+        if classification.truncated or (is_cut and is_cut[index])
+    ]
+    report.add(len(texts), issues)
+    return [results.get(index) for index in range(len(texts))]
 
 
 def _as_columns(
@@ -153,8 +263,8 @@ def _as_columns(
         return ""
     top_labels = list(classification.probabilities.items())[: options.top_k or 1]
     if options.top_k is None and not options.probabilities:
-        return classification.label
-    return "\t".join(f"{label}\t{probability:.4f}" for label, probability in top_labels)
+        return clean_label(classification.label)
+    return "\t".join(f"{clean_label(label)}\t{probability:.4f}" for label, probability in top_labels)
 
 
 def _as_json(

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import RUN_FOLDER
 from regard.cli.output import command_name
-from regard.errors import require_setting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.translation.run import TranslationRun
 
 SHOWN_SENTENCES = 8
+MAX_PAIRS, MAX_STEPS = 2_000_000, 10**6
 TRACE_PAGE = "translation.html"
 
 DESCRIPTION = """\
@@ -42,9 +43,19 @@ def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="run folder (default: runs/demo)",
     )
     parser.add_argument(
-        "--pairs", metavar="N", type=int, default=300_000, help="training pairs (default: 300000)"
+        "--pairs",
+        metavar="N",
+        type=NumberArgument(int, 1, MAX_PAIRS),
+        default=300_000,
+        help="training pairs, %(type)s (default: 300,000)",
     )
-    parser.add_argument("--steps", metavar="N", type=int, default=2000, help="training steps (default: 2000)")
+    parser.add_argument(
+        "--steps",
+        metavar="N",
+        type=NumberArgument(int, 1, MAX_STEPS),
+        default=2000,
+        help="training steps, %(type)s (default: 2,000)",
+    )
     parser.set_defaults(run=run_demo)
 
 
@@ -70,7 +81,6 @@ def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
 
     out: Path = options.out
     text = out.parent / f"{out.resolve().name}-text"
-    require_setting(options.pairs >= 1, "--pairs", options.pairs, "it must be at least 1")
     run = demo_settings(text, options.steps)
     reject_unusable_folder(out)
     keep_freed_memory()

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import read_model_task, resolve_model_folder
+from regard.cli.args.number_args import NumberArgument, setting_argument
 from regard.cli.args.path_args import INPUT_PATH
-from regard.errors import RegardError, require_setting
+from regard.cli.args.trace_args import MAX_TRACE_TOKENS_ARGUMENT
+from regard.errors import RegardError
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
@@ -67,7 +69,13 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         "--series", metavar="FILE", type=INPUT_PATH, help="table of series, required for a forecaster"
     )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.add_argument("--port", metavar="N", type=int, default=0, help="port (default: 0, any free port)")
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        type=NumberArgument(int, 0, 65535),
+        default=0,
+        help="port, %(type)s (default: 0, any free port)",
+    )
     parser.add_argument(
         "--host",
         metavar="H",
@@ -78,17 +86,17 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
     parser.add_argument(
         "--max-trace-tokens",
         metavar="N",
-        type=int,
+        type=MAX_TRACE_TOKENS_ARGUMENT,
         default=256,
-        help="translate sentences with more tokens without a trace (default: 256): its weights take many "
-        "megabytes",
+        help="translate sentences with more tokens without a trace, %(type)s (default: 256): its weights "
+        "take many megabytes",
     )
     parser.add_argument(
         "--beam",
         metavar="N",
-        type=int,
+        type=setting_argument(SearchConfig, "beam"),
         default=PAPER_SEARCH.beam,
-        help=f"initial beam size (default: {PAPER_SEARCH.beam})",
+        help=f"initial beam size, %(type)s (default: {PAPER_SEARCH.beam})",
     )
     parser.add_argument(
         "--device",
@@ -100,8 +108,6 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
 
 
 def run_explore(options: argparse.Namespace) -> None:
-    tokens = options.max_trace_tokens
-    require_setting(tokens >= 2, "--max-trace-tokens", tokens, "one word with its end token has 2")
     task = read_model_task(resolve_model_folder(options.model))
     from regard.server.http_server import ExplorerServer
     from regard.server.training_runs import find_training_run, load_comparison_runs

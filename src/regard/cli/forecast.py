@@ -4,11 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE_OR_STDOUT
 from regard.cli.output import write_output
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
 
 OUTPUT_SUFFIXES = (".csv", ".json", ".svg", ".html")
+MAX_STEPS = 10_000
 
 EPILOG = """\
 FILE must have the columns that the model was trained on, and at least as many
@@ -38,7 +40,10 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         "file", metavar="FILE", type=INPUT_PATH, help="table with the past of the series, .csv or .parquet"
     )
     parser.add_argument(
-        "--horizon", metavar="N", type=int, help="steps to predict (default: the horizon of the model)"
+        "--horizon",
+        metavar="N",
+        type=NumberArgument(int, 1, MAX_STEPS),
+        help="steps to predict, %(type)s (default: the horizon of the model)",
     )
     parser.add_argument(
         "-o",
@@ -63,9 +68,6 @@ def run_forecast(options: argparse.Namespace) -> None:
         raise RegardError(
             f"{options.output} has no supported suffix; use a name that ends in {', '.join(OUTPUT_SUFFIXES)}"
         )
-    require_setting(
-        options.horizon is None or options.horizon >= 1, "--horizon", options.horizon, "it must be 1 or more"
-    )
     from regard.forecasting.forecaster import Forecaster
 
     forecast = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)

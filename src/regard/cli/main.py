@@ -1,10 +1,11 @@
 """The command `regard VERB`: parse the arguments, run the verb, print an error as one line."""
 
 import argparse
+import errno
 import io
-import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from regard.cli import (
     check,
@@ -20,8 +21,10 @@ from regard.cli import (
     verify_resume,
 )
 from regard.cli.args.command_parser import CommandParser
+from regard.cli.args.number_args import check_numbers
 from regard.cli.args.path_args import check_paths
-from regard.errors import RegardError
+from regard.cli.output import discard_stdout, replace_closed_streams
+from regard.errors import RegardError, SaveError
 from regard.version import __version__
 
 DESCRIPTION = """\
@@ -53,30 +56,41 @@ exit codes
 
 regard VERB --help explains a verb.
 """
+MAX_ERROR_LETTERS = 2000
+UNWRITABLE_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+"""A full disk, and a stdout that is closed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with the code that `EPILOG` documents."""
-    options = _build_parser().parse_args(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # a sentence may contain characters that the terminal cannot encode
-            stream.reconfigure(errors="replace")
+    debug = False
     try:
-        check_paths(options.parser, options)
-        options.run(options)
-        sys.stdout.flush()
+        replace_closed_streams()
+        try:
+            options = _build_parser().parse_args(arguments)
+            debug = options.debug
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, io.TextIOWrapper):  # a terminal may not be able to encode a character
+                    stream.reconfigure(errors="replace")
+            check_numbers(options.parser, options)
+            check_paths(options.parser, options)
+            options.run(options)
+        finally:
+            sys.stdout.flush()
+    except (SystemExit, GeneratorExit):
+        raise
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of the output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         sys.exit(1)
-    except Exception as error:
-        if options.debug:
+    except BaseException as error:  # a panic of a library in Rust is no Exception
+        if debug:
             raise
-        sys.stderr.write(_error_line(error) + "\n")
-        sys.exit(error.exit_code if isinstance(error, RegardError) else 1)
+        discard_stdout()
+        with suppress(OSError):
+            sys.stderr.write(_error_line(error) + "\n")
+        sys.exit(_exit_code(error))
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -117,14 +131,30 @@ def _add_verbs(parser: argparse.ArgumentParser) -> None:
         verb.set_defaults(parser=verb)
 
 
-def _error_line(error: Exception) -> str:
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, RegardError):
+        return error.exit_code
+    is_unwritable = isinstance(error, OSError) and error.errno in UNWRITABLE_ERRNOS
+    return SaveError.exit_code if is_unwritable else 1
+
+
+def _error_line(error: BaseException) -> str:
     if isinstance(error, RegardError):
         message = str(error)
+    elif isinstance(error, OSError) and error.errno in UNWRITABLE_ERRNOS:
+        reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+        message = f"{error.filename or 'stdout'} cannot be written: {reason}"
     elif isinstance(error, OSError):
         message = f"{error.filename or 'system error'}: {error.strerror or error}"
     elif type(error).__name__ == "OutOfMemoryError":  # of torch, which is not imported here
         message = "the GPU is out of memory; reduce data.batch_tokens or the size of the model"
+    elif isinstance(error, MemoryError) or "DefaultCPUAllocator" in str(error):
+        message = "the memory is not enough; reduce data.batch_tokens, --beam or the size of the model"
     else:
-        message = f"unexpected {type(error).__name__}: {str(error)[:200]}; --debug shows the traceback"
+        message = (
+            f"unexpected {type(error).__name__}: {str(error)[:200]}; this is a defect of regard: "
+            "please report it with the traceback that --debug shows"
+        )
     printable = "".join(letter if letter.isprintable() else " " for letter in message)
-    return f"regard: {' '.join(printable.split())}"
+    line = f"regard: {' '.join(printable.split())}"
+    return line if len(line) <= MAX_ERROR_LETTERS else f"{line[:MAX_ERROR_LETTERS]} ..."

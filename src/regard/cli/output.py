@@ -1,9 +1,10 @@
 """Output of commands: files that appear whole or not at all, streams, and the name of the command."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +21,31 @@ def command_name() -> str:
     if shutil.which("regard"):
         return "regard"
     return str(called) if called.name == "regard" else f"{sys.executable} -m regard"
+
+
+def replace_closed_streams() -> None:
+    """Take the place of stdin, stdout and stderr that are closed (`>&-`), so that no other file gets it.
+
+    Writing to a closed stdout is an error; what is written to a closed stderr is lost.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # the new descriptor is the lowest that is free
+            os.set_inheritable(os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY), True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def discard_stdout() -> None:
+    """Discard what stdout has not written yet, which would fail again when Python exits."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        return
+    with suppress(OSError, ValueError):  # a test may have replaced the stream
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
 from regard.cli.output import write_output
-from regard.errors import RegardError
+from regard.errors import DataError, RegardError
 
 EPILOG = """\
 The charts show the loss (with the lower bound from label smoothing), BLEU and
@@ -50,6 +50,14 @@ def run_plot(options: argparse.Namespace) -> None:
     from regard.plots.curves_page import render_curves_html, render_curves_svg
     from regard.plots.history import read_histories
 
-    curves = TrainingCurves(read_histories(options.runs), options.x_axis)
-    drawn = render_curves_html(curves) if output.suffix == ".html" else render_curves_svg(curves)
+    render = render_curves_html if output.suffix == ".html" else render_curves_svg
+    histories = read_histories(options.runs)
+    try:
+        drawn = render(TrainingCurves(histories, options.x_axis))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        names = ", ".join(history.name for history in histories)
+        raise DataError(
+            f"{names}: metrics.jsonl or data.json is not what regard writes "
+            f"({type(error).__name__}: {str(error)[:100]}); --debug shows where"
+        ) from error
     write_output(output, drawn.encode("utf-8"))

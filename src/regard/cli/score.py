@@ -20,6 +20,7 @@ from regard.cli.args.model_args import (
     translate_with_progress,
 )
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.args.train_args import add_label_column_arguments
 from regard.cli.comparison.systems import System, list_systems, score_systems, write_system_scores
 from regard.cli.output import write_output
 from regard.cli.score_labels import run_score_labels
@@ -110,6 +111,7 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument(
         "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--confusion-matrix",
         metavar="FILE.svg",
@@ -150,7 +152,11 @@ def run_score(options: argparse.Namespace) -> None:
     if options.labelled is not None:
         run_score_labels(options)
         return
-    reject_unused_flags(options, ("confusion_matrix",), "is for a classifier; give --labelled FILE")
+    reject_unused_flags(
+        options,
+        ("confusion_matrix", "text_column", "label_column"),
+        "is for a classifier; give --labelled FILE",
+    )
     if options.series is not None:
         run_score_series(options)
         return
@@ -163,11 +169,11 @@ def run_score(options: argparse.Namespace) -> None:
     _check_translation_flags(options)
     from regard.metrics.compare import compare_translations
     from regard.metrics.translation import score_translations
-    from regard.text.corpus_files import read_texts
+    from regard.text.corpus_files import read_sentences
 
     language = _bleu_language(options)
     first, *others = options.reference
-    references = [read_texts(first)]
+    references = [read_sentences(first)]
     length = _LineCount(first, len(references[0]))
     references += [length.read_matching(path) for path in others]
     baseline = None if options.baseline is None else length.read_matching(options.baseline)
@@ -251,9 +257,9 @@ class _LineCount(NamedTuple):
 
     def read_matching(self, path: Path) -> list[str]:
         """Return the lines of another file; raise an error if their number differs."""
-        from regard.text.corpus_files import read_texts
+        from regard.text.corpus_files import read_sentences
 
-        lines = read_texts(path)
+        lines = read_sentences(path)
         if len(lines) != self.lines:
             raise DataError(
                 f"{path} has {len(lines)} lines and {self.path} {self.lines}; they must match line by line"
@@ -354,13 +360,13 @@ def run_score_references(options: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from regard.text.corpus_files import read_texts
+    from regard.text.corpus_files import read_sentences
     from regard.train.device import choose_device
     from regard.translation.force_decode import force_decode_texts
     from regard.translation.model_folder import load_translation_model
 
     (reference,) = options.reference
-    sources = read_texts(options.source)
+    sources = read_sentences(options.source)
     targets = _LineCount(options.source, len(sources)).read_matching(reference)
     if options.threads is not None:
         torch.set_num_threads(options.threads)

@@ -39,12 +39,16 @@ def run_score_labels(options: argparse.Namespace) -> None:
     from regard.classification.classifier import Classifier
     from regard.classification.corpus import read_labelled_texts
     from regard.classification.evaluation import evaluate_classifier
-    from regard.text.corpus_files import LabelledFiles
+    from regard.text.labelled_files import LabelledFiles
 
     classifier = Classifier.load(folder, options.device or "auto", threads=options.threads)
-    texts, unusable = read_labelled_texts(LabelledFiles(options.labelled), classifier.labels)
-    for reason, count in unusable.items():
-        sys.stderr.write(f"{options.labelled}: left out: {reason} ({count:,})\n")
+    files = LabelledFiles(options.labelled, None, options.text_column, options.label_column)
+    texts, unusable = read_labelled_texts(files, classifier.labels)
+    if unusable:
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in unusable.items())
+        sys.stderr.write(
+            f"{options.labelled}: {sum(unusable.values()):,} lines are left out of the scores: {reasons}\n"
+        )
     scores = evaluate_classifier(classifier, texts)
     if options.confusion_matrix is not None:
         from regard.plots.confusion_matrix import draw_confusion_matrix

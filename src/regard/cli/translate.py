@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_PATH, reject_replaced_input
 from regard.cli.args.translate_args import add_translate_arguments, parse_line_translator
-from regard.cli.documents import open_input_document, translate_document
+from regard.cli.documents import (
+    open_input_document,
+    reject_stream_of_other_type,
+    translate_document,
+)
 from regard.cli.output import is_stream_path, open_output
 from regard.errors import RegardError
 from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
     from regard.cli.translate_progress import TranslateSession
-    from regard.documents.formats import Document
-    from regard.jobs.line_batches import LineBatch, LineBatchLimits
+    from regard.documents.document import Document
+    from regard.jobs.line_batches import LineBatch, LineBatchLimits, StreamInspector
     from regard.translation.line_worker import LineTranslator
 
 LARGE_INPUT_BYTES = 2**18
@@ -126,15 +130,18 @@ class _InputSource(NamedTuple):
     is_interactive: bool = False
     """Whether a person types it and reads the answers."""
 
-    def line_batches(self, limits: "LineBatchLimits", workers: int) -> "Iterator[LineBatch]":
+    def line_batches(
+        self, limits: "LineBatchLimits", workers: int, inspect: "StreamInspector"
+    ) -> "Iterator[LineBatch]":
         from regard.jobs.line_batches import batch_file_lines, batch_pipe_lines, batch_stream_lines
         from regard.text.compression import COMPRESSED_SUFFIXES
 
         wait_until_full = self.size is not None or workers > 1
         if self.path is None:
-            return batch_stream_lines(sys.stdin.fileno(), limits, wait_until_full=wait_until_full)
+            inspector = None if self.is_interactive else inspect
+            return batch_stream_lines(sys.stdin.fileno(), limits, wait_until_full, inspect=inspector)
         if self.is_pipe and self.path.suffix not in COMPRESSED_SUFFIXES:
-            return batch_pipe_lines(self.path, limits, wait_until_full=wait_until_full)
+            return batch_pipe_lines(self.path, limits, wait_until_full, inspect)
         return batch_file_lines(self.path, limits)
 
 
@@ -209,7 +216,10 @@ def _translate_stream(options: argparse.Namespace, source: _InputSource, session
             sys.stdout.buffer if options.output is None else stack.enter_context(open_output(options.output))
         )
         report_file = None if options.report is None else stack.enter_context(open_output(options.report))
-        for result in session.translate_batches(source.line_batches(session.limits, session.workers)):
+        batches = source.line_batches(
+            session.limits, session.workers, lambda head: reject_stream_of_other_type(options, head)
+        )
+        for result in session.translate_batches(batches):
             output.write(result.text.encode("utf-8"))
             output.flush()
             session.record(result, result.issues, report_file)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
 from regard.train.logs.metrics_file import METRICS_FILE, read_losses
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
         "--steps",
         dest="compared_steps",
         metavar="N",
-        type=int,
+        type=NumberArgument(int, 6, 10**6),
         default=30,
-        help="steps to train (default: 30)",
+        help="steps to train, %(type)s (default: 30)",
     )
     parser.set_defaults(run=run_verify_resume)
 
@@ -57,7 +58,6 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
     from regard.config import to_toml
 
-    require_setting(options.compared_steps >= 6, "--steps", options.compared_steps, "it must be at least 6")
     run = shorten_run(
         resolve_settings(options, Console(highlight=False, markup=False)), options.compared_steps
     )

@@ -20,7 +20,7 @@ from regard.data.cache import DiskCache, FileFacts
 from regard.data.tokenization import NumberedPair
 from regard.errors import DataError
 from regard.text.compression import ChunkCallback
-from regard.text.corpus_files import RawRow, normalize_text
+from regard.text.corpus_files import RawRow
 
 TextPair = tuple[str, str]
 """A sentence and its translation, or a text and its label."""
@@ -36,6 +36,15 @@ class CorpusFiles(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def reading_options(self) -> tuple[str | None, ...]:
+        """What decides how the files are read, beside their suffixes."""
+        ...
+
+    def normalize_row(self, row: RawRow) -> TextPair:
+        """Return a good line as training sees it; invalid UTF-8 is possible only while a file changes."""
+        ...
 
     def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]: ...
 
@@ -92,7 +101,7 @@ class CheckedCorpora:
         rows = zip(self.corpora[corpus].read_rows(on_chunk), _iterate_mask(keep), strict=False)
         for line, (row, is_kept) in enumerate(rows, start=1):
             if is_kept:
-                yield line, _normalize_row(row)
+                yield line, self.corpora[corpus].normalize_row(row)
 
     def reject_bad_lines(self) -> None:
         """Raise an error about the first line that would be excluded, for --strict."""
@@ -121,7 +130,7 @@ def check_corpora(
     Lines that share a text with `valid` are excluded; without it, some lines are held out.
     """
     key = {
-        "format": 2,
+        "format": 3,
         "files": [_content_key(corpus, file_facts) for corpus in corpora],
         "valid": _content_key(valid, file_facts) if valid else asdict(hold_out_spec),
         "checks": asdict(checker.settings),
@@ -217,19 +226,18 @@ def _read_texts_at(corpora: Sequence[CorpusFiles], lines: Sequence[Sequence[int]
     texts = []
     for corpus, indexes in zip(corpora, lines, strict=True):
         selected = set(indexes)
-        texts += [_normalize_row(row) for index, row in enumerate(corpus.read_rows()) if index in selected]
+        texts += [
+            corpus.normalize_row(row) for index, row in enumerate(corpus.read_rows()) if index in selected
+        ]
     return texts
 
 
-def _normalize_row(row: RawRow) -> TextPair:
-    """Return a good line as training sees it; invalid UTF-8 is possible only while a file changes."""
-    source, target = ((side or b"").decode("utf-8", "replace") for side in row)
-    return normalize_text(source), normalize_text(target)
-
-
-def _content_key(corpus: CorpusFiles, file_facts: Mapping[Path, FileFacts]) -> list[list[str]]:
-    """Return the hash of each file, and the suffixes that decide how it is read."""
-    return [[file_facts[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files]
+def _content_key(corpus: CorpusFiles, file_facts: Mapping[Path, FileFacts]) -> list[list[str | None]]:
+    """Return the hash of each file, and the suffixes and options that decide how it is read."""
+    return [
+        *([file_facts[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files),
+        list(corpus.reading_options),
+    ]
 
 
 def _iterate_mask(keep: UInt8[np.ndarray, " lines"]) -> Iterator[int]:

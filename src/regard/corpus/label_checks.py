@@ -1,5 +1,6 @@
 """Checks of labelled texts: encoding, lengths, label counts, conflicts, duplicates and overlap."""
 
+import shlex
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,17 +11,22 @@ import numpy as np
 from regard.config import check_ranges, setting
 from regard.corpus.dedup import HashFile, KnownHashes, find_conflicts, find_duplicates
 from regard.corpus.findings import (
-    CONTROL_CHARACTERS,
     NOT_UTF8,
     NUL_CHARACTER,
     CorpusReport,
     Finding,
     FindingKind,
 )
-from regard.corpus.scan import CorpusScan, RowFindingKinds, find_unprintable, int64_view
+from regard.corpus.scan import CorpusScan, NotedRow, RowFindingKinds, int64_view
 from regard.errors import require_setting
 from regard.text.compression import ChunkCallback
-from regard.text.corpus_files import HEADER_ROW, LabelledFiles, normalize_text
+from regard.text.labelled_files import (
+    CONTROL_CHARACTERS,
+    HEADER_ROW,
+    LabelledFiles,
+    clean_label,
+    clean_text,
+)
 
 ONE_LABEL = FindingKind(
     "one label",
@@ -32,7 +38,13 @@ TOO_MANY_LABELS = FindingKind(
     "too many labels",
     "fatal",
     "nearly every line has a different label",
-    "put the label first, label<TAB>text, or write a first line text<TAB>label if it comes last",
+    "if these are the texts, name the other column with --label-column, by its name or number",
+)
+POSSIBLE_HEADER = FindingKind(
+    "header?",
+    "fatal",
+    "no other line has the label of the first line, which may name the columns",
+    "answer with --label-column",
 )
 HEADER_LINE = FindingKind(
     "header", "note", "the first line names the columns", "nothing to do", excludes_line=True
@@ -40,7 +52,7 @@ HEADER_LINE = FindingKind(
 MALFORMED_LABELLED_TEXT = FindingKind(
     "no label",
     "bad",
-    "not two columns separated by a tab, or not JSON with label and text",
+    "not a text and a label in the columns of the other rows, or not JSON with label and text",
     "correct or remove it",
     excludes_line=True,
 )
@@ -48,7 +60,13 @@ BLANK_TEXT_OR_LABEL = FindingKind(
     "blank", "bad", "a text without a label, or the reverse", "remove it", excludes_line=True
 )
 LONG_TEXT = FindingKind(
-    "long text", "bad", "far longer than one label can describe", "split it", excludes_line=True
+    "long text", "note", "far longer than one label can describe", "the model reads its beginning"
+)
+CLEANED_CHARACTERS = FindingKind(
+    "control characters",
+    "note",
+    "characters that print nothing",
+    "nothing: each is read as a space, in training and in use",
 )
 LONG_LABEL = FindingKind(
     "long label", "bad", "a label should be a word or two", "check whether it is a text", excludes_line=True
@@ -89,10 +107,10 @@ LABELLED_ROW_KINDS = RowFindingKinds(
         NOT_UTF8,
         BLANK_TEXT_OR_LABEL,
         NUL_CHARACTER,
-        CONTROL_CHARACTERS,
-        LONG_TEXT,
         LONG_LABEL,
         SHARED_TEXT,
+        LONG_TEXT,
+        CLEANED_CHARACTERS,
     ),
     malformed=MALFORMED_LABELLED_TEXT,
     shared=SHARED_TEXT,
@@ -156,7 +174,11 @@ def check_labelled_corpus(
     scan.scan(corpus.read_rows(on_chunk))
     names, labels = tuple(map(str, corpus.files)), row_check.labels
     findings = (
-        *(scan.fatal_findings(names) or _unusable_label_findings(corpus.name, labels, settings)),
+        *(
+            scan.fatal_findings(names)
+            or _possible_header_finding(corpus, row_check)
+            or _unusable_label_findings(corpus.name, labels, settings)
+        ),
         *scan.row_findings,
         *_line_finding(CONFLICTING_LABELS, find_conflicts(hashes.read())),
         *_label_balance_findings(labels, settings),
@@ -173,13 +195,11 @@ def check_labelled_text(
         raw = text.decode("utf-8"), label.decode("utf-8")
     except UnicodeDecodeError:
         return NOT_UTF8
-    a, b = normalize_text(raw[0]), normalize_text(raw[1])
+    a, b = clean_text(raw[0]), clean_label(raw[1])
     if not a or not b:
         return BLANK_TEXT_OR_LABEL
-    if (unprintable := find_unprintable(*raw)) is not None:
-        return unprintable
-    if len(a) > settings.max_length:
-        return LONG_TEXT
+    if "\0" in raw[0] or "\0" in raw[1]:
+        return NUL_CHARACTER
     return LONG_LABEL if len(b) > settings.max_label_length else (a, b)
 
 
@@ -189,9 +209,11 @@ class _LabelledRowCheck:
 
     settings: LabelCheckConfig
     labels: Counter[str] = field(default_factory=Counter)
+    first_label: str | None = None
+    """The label of the first line, if that is a good one."""
     has_started: bool = False
 
-    def __call__(self, text: bytes, label: bytes) -> tuple[int, int] | FindingKind:
+    def __call__(self, text: bytes, label: bytes) -> tuple[int, int] | NotedRow | FindingKind:
         is_first, self.has_started = not self.has_started, True
         if is_first and (text, label) == HEADER_ROW:
             return HEADER_LINE
@@ -199,16 +221,43 @@ class _LabelledRowCheck:
         if isinstance(result, FindingKind):
             return result
         self.labels[result[1]] += 1
-        return hash(result[0]), hash(result)
+        if is_first:
+            self.first_label = result[1]
+        hashes = hash(result[0]), hash(result)
+        if len(result[0]) > self.settings.max_length:
+            return NotedRow(LONG_TEXT, hashes)
+        if has_control_characters(text) or has_control_characters(label):
+            return NotedRow(CLEANED_CHARACTERS, hashes)
+        return hashes
+
+
+def has_control_characters(text: bytes) -> bool:
+    """Return whether a valid text has characters that are read as spaces."""
+    decoded = text.decode("utf-8")
+    return not decoded.isprintable() and CONTROL_CHARACTERS.search(decoded) is not None
 
 
 def _known_text_hashes(corpus: LabelledFiles, on_chunk: ChunkCallback | None) -> KnownHashes:
     """Return the sorted hashes of the texts."""
     hashes = array("q")
     for text, _ in corpus.read_rows(on_chunk):
-        if text is not None and (normalized := normalize_text(text.decode("utf-8", errors="replace"))):
-            hashes.append(hash(normalized))
+        if text is not None and (cleaned := clean_text(text.decode("utf-8", errors="replace"))):
+            hashes.append(hash(cleaned))
     return np.unique(int64_view(hashes))
+
+
+def _possible_header_finding(corpus: LabelledFiles, row_check: "_LabelledRowCheck") -> list[Finding]:
+    """Return a finding if only the first line has its label, and each other label comes again."""
+    label, counts = row_check.first_label, row_check.labels
+    if label is None or counts[label] > 1 or not corpus.may_have_header:
+        return []
+    if len(counts) == 1 or min(count for other, count in counts.items() if other != label) == 1:
+        return []
+    detail = (
+        f"{corpus.name} line 1 has the label {label!r}, which no other line has; if it names the columns, "
+        f"give --label-column {shlex.quote(label)}, and if it is a text like the others, --label-column 1"
+    )
+    return [Finding(POSSIBLE_HEADER, 1, [1], detail)]
 
 
 def _unusable_label_findings(

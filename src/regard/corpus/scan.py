@@ -4,6 +4,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int64
@@ -18,7 +19,15 @@ BLOCK_ROWS = 8192
 """Rows whose lengths and hashes are collected before numpy processes them."""
 CONTROL_PATTERN = re.compile(r"[\x01-\x08\x0a-\x1f\x7f-\x9f]")
 
-RowCheck = Callable[[bytes, bytes], tuple[int, int] | FindingKind]
+
+class NotedRow(NamedTuple):
+    """A usable row that a note reports."""
+
+    kind: FindingKind
+    hashes: tuple[int, int]
+
+
+RowCheck = Callable[[bytes, bytes], tuple[int, int] | NotedRow | FindingKind]
 """Returns the hashes of a usable row, or the kind of its first defect."""
 
 
@@ -52,7 +61,7 @@ class CorpusScan:
         self.row_count = 0
         self.line_counts = 0, 0
         """Lines of the first and of the second file, or twice those of the only one."""
-        self._bad = {kind: array("q") for kind in kinds.by_priority}
+        self._lines_by_kind = {kind: array("q") for kind in kinds.by_priority}
         self._block = _RowBlock()
 
     def scan(self, rows: Iterable[RawRow]) -> None:
@@ -72,7 +81,7 @@ class CorpusScan:
     @property
     def row_findings(self) -> list[Finding]:
         """The defects of single rows by priority."""
-        return [Finding(kind, len(lines), lines) for kind, lines in self._bad.items() if lines]
+        return [Finding(kind, len(lines), lines) for kind, lines in self._lines_by_kind.items() if lines]
 
     def fatal_findings(self, file_names: Sequence[str]) -> list[Finding]:
         """Return the reason why the files cannot be used for training at all, if there is one."""
@@ -83,7 +92,9 @@ class CorpusScan:
             detail = line_count_mismatch(file_names, self.line_counts)
             missing = abs(self.line_counts[0] - self.line_counts[1])
             return [Finding(kinds.LINE_COUNTS, missing, [min(self.line_counts) + 1], detail)]
-        if self.row_count == sum(map(len, self._bad.values())):
+        if self.row_count == sum(
+            len(lines) for kind, lines in self._lines_by_kind.items() if kind.excludes_line
+        ):
             names = " and ".join(file_names)
             detail = (
                 f"{names}: no usable {self._kinds.noun}; most frequent defect: {self._most_frequent_kind}"
@@ -93,14 +104,20 @@ class CorpusScan:
 
     @property
     def _most_frequent_kind(self) -> str:
-        kind = max(self._bad, key=lambda kind: len(self._bad[kind]))
+        excluding = [kind for kind in self._lines_by_kind if kind.excludes_line]
+        kind = max(excluding, key=lambda kind: len(self._lines_by_kind[kind]))
         return f"{kind.name} ({kind.meaning})"
 
-    def _add(self, result: tuple[int, int] | FindingKind, first_length: int, second_length: int) -> None:
+    def _add(
+        self, result: tuple[int, int] | NotedRow | FindingKind, first_length: int, second_length: int
+    ) -> None:
         self.row_count += 1
         block = self._block
+        if isinstance(result, NotedRow):
+            self._lines_by_kind[result.kind].append(self.row_count)
+            result = result.hashes
         if isinstance(result, FindingKind):
-            self._bad[result].append(self.row_count)
+            self._lines_by_kind[result].append(self.row_count)
             result = NO_HASH, NO_HASH
         block.hashes.extend(result)
         block.first_lengths.append(first_length)
@@ -118,7 +135,7 @@ class CorpusScan:
         if self._known is not None:
             shared = is_known(self._known[0], hashes[:, 0]) | is_known(self._known[1], hashes[:, 1])
             before = self.row_count - len(shared)
-            self._bad[self._kinds.shared].extend((np.flatnonzero(shared) + before + 1).tolist())
+            self._lines_by_kind[self._kinds.shared].extend((np.flatnonzero(shared) + before + 1).tolist())
 
 
 class _RowBlock:

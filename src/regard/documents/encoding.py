@@ -2,10 +2,12 @@
 
 import codecs
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from regard.errors import DataError
+from regard.text.file_types import HEAD_BYTES, is_binary
 
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -18,6 +20,8 @@ SUPPORTED_CHARSETS = re.compile(
     re.IGNORECASE,
 )
 """Python has more codecs, some of which are not text encodings."""
+FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot contain in any spelling, not even as a reference such as &#1;."""
 LATIN1_OR_ASCII = re.compile(r"(us-)?ascii|iso-?8859-?1|latin-?1", re.IGNORECASE)
 UNLIKELY_CHARACTERS = re.compile("[\x80-\x9f\ufffd]")
 UNDEFINED_IN_WINDOWS_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
@@ -55,6 +59,8 @@ def decode_document(
     mark = next((mark for mark in BYTE_ORDER_MARKS if content.startswith(mark)), b"")
     declaration = declared and declared.search(content[:2048])
     charset = BYTE_ORDER_MARKS.get(mark) or (declaration[1].decode("latin-1") if declaration else "utf-8")
+    if not mark and is_binary(content[:HEAD_BYTES]):
+        raise DataError(f"{name} is binary data or UTF-16 text; convert it to UTF-8")
     if not SUPPORTED_CHARSETS.fullmatch(charset):
         raise DataError(f"{name} is in charset {charset!r}; convert it to UTF-8")
     if declaration and not mark and "page" in declaration.re.groupindex:
@@ -69,6 +75,31 @@ def decode_document(
             f"{name} is {charset.upper()} in a spelling that cannot be reproduced; convert it to UTF-8"
         )
     return text, encoding
+
+
+def decode_utf8_or_latin1(content: bytes, name: str) -> tuple[str, DocumentEncoding]:
+    """Return the text and the encoding of a document: UTF-8, or else Latin-1 (Java properties)."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        if not content.startswith(tuple(BYTE_ORDER_MARKS)):
+            return content.decode("latin-1"), DocumentEncoding("latin-1")
+    return decode_document(content, name)
+
+
+def drop_characters_forbidden_in_xml(
+    translations: Sequence[str], name: str, report: Callable[[str], object]
+) -> list[str]:
+    """Return the translations without characters that would make an XML document unreadable."""
+    dropped = [letter for text in translations for letter in FORBIDDEN_IN_XML.findall(text)]
+    if not dropped:
+        return list(translations)
+    codes = ", ".join(f"U+{ord(letter):04X}" for letter in sorted(set(dropped))[:3])
+    report(
+        f"{name}: dropped {len(dropped)} control character{'s' if len(dropped) > 1 else ''} of the "
+        f"translation, which XML cannot contain ({codes}{', ...' if len(set(dropped)) > 3 else ''})"
+    )
+    return [FORBIDDEN_IN_XML.sub("", text) for text in translations]
 
 
 def _browser_charset(charset: str, content: bytes) -> str:

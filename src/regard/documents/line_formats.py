@@ -1,11 +1,11 @@
-"""Readers of line-based formats: plain text, tab-separated tables, and JSON lines."""
+"""Readers of line-based formats: plain text and JSON lines."""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from regard.documents.template import Slot, Template, build_template, plain_text_span, to_single_line
+from regard.documents.template import Slot, Template, build_template, plain_text_span
 from regard.errors import DataError
 
 TRANSLATION_FIELD = "translation"
@@ -16,65 +16,8 @@ JSON_WHITESPACE = re.compile(r"[ \t\r\n]*")
 
 def read_txt(text: str) -> Template:
     """Return the template of a plain text: each line that is not blank is a segment."""
-    spans = (plain_text_span(text, start, end) for start, end in _line_spans(text))
+    spans = (plain_text_span(text, start, end) for start, end in line_spans(text))
     return build_template(text, [span for span in spans if span is not None])
-
-
-def read_tsv(text: str, name: str, column: str | None, overwrite: bool = False) -> Template:
-    """Return the template of a table: one column is the text, the translation becomes a new last column.
-
-    `column` is the number of the text column, from 1, or its name; with a name the first line is the header.
-    A column named "translation" is filled in place: cells with a translation stay unless `overwrite` is
-    set. Shorter rows are padded with empty cells, so that all translations are in one column.
-    """
-    lines = [(number, start, end) for number, (start, end) in enumerate(_line_spans(text), 1) if start < end]
-    first = text[lines[0][1] : lines[0][2]] if lines else ""
-    at, has_header = _text_column(first, name, column)
-    titles = _column_names(first) if has_header else []
-    in_place = TRANSLATION_FIELD in titles and column != TRANSLATION_FIELD
-    widest = max((text.count("\t", start, end) + 1 for _, start, end in lines), default=0)
-    target = titles.index(TRANSLATION_FIELD) if in_place else widest
-    parts: list[str | Slot] = []
-    done = 0
-    for number, start, end in lines:
-        cells = text[start:end].split("\t")
-        if len(cells) <= at:
-            raise DataError(f"{name} line {number} has {len(cells)} columns, and none with number {at + 1}")
-        is_header = has_header and number == lines[0][0]
-        words = cells[at].strip()
-        if in_place and (is_header or not words or (_has_cell(cells, target) and not overwrite)):
-            continue
-        cell: str | Slot = Slot(words, to_single_line) if words else ""
-        before, after = _surrounding_cells(cells, target)
-        parts += [text[done:start], before, TRANSLATION_FIELD if is_header else cell, after]
-        done = end
-    return Template([*parts, text[done:]])
-
-
-def _has_cell(cells: list[str], at: int) -> bool:
-    return at < len(cells) and bool(cells[at].strip())
-
-
-def _surrounding_cells(cells: list[str], at: int) -> tuple[str, str]:
-    """Return the row before and after cell number `at`, padded if it is too short."""
-    before = cells[:at] + [""] * (at - len(cells))
-    return "".join(f"{cell}\t" for cell in before), "".join(f"\t{cell}" for cell in cells[at + 1 :])
-
-
-def _text_column(first: str, name: str, column: str | None) -> tuple[int, bool]:
-    """Return the index of the text column, and whether the first row is a header."""
-    if column is None:
-        return 0, False
-    if column.isdecimal() and int(column) > 0:
-        return int(column) - 1, False
-    titles = _column_names(first)
-    if column not in titles:
-        raise DataError(f"{name} has no column {column!r}; it has {', '.join(map(repr, titles))}")
-    return titles.index(column), True
-
-
-def _column_names(first: str) -> list[str]:
-    return [title.strip() for title in first.split("\t")]
 
 
 def read_jsonl(text: str, name: str, field: str | None, overwrite: bool) -> Template:
@@ -86,7 +29,7 @@ def read_jsonl(text: str, name: str, field: str | None, overwrite: bool) -> Temp
     fields = ("text", "source") if field is None else (field,)
     parts: list[str | Slot] = []
     done = 0
-    for number, (start, end) in enumerate(_line_spans(text), 1):
+    for number, (start, end) in enumerate(line_spans(text), 1):
         line = text[start:end]
         if not line.strip():
             continue
@@ -159,7 +102,7 @@ def _skip_whitespace(line: str, place: int) -> int:
     return whitespace.end() if whitespace else place
 
 
-def _line_spans(text: str) -> Iterator[tuple[int, int]]:
+def line_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line, without its newline or CRLF."""
     start = 0
     while start < len(text):

@@ -11,10 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from regard.documents.segments import InlineCode, InlineKind, ProtectedSpan, Segment, SpacePosition
+from regard.documents.template import Slot, SlotWriter, keep_if_unchanged
 from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS
 
 PUNCTUATION = r"!-&(-,./:-@\[-^`{-~«»“”„‹›¿¡…–—、。，！？：；（）「」『』【】《》؟،؛।"
@@ -35,6 +36,23 @@ class OutputPart:
     is_raw: bool
     kind: InlineKind | None = None
     """The kind of an inline code."""
+
+
+def segment_slot(segment: Segment, original: str, write: SlotWriter) -> Slot:
+    """Return the slot of a segment that `write` fills with `place_markup`.
+
+    `original` is its spelling in the document, kept if the translation equals the source.
+    """
+    write = keep_if_unchanged(segment.text, original, write)
+    return Slot(segment.text, write, partial(find_missing_placeholders, segment))
+
+
+def find_missing_placeholders(segment: Segment, translation: str) -> list[str]:
+    """Return the protected texts that a translation lacks: `place_markup` interpolates their positions."""
+    if not segment.protected or translation == segment.text:
+        return []
+    _, missing = _find_protected(segment, translation.strip())
+    return [code.raw.strip() for code in missing]
 
 
 def place_markup(segment: Segment, translation: str) -> list[OutputPart]:
@@ -162,6 +180,7 @@ class _CodePlacer:
         self._source_anchors = [old for old, _ in anchors]
         self._target_anchors = [new for _, new in anchors]
         self._last = _Position(0)
+        self._unchanged: dict[tuple[int, int], bool] = {}
 
     def place_codes(self, codes: Sequence[InlineCode]) -> list[_Position]:
         """Return the position of each code, never before that of the previous one."""
@@ -196,8 +215,10 @@ class _CodePlacer:
     def _position_within_word(self, unit: int, within: int) -> _Position | None:
         """Return the same offset for markup inside a word (H<sub>2</sub>O) if the word is unchanged."""
         new = self._project(unit)
-        same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
-        return _Position(new, within) if same else None
+        if (unit, new) not in self._unchanged:  # a word may be long and contain many codes
+            same = new < len(self._after) and self._before.word(unit) == self._after.word(new)
+            self._unchanged[unit, new] = same
+        return _Position(new, within) if self._unchanged[unit, new] else None
 
     def _encloses_words(self, opening: InlineCode | None, closing: InlineCode | None) -> bool:
         """Whether a pair of codes encloses a word in the source; assumed for a code without partner."""
@@ -255,6 +276,8 @@ class _CodePlacer:
         return new + int(share * (self._target_anchors[at + 1] - new) + 0.5)
 
 
+CODE_NAME = re.compile(r"(?:<|&lt;)/?((?:[biucv]|ruby|rt|lang)(?=\.)|[\w:.-]+)")
+"""The name of a tag: without the classes of WebVTT (<c.yellow>); also of a tag spelled with entities."""
 OPENING_CODE_NAMES = {"ept": "bpt", "ex": "bx", "ec": "sc"}
 
 
@@ -273,7 +296,7 @@ def match_code_pairs(codes: Sequence[tuple[str, InlineKind | None]]) -> dict[int
 
 def _pair_name(raw: str) -> str:
     """Return the name shared by an opening and a closing code: tag name or Markdown marker."""
-    if tag := re.match(r"</?([\w:.-]+)", raw):
+    if tag := CODE_NAME.match(raw):
         return OPENING_CODE_NAMES.get(tag[1], tag[1])
     return "[" if raw.startswith("]") else raw
 

@@ -6,7 +6,7 @@ model translates, and `markup_alignment` puts the codes into the translation.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import groupby, pairwise
@@ -111,15 +111,18 @@ class _SegmentBuilder:
         self.pending = []
 
 
-def build_segment(fragments: Iterable[InlineFragment]) -> Segment | None:
+def build_segment(
+    fragments: Iterable[InlineFragment], protected: re.Pattern[str] | None = None
+) -> Segment | None:
     """Return the segment of a sentence with markup; None if it has no translatable text.
 
-    A run of white space, including non-breaking spaces, becomes one space. Its original spelling is kept
-    as a code and restored where the translation has a matching space.
+    Text that matches `protected` is copied, by default URLs and e-mail addresses. A run of white space,
+    including non-breaking spaces, becomes one space. Its original spelling is kept as a code and restored
+    where the translation has a matching space.
     """
     builder = _SegmentBuilder()
     lead = 0
-    for fragment in _separate_whitespace(protect_urls_and_emails(fragments)):
+    for fragment in _separate_whitespace(protect_matches(fragments, protected or URL_OR_EMAIL)):
         if fragment.kind not in (InlineKind.TEXT, InlineKind.PROTECTED):
             builder.pending.append(fragment)
             continue
@@ -205,43 +208,55 @@ URL_OR_EMAIL = re.compile(
 """A URL (https://..., www....) or an e-mail address, without the punctuation that ends the sentence."""
 
 
-def protect_urls_and_emails(fragments: Iterable[InlineFragment]) -> Iterator[InlineFragment]:
-    """Turn URLs and e-mail addresses inside text fragments into protected fragments."""
+def protect_matches(
+    fragments: Iterable[InlineFragment], protected: re.Pattern[str]
+) -> Iterator[InlineFragment]:
+    """Turn what matches a pattern inside text fragments into protected fragments."""
+    return mark_text_spans(
+        fragments, lambda text: [(*match.span(), InlineKind.PROTECTED) for match in protected.finditer(text)]
+    )
+
+
+TextSpan = tuple[int, int, InlineKind]
+"""Start and end in a text, and the kind of what stands there."""
+
+
+def mark_text_spans(
+    fragments: Iterable[InlineFragment], find: Callable[[str], Sequence[TextSpan]]
+) -> Iterator[InlineFragment]:
+    """Give each span that `find` returns its kind; it may cover several text fragments, such as entities."""
     for is_text, group in groupby(fragments, key=lambda fragment: fragment.kind is InlineKind.TEXT):
         run = list(group)
-        text = "".join(fragment.text for fragment in run) if is_text else ""
-        addresses = [match.span() for match in URL_OR_EMAIL.finditer(text)]
-        yield from _merge_address_fragments(run, addresses) if addresses else run
+        spans = find("".join(fragment.text for fragment in run)) if is_text else []
+        yield from _merge_span_fragments(run, spans) if spans else run
 
 
-def _merge_address_fragments(
-    run: Sequence[InlineFragment], addresses: Sequence[tuple[int, int]]
+def _merge_span_fragments(
+    run: Sequence[InlineFragment], spans: Sequence[TextSpan]
 ) -> Iterator[InlineFragment]:
-    """Merge the fragments of each address into one protected fragment."""
-    starts = [start for start, _ in addresses]
+    """Merge the fragments of each span into one fragment of its kind."""
+    starts = [start for start, *_ in spans]
 
-    def address_index(positioned: tuple[int, InlineFragment]) -> int | None:
+    def span_index(positioned: tuple[int, InlineFragment]) -> int | None:
         start, fragment = positioned
         at = bisect_right(starts, start) - 1
-        return at if at >= 0 and start + len(fragment.text) <= addresses[at][1] else None
+        return at if at >= 0 and start + len(fragment.text) <= spans[at][1] else None
 
-    boundaries = sorted({boundary for span in addresses for boundary in span})
-    for index, group in groupby(_split_at_boundaries(run, boundaries), key=address_index):
+    boundaries = sorted({boundary for start, end, _ in spans for boundary in (start, end)})
+    for index, group in groupby(_split_at_boundaries(run, boundaries), key=span_index):
         parts = [fragment for _, fragment in group]
         if index is None:
             yield from parts
         else:
-            yield InlineFragment(
-                InlineKind.PROTECTED,
-                "".join(part.raw for part in parts),
-                "".join(part.text for part in parts),
-            )
+            kind = spans[index][2]
+            text = "".join(part.text for part in parts) if kind is InlineKind.PROTECTED else ""
+            yield InlineFragment(kind, "".join(part.raw for part in parts), text)
 
 
 def _split_at_boundaries(
     run: Sequence[InlineFragment], boundaries: Sequence[int]
 ) -> Iterator[tuple[int, InlineFragment]]:
-    """Yield each fragment with its start, split where an address begins or ends; entities stay whole."""
+    """Yield each fragment with its start, split where a span begins or ends; entities stay whole."""
     place = 0
     for fragment in run:
         end = place + len(fragment.text)

@@ -1,8 +1,9 @@
 """Templates: the fixed text of a document and the slots that translations fill."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 SlotWriter = Callable[[str], str]
 """Maps the translation of a text to its spelling in the document."""
@@ -11,36 +12,61 @@ SlotWriter = Callable[[str], str]
 LINE_AND_COLUMN_BREAKS = re.compile(r"[\t\r\n]+")
 
 
+def find_nothing(_: str) -> Sequence[str]:
+    """Return no placeholders: a text without protected spans lacks none."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Slot:
     """A place in the document that is filled from the translation of `text`."""
 
     text: str
     write: SlotWriter
+    find_missing: Callable[[str], Sequence[str]] = find_nothing
+    """Maps a translation to the placeholders that it lacks; `write` puts them back by guess."""
+
+
+@dataclass(frozen=True)
+class ReviewMark:
+    """A text that says that a placeholder in one of the slots was put back by guess."""
+
+    slots: tuple[Slot, ...]
+    marked: str
+    unmarked: str = ""
+    """What stands in its place if there was no need to guess."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """Fixed strings and slots in document order."""
+    """Fixed strings, slots and marks in document order; a mark is in the same template as its slots."""
 
-    parts: Sequence[str | Slot]
+    parts: Sequence[str | Slot | ReviewMark]
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Slot))
 
     @property
     def segments(self) -> tuple[str, ...]:
-        return tuple(part.text for part in self.parts if isinstance(part, Slot))
+        return tuple(slot.text for slot in self.slots)
 
     def render(self, translations: Sequence[str]) -> str:
-        return self.join(self.render_slots(translations))
+        return "".join(self.render_parts(translations))
 
-    def render_slots(self, translations: Sequence[str]) -> list[str]:
-        """Return the content of each slot."""
-        slots = [part for part in self.parts if isinstance(part, Slot)]
-        return [slot.write(new) for slot, new in zip(slots, translations, strict=True)]
-
-    def join(self, contents: Iterable[str]) -> str:
-        """Return the document with these contents in its slots."""
-        remaining = iter(contents)
-        return "".join(part if isinstance(part, str) else next(remaining) for part in self.parts)
+    def render_parts(self, translations: Sequence[str]) -> Iterator[str]:
+        """Yield the fixed strings, and the content of each slot and mark."""
+        texts = {id(slot): text for slot, text in zip(self.slots, translations, strict=True)}
+        remaining = iter(translations)
+        for part in self.parts:
+            match part:
+                case Slot():
+                    yield part.write(next(remaining))
+                case ReviewMark():
+                    guessed = any(slot.find_missing(texts[id(slot)]) for slot in part.slots)
+                    yield part.marked if guessed else part.unmarked
+                case _:
+                    yield part
 
 
 @dataclass(frozen=True)
@@ -53,6 +79,10 @@ class LayeredTemplate:
     inner: Template
     outer: Template
     read_outer: Callable[[str], Template]
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return self.outer.slots + self.inner.slots
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -78,36 +108,37 @@ class CharsetTemplate:
     after: Template
 
     @property
+    def slots(self) -> tuple[Slot, ...]:
+        return self.before.slots + self.after.slots
+
+    @property
     def segments(self) -> tuple[str, ...]:
         return self.before.segments + self.after.segments
 
     def render(self, translations: Sequence[str]) -> str:
         before_count = len(self.before.segments)
-        before = self.before.render_slots(translations[:before_count])
-        after = self.after.render_slots(translations[before_count:])
-        charset = (
-            self.declared_charset if all(map(str.isascii, [*before, *after])) else self.replacement_charset
-        )
-        return self.before.join(before) + charset + self.after.join(after)
-
-
-DocumentTemplate = Template | LayeredTemplate | CharsetTemplate
+        before = list(self.before.render_parts(translations[:before_count]))
+        after = list(self.after.render_parts(translations[before_count:]))
+        parts = chain(zip(self.before.parts, before, strict=True), zip(self.after.parts, after, strict=True))
+        is_ascii = all(isinstance(part, str) or content.isascii() for part, content in parts)
+        charset = self.declared_charset if is_ascii else self.replacement_charset
+        return "".join([*before, charset, *after])
 
 
 @dataclass(frozen=True)
 class SlotSpan:
-    """A slot that replaces characters `start` to `end` of the document."""
+    """A slot or mark that replaces characters `start` to `end` of the document."""
 
     start: int
     end: int
-    slot: Slot
+    slot: Slot | ReviewMark
 
 
 def build_template(
     document: str, spans: Iterable[SlotSpan], start: int = 0, end: int | None = None
 ) -> Template:
     """Return the template of characters `start` to `end` of a document, with slots at the ordered spans."""
-    parts: list[str | Slot] = []
+    parts: list[str | Slot | ReviewMark] = []
     done = start
     for span in spans:
         parts += [document[done : span.start], span.slot]

@@ -19,6 +19,8 @@ from regard.forecasting.series.time_axis import Times
 from regard.model.transformer_forecaster import ForecasterConfig, TransformerForecaster
 from regard.train.device import DeviceChoice, choose_device
 
+MAX_FORECAST_STEPS = 2**20
+"""As `model.horizon` allows."""
 QuantileOutputs = Float[Tensor, "batch horizon channels outputs"]
 
 
@@ -72,8 +74,15 @@ class Forecaster:
         require_setting(horizon is None or horizon >= 1, "horizon", horizon, "it must be at least 1")
         table = self.select_series(series) if isinstance(series, SeriesTable) else self.read_series(series)
         steps = self.config.horizon if horizon is None else horizon
-        history, notes = self.recent_history(table)
         blocks = -(-steps // self.config.horizon)
+        possible = min(MAX_FORECAST_STEPS, table.time_axis.count_steps_after(table.times[-1]))
+        require_setting(
+            blocks * self.config.horizon <= possible,
+            "horizon",
+            steps,
+            f"at most {possible:,} steps can be forecast",
+        )
+        history, notes = self.recent_history(table)
         if blocks > 1:
             notes.append(
                 f"the model's horizon is {self.config.horizon} steps; later steps are predicted from its own "

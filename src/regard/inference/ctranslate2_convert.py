@@ -140,6 +140,8 @@ def _collect_damage(folder: Path, errors: list[CheckpointError]) -> None:
         read_manifest(folder)
     except CheckpointError as error:
         errors.append(error)
+    except OSError as error:
+        errors.append(CheckpointError(f"{folder} cannot be read: {error.strerror}"))
 
 
 def _report_damage(error: CheckpointError) -> None:

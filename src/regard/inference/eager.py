@@ -21,10 +21,11 @@ from regard.inference.incremental import IncrementalDecoder
 from regard.model.transformer import Transformer
 from regard.search.beam import beam_search
 from regard.search.config import PAPER_SEARCH, SearchConfig
-from regard.search.constraint_state import ConstraintState, RequiredPhrases, TokenBans
+from regard.search.constraint_state import ConstraintState, TokenBans
 from regard.search.constraints import NO_CONSTRAINTS, Constraints, WordBoundaries
 from regard.search.greedy import greedy_search
 from regard.search.hypothesis import Hypothesis
+from regard.search.required_phrases import RequiredPhrases
 from regard.search.sampling import sampling_search
 from regard.search.topk import log_normalizer, stable_topk
 from regard.text.tokenizer import BOS, BYTE_TOKENS, EOS, PAD, SPECIAL_TOKENS

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from regard.search.config import SearchConfig
 from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
+from regard.search.required_length import count_required_tokens
 
 EXTRA_LENGTH = 50
 """Tokens by which a translation may exceed its source (section 6.1)."""
@@ -37,8 +38,8 @@ class Engine(Protocol):
 
 
 def constrained_min_length(constraints: Constraints) -> int:
-    """Return the number of tokens that prefix and required phrases need."""
-    return len(constraints.prefix) + sum(min(map(len, phrase)) for phrase in constraints.required)
+    """Return the fewest tokens of a translation with this prefix and these required phrases."""
+    return count_required_tokens(constraints.required, constraints.prefix)
 
 
 def max_output_length(max_tokens: int, config: SearchConfig) -> int:

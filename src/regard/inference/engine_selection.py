@@ -29,15 +29,22 @@ def select_engine(
     search: SearchConfig = PAPER_SEARCH,
     has_constraints: bool = False,
     needs_forced_decoding: bool = False,
+    has_glossary: bool = False,
 ) -> EngineChoice:
     """Select CTranslate2 on a CPU if it is installed and supports the options; torch in all other cases.
 
+    With a glossary it still translates the texts that have no glossary phrase; torch translates the others.
     An engine requested by name is used, or refused with a `ConfigError` if it does not support the options.
     """
     if requested == "torch":
         return EngineChoice("torch", "requested")
     reason_against = _ctranslate2_obstacle(has_gpu) or unsupported_by_ctranslate2(
-        model, precision, search, has_constraints, needs_forced_decoding
+        model,
+        precision,
+        search,
+        has_constraints,
+        needs_forced_decoding,
+        has_glossary=has_glossary and requested == "ctranslate2",
     )
     if requested == "ctranslate2" and reason_against:
         raise ConfigError(f"the engine ctranslate2 cannot be used: {reason_against}; choose torch or auto")
@@ -52,6 +59,7 @@ def unsupported_by_ctranslate2(
     search: SearchConfig = PAPER_SEARCH,
     has_constraints: bool = False,
     needs_forced_decoding: bool = False,
+    has_glossary: bool = False,
 ) -> str | None:
     """Return which of these options CTranslate2 does not support, or None."""
     is_used = {
@@ -62,6 +70,7 @@ def unsupported_by_ctranslate2(
         "allow_unknown = False": not search.allow_unknown,
         "prefixes, required and forbidden phrases": has_constraints,
         "alignments and confidences": needs_forced_decoding,
+        "glossaries": has_glossary,
     }
     unsupported = [option for option, used in is_used.items() if used]
     return f"CTranslate2 does not support {', '.join(unsupported)}" if unsupported else None

@@ -103,9 +103,17 @@ class IncrementalDecoder:
     def start_decoding(
         self, source: Int[Tensor, "sentence source"], source_keep: Bool[Tensor, "sentence source"]
     ) -> IncrementalState:
-        """Encode the source; `step` then decodes the target token by token."""
+        """Encode the source; `step` then decodes the target token by token.
+
+        Tokens between others may be hidden, too.
+        """
         mask = additive_mask(source_keep[:, None, None], self.dtype)
         source_kv = self.encode_source(source, mask)
+        if bool((source_keep[:, 1:] & ~source_keep[:, :-1]).any()):
+            source_keep, order = source_keep.sort(dim=1, descending=True, stable=True)  # a row, then padding
+            place = order[None, :, None, :, None]
+            source_kv = tuple(layer.gather(3, place.expand_as(layer)) for layer in source_kv)
+            mask = additive_mask(source_keep[:, None, None], self.dtype)
         return self.allocate_state(source_kv, source_keep.sum(dim=1), mask, 1, INITIAL_CAPACITY)
 
     def allocate_state(

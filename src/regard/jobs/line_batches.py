@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.text.compression import read_decompressed, reject_compressed, wrap_read_errors
+from regard.text.file_types import inspect_head
 from regard.text.lines import InputLine, split_truncated_lines
 
 MAX_KEPT_LINE_BYTES = 2**20
 """Bytes kept of one line; the rest of a longer line is dropped while it is read."""
 READ_BYTES = 2**16
+StreamInspector = Callable[[bytes], object]
+"""Sees the first bytes of a stream before they are used, and may raise an error."""
 
 
 class LineBatchLimits(NamedTuple):
@@ -45,11 +48,15 @@ def batch_file_lines(path: Path, limits: LineBatchLimits) -> Iterator[LineBatch]
 
 
 def batch_stream_lines(
-    descriptor: int, limits: LineBatchLimits, wait_until_full: bool, name: str = "stdin"
+    descriptor: int,
+    limits: LineBatchLimits,
+    wait_until_full: bool,
+    name: str = "stdin",
+    inspect: StreamInspector | None = None,
 ) -> Iterator[LineBatch]:
     """Yield the lines of a pipe or terminal, in batches of the lines that have arrived.
 
-    With `wait_until_full` a batch waits until it is full.
+    With `wait_until_full` a batch waits until it is full. `inspect` may reject the stream.
     """
     counter = _ByteCounter()
 
@@ -59,14 +66,17 @@ def batch_stream_lines(
             yield chunk
 
     text = reject_compressed(name, read_chunks(), "unpack it on the way (zcat, xzcat, zstdcat)")
+    text = text if inspect is None else inspect_head(text, inspect)
     lines = split_truncated_lines(text, MAX_KEPT_LINE_BYTES)
     return _group_lines(lines, limits, counter, lambda: wait_until_full or _has_input(descriptor))
 
 
-def batch_pipe_lines(path: Path, limits: LineBatchLimits, wait_until_full: bool) -> Iterator[LineBatch]:
+def batch_pipe_lines(
+    path: Path, limits: LineBatchLimits, wait_until_full: bool, inspect: StreamInspector | None = None
+) -> Iterator[LineBatch]:
     """Yield the lines of a named pipe or device, which can be read once, from its beginning."""
     with wrap_read_errors(path), path.open("rb", buffering=0) as pipe:
-        yield from batch_stream_lines(pipe.fileno(), limits, wait_until_full, str(path))
+        yield from batch_stream_lines(pipe.fileno(), limits, wait_until_full, str(path), inspect)
 
 
 def batch_texts(texts: Sequence[str], limits: LineBatchLimits) -> Iterator[LineBatch]:

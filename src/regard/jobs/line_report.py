@@ -7,15 +7,16 @@ from typing import NamedTuple
 
 from regard.errors import RegardError
 
-NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE, UNLIKE_TRAINING_LINE = (
+NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, CUT_LINE, SPLIT_LINE = (
     "not UTF-8",
     "too long",
     "impossible",
     "cut",
     "split",
-    "unlike training",
 )
-FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE)
+UNLIKE_TRAINING_LINE, GLOSSARY_LINE = "unlike training", "glossary"
+GUESSED_LINE, BROKEN_LINE = "placeholder guessed", "broken message"
+FAILED_KINDS = (NOT_UTF8_LINE, TOO_LONG_LINE, IMPOSSIBLE_LINE, BROKEN_LINE)
 """Issues of lines without a result; lines with another issue are translated: cut, in parts, or doubtful."""
 MAX_REPORTED_LINES = 10
 """Line numbers listed for each kind of issue; all are counted."""
@@ -64,7 +65,7 @@ class JobReport:
         """Return one line of text for each kind of issue."""
         lines = [
             f"{self._list_lines(kind)} {_explain_kind(kind, self.left_as, self.verb)}"
-            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE)
+            for kind in (*FAILED_KINDS, CUT_LINE, SPLIT_LINE, GUESSED_LINE, GLOSSARY_LINE)
             if kind in self.counts
         ]
         if unlike := self.counts.get(UNLIKE_TRAINING_LINE):
@@ -88,16 +89,16 @@ class JobReport:
 
 
 def _explain_kind(kind: str, left_as: str, verb: str) -> str:
-    match kind:
-        case "not UTF-8":
-            return f"not UTF-8: left {left_as}; convert the file to UTF-8"
-        case "too long":
-            return (
-                f"too long: left {left_as}; --long split takes up to 1 MiB, --long cut the beginning of any"
-            )
-        case "impossible":
-            return f"no translation with all required phrases found: left {left_as}; require fewer phrases"
-        case "cut":
-            return f"too long: only the beginning is {verb}"
-        case _:
-            return "too long: translated sentence by sentence"
+    limits = "--long split takes up to 1 MiB, --long cut the beginning of any"
+    explanations = {
+        NOT_UTF8_LINE: f"not UTF-8: left {left_as}; convert the file to UTF-8",
+        TOO_LONG_LINE: f"too long: left {left_as}; {limits}",
+        IMPOSSIBLE_LINE: f"no translation with all required phrases found: left {left_as}; "
+        "require fewer phrases",
+        BROKEN_LINE: f"whose translation would break the message: left {left_as}; translate it by hand",
+        CUT_LINE: f"too long: only the beginning is {verb}",
+        SPLIT_LINE: "too long: translated sentence by sentence",
+        GLOSSARY_LINE: "glossary term not in place: look at the translation; --report lists the terms",
+        GUESSED_LINE: "lost a placeholder: put back by guess; check where it stands",
+    }
+    return explanations[kind]

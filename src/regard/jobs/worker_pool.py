@@ -118,6 +118,10 @@ def _run_worker(pipe: Connection, worker: Worker, handle_result: ResultHandler) 
             pipe.send(handle_result(worker.process_batch(model, pipe.recv())))
     except Exception as error:
         pipe.send(error)
+    except (
+        BaseException
+    ) as error:  # a panic of a library in Rust, which another process may not be able to read
+        pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 def _exit_with_parent() -> None:

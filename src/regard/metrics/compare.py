@@ -51,4 +51,7 @@ def _comparison(results: Sequence[str | Result], number: int, signature: str) ->
     scores = [result for result in results if isinstance(result, Result)]
     baseline, system = scores[0], scores[number]
     assert system.p_value is not None
-    return MetricComparison(float(system.score), float(baseline.score), float(system.p_value), signature)
+    score, baseline_score = float(system.score), float(baseline.score)
+    # sacreBLEU counts resampled differences that are larger than the real one: none where systems are equal
+    p_value = 1.0 if score == baseline_score else float(system.p_value)
+    return MetricComparison(score, baseline_score, p_value, signature)

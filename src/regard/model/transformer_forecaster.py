@@ -132,11 +132,11 @@ def forecaster_weight_shapes(config: ForecasterConfig) -> NamedShapes:
     width = config.patch * config.channels
     yield from linear_weight_shapes("values", width, config.d_model)
     if config.calendar:
-        yield "when.weight", (config.d_model, config.calendar)
+        yield "calendar_embedding.weight", (config.d_model, config.calendar)
     if config.position == "learned":
         yield "positions.table", (config.history_patches + config.horizon_patches, config.d_model)
     if config.decoding == "parallel":
-        yield "question", (config.d_model,)
+        yield "horizon_query", (config.d_model,)
     yield from stack_weight_shapes("encoder", config, config.encoder_layers)
     yield from stack_weight_shapes("decoder", config, config.decoder_layers)
     yield from linear_weight_shapes("output", config.d_model, width * config.outputs_per_value)

@@ -3,7 +3,6 @@
 Both files are read leniently: the training may still be running, and another version may write less.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,13 @@ from jaxtyping import Float64
 
 from regard.errors import DataError
 from regard.plots.downsample import PlotSeries
+from regard.strict_json import read_json
 from regard.train.logs.metrics_file import METRICS_FILE, MetricsRow, find_metrics_folder, read_metrics
 from regard.train.run_folder import DATA_REPORT_FILE
 
 CurveAxis = Literal["step", "tokens", "hours"]
 EventColumn = Float64[np.ndarray, " events"]
+MAX_REPORT_BYTES = 2**26
 EMPTY_SERIES = np.zeros(0)
 
 
@@ -108,8 +109,8 @@ def _read_history(folder: Path, name: str) -> TrainingHistory:
 def read_data_report(folder: Path) -> Mapping[str, Any]:
     """Return data.json of a run; empty where it is missing or damaged."""
     try:
-        data = json.loads((folder / DATA_REPORT_FILE).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        data = read_json(folder / DATA_REPORT_FILE, MAX_REPORT_BYTES)
+    except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 

@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.search.constraint_state import UNFORCED, ConstraintState, RequiredProgress
+from regard.search.constraint_state import UNFORCED, ConstraintState
 from regard.search.hypothesis import Hypothesis, length_penalty
+from regard.search.required_phrases import RequiredProgress
 from regard.search.topk import VOCAB_CHUNK, stable_topk, topk_continuations
 
 

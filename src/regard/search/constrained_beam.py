@@ -9,7 +9,8 @@ from torch import Tensor
 
 from regard.search.beam_state import BeamSearchStep, BeamState
 from regard.search.config import SearchConfig
-from regard.search.constraint_state import NO_TOKEN, UNFORCED, ConstraintState, RequiredPhrases
+from regard.search.constraint_state import UNFORCED, ConstraintState
+from regard.search.required_phrases import NO_TOKEN, RequiredPhrases
 from regard.search.topk import topk_continuations
 
 SLOTS_PER_REQUIRED_TOKEN = 2
@@ -68,7 +69,8 @@ class ConstrainedBeamSearchStep:
         progress = required.advance(progress.repeat_interleave(token.shape[2], dim=1), token.flatten(1))
         missing = required.missing_tokens(progress)
         remaining_length = (constraints.max_length - length)[:, None]
-        score = score.flatten(1).masked_fill(missing > remaining_length, -math.inf)
+        is_lost = (missing > remaining_length) & (forced == UNFORCED)[:, None]  # a prefix may have phrases
+        score = score.flatten(1).masked_fill(is_lost, -math.inf)
         index = allocate_beam_slots(score, missing, self.slots)
         parent = index // token.shape[2]
         token, score = token.flatten(1).gather(1, index), score.gather(1, index)

@@ -1,4 +1,4 @@
-"""Constraints as tensors: length limits, forced prefixes, banned tokens, automata of required phrases."""
+"""Constraints as tensors: length limits, forced prefixes, banned tokens."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from regard.search.constraints import CHARACTER_KINDS, SEPARATE, TokenIds, WordBoundaries
+from regard.search.constraints import TokenIds
+from regard.search.required_phrases import RequiredPhrases
 
 UNFORCED = -1
 """In place of a forced token: any token may come next."""
@@ -17,13 +18,6 @@ ANY_TOKEN = -1
 """In a banned phrase's context: matches every token."""
 NO_PHRASE = -2
 """In place of a banned phrase's last token: no such phrase."""
-NO_TOKEN = -1
-"""Padding of required phrases."""
-ABSENT_LENGTH = 1 << 20
-"""Length of an alternative that does not exist, which is never completed."""
-
-RequiredProgress = Int[Tensor, "sentence slot phrase alternative"]
-"""How many tokens of each alternative a hypothesis ends with; its length plus one once it occurs for good."""
 
 
 @dataclass(frozen=True)
@@ -99,157 +93,6 @@ def _mask_tokens(
     """Add minus infinity or zero, so that several rules about one token do not overwrite each other."""
     bias = torch.zeros(banned.shape, dtype=logits.dtype, device=logits.device)
     logits.scatter_add_(2, tokens.clamp(min=0), bias.masked_fill(banned, -math.inf))
-
-
-@dataclass(frozen=True)
-class RequiredPhrases:
-    """One automaton (Knuth-Morris-Pratt) per alternative of each sentence's required phrases.
-
-    The state of an automaton is the number of tokens of the alternative that a hypothesis ends with; after a
-    mismatch it falls back to the longest prefix that still matches. All alternatives of all phrases
-    advance at once, so phrases may overlap and one token may count for several. A phrase inside a longer
-    word does not count: a token that continues its last word resets the automaton.
-    """
-
-    tokens: Int[Tensor, "sentence phrase alternative longest"]
-    """Padded with `NO_TOKEN`."""
-    length: Int[Tensor, "sentence phrase alternative"]
-    cost: Int[Tensor, "sentence phrase"]
-    """Tokens of the shortest alternative; 0 where there is no phrase."""
-    alphabet: Int[Tensor, "sentence letters"]
-    """The distinct tokens of all phrases, padded with `NO_TOKEN`."""
-    first_character_kind: Int[Tensor, " vocab"] | None
-    """The kind of character each token begins with; None: no token continues the word before it."""
-    transitions: Int[Tensor, "sentence phrase alternative states letters_and_kinds"]
-    """The next state by token of the alphabet, and by kind of any other token."""
-
-    @staticmethod
-    def from_phrases(
-        required: Sequence[Sequence[Sequence[TokenIds]]],
-        word_boundaries: WordBoundaries | None = None,
-        device: torch.device | None = None,
-    ) -> "RequiredPhrases":
-        phrases = max(map(len, required))
-        alternatives = max(len(phrase) for sentence in required for phrase in sentence)
-        longest = max(len(tokens) for sentence in required for phrase in sentence for tokens in phrase)
-        alphabets = [
-            sorted({token for phrase in sentence for tokens in phrase for token in tokens})
-            for sentence in required
-        ]
-        letters = max(map(len, alphabets))
-        shape = (len(required), phrases, alternatives)
-        automata = RequiredPhrases(
-            torch.full((*shape, longest), NO_TOKEN),
-            torch.full(shape, ABSENT_LENGTH),
-            torch.zeros(shape[:2], dtype=torch.long),
-            torch.full((len(required), letters), NO_TOKEN),
-            None if word_boundaries is None else torch.tensor(word_boundaries.begins),
-            torch.zeros((*shape, longest + 2, letters + CHARACTER_KINDS), dtype=torch.long),
-        )
-        for i, (sentence, alphabet) in enumerate(zip(required, alphabets, strict=True)):
-            automata.alphabet[i, : len(alphabet)] = torch.tensor(alphabet)
-            for j, phrase in enumerate(sentence):
-                automata.cost[i, j] = min(map(len, phrase))
-                for k, tokens in enumerate(phrase):
-                    automata.tokens[i, j, k, : len(tokens)] = torch.tensor(tokens)
-                    automata.length[i, j, k] = len(tokens)
-                    table = automata.transitions[i, j, k, : len(tokens) + 2]
-                    table[:, : len(alphabet)] = torch.tensor(
-                        _transitions_by_token(tokens, alphabet, word_boundaries)
-                    )
-                    table[:, letters:] = torch.tensor(_transitions_by_kind(tokens, word_boundaries))
-        return automata.to(device)
-
-    def to(self, device: torch.device | None) -> "RequiredPhrases":
-        kinds = None if self.first_character_kind is None else self.first_character_kind.to(device)
-        tokens, length, cost, alphabet, transitions = (x.to(device) for x in self._per_sentence_tensors())
-        return RequiredPhrases(tokens, length, cost, alphabet, kinds, transitions)
-
-    def select(self, sentences: Int[Tensor, " chosen"]) -> "RequiredPhrases":
-        tokens, length, cost, alphabet, transitions = (x[sentences] for x in self._per_sentence_tensors())
-        return RequiredPhrases(tokens, length, cost, alphabet, self.first_character_kind, transitions)
-
-    def initial_progress(self, slots: int) -> RequiredProgress:
-        return torch.zeros_like(self.length)[:, None].repeat(1, slots, 1, 1)
-
-    def total_tokens(self) -> Int[Tensor, " sentence"]:
-        """Return a number of tokens that always suffices for all phrases."""
-        return self.cost.sum(dim=1)
-
-    def next_tokens(self, progress: RequiredProgress) -> Int[Tensor, "sentence slot choices"]:
-        """Return the token that extends each alternative; `NO_TOKEN` if its phrase is complete or absent."""
-        state = progress.clamp(max=self.tokens.shape[3] - 1)
-        tokens = self.tokens[:, None].expand(-1, progress.shape[1], -1, -1, -1)
-        token = tokens.gather(4, state[..., None])[..., 0]
-        return token.masked_fill(self._is_complete(progress)[..., None], NO_TOKEN).flatten(2)
-
-    def advance(self, progress: RequiredProgress, token: Int[Tensor, "sentence slot"]) -> RequiredProgress:
-        """Return the progress after this token in each slot."""
-        in_alphabet = token[:, :, None] == self.alphabet[:, None]
-        kind = 0 if self.first_character_kind is None else self.first_character_kind[token]
-        other = self.alphabet.shape[1] + kind
-        letter = in_alphabet.byte().argmax(dim=2).where(in_alphabet.any(dim=2), other)
-        sentence = torch.arange(len(token), device=token.device)[:, None, None, None]
-        phrase = torch.arange(progress.shape[2], device=token.device)[:, None]
-        alternative = torch.arange(progress.shape[3], device=token.device)
-        return self.transitions[sentence, phrase, alternative, progress, letter[:, :, None, None]]
-
-    def missing_tokens(self, progress: RequiredProgress) -> Int[Tensor, "sentence slot"]:
-        """Return a number of tokens that suffices for the incomplete phrases; 0 if all are complete.
-
-        It assumes that the alternative nearest to completion is completed first and that the other phrases
-        start over, since completing one may destroy the progress of another.
-        """
-        left = (self.length[:, None] - progress).clamp(min=0)
-        missing = self.cost[:, None].where(~self._is_complete(progress), 0)
-        saved = (missing - left.amin(dim=3)).clamp(min=0).amax(dim=2)
-        return missing.sum(dim=2) - saved
-
-    def _is_complete(self, progress: RequiredProgress) -> Bool[Tensor, "sentence slot phrase"]:
-        complete = (progress >= self.length[:, None]).any(dim=3)
-        return complete | (self.cost == 0)[:, None]
-
-    def _per_sentence_tensors(self) -> tuple[Tensor, ...]:
-        return self.tokens, self.length, self.cost, self.alphabet, self.transitions
-
-
-def _transitions_by_token(
-    tokens: TokenIds, alphabet: Sequence[int], word_boundaries: WordBoundaries | None
-) -> list[list[int]]:
-    """Return, for each state, the next state by token of the alphabet."""
-    kinds = [0 if word_boundaries is None else word_boundaries.begins[token] for token in alphabet]
-    return [
-        [
-            _next_state(tokens, state, token, _continues_word(tokens, kind, word_boundaries))
-            for token, kind in zip(alphabet, kinds, strict=True)
-        ]
-        for state in range(len(tokens) + 2)
-    ]
-
-
-def _transitions_by_kind(tokens: TokenIds, word_boundaries: WordBoundaries | None) -> list[list[int]]:
-    """Return, for each state, the next state by character kind of a token outside the alphabet."""
-    return [
-        [
-            _next_state(tokens, state, NO_TOKEN, _continues_word(tokens, kind, word_boundaries))
-            for kind in range(CHARACTER_KINDS)
-        ]
-        for state in range(len(tokens) + 2)
-    ]
-
-
-def _continues_word(tokens: TokenIds, kind: int, word_boundaries: WordBoundaries | None) -> bool:
-    """Return whether a token that begins with this kind makes the last word of `tokens` longer."""
-    return word_boundaries is not None and kind != SEPARATE and word_boundaries.ends[tokens[-1]] == kind
-
-
-def _next_state(tokens: TokenIds, state: int, token: int, continues_word: bool) -> int:
-    """Return the length of the longest prefix of `tokens` that the matched tokens and `token` end with."""
-    if state > len(tokens) or (state == len(tokens) and not continues_word):
-        return len(tokens) + 1
-    text = (*tokens[:state], token)
-    longest = min(len(text), len(tokens))
-    return max(n for n in range(longest + 1) if text[len(text) - n :] == tokens[:n])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The explorer's API for classifiers and forecasters: model facts and attention of one input."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.server.checkpoint_cache import CheckpointCache
 from regard.server.http_messages import HTML_TYPE, ApiRequest, ApiResponse, RouteTable, json_response
@@ -15,6 +15,7 @@ from regard.trace.schema import ModelFacts
 from regard.trace.trace import Trace
 
 
+@runtime_checkable
 class AttentionTracer(Protocol):
     """A model whose attention can be traced."""
 

@@ -1,32 +1,37 @@
-"""Corpus files: lines of text, sentence pairs and labelled texts in plain, .tsv and .jsonl files."""
+"""Corpus files: lines of text and sentence pairs in plain, .tsv and .jsonl files."""
 
 import json
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES, ChunkCallback
-from regard.text.lines import read_lines
+from regard.text.lines import read_lines, read_sentence_lines
+from regard.text.unicode import normalize_nfc
 
 RawRow = tuple[bytes | None, bytes | None]
 """Both sides of a line; a side is None past the end of its file."""
 MALFORMED_ROW: RawRow = (None, None)
 """Stands for a line that does not hold both sides."""
-HEADER_ROW: RawRow = (b"text", b"label")
-"""Stands for a first line that names the columns: a line like the others, but not training data."""
-TEXT_COLUMN_NAMES = ("text", "sentence")
-"""Names of the text column in a header; the other column is `label`."""
 MAX_SHOWN_LINES = 20
 """Line numbers that a message lists."""
 
 
 def read_texts(path: Path) -> list[str]:
     """Return the lines of a plain or compressed file as they are, blank ones too; it must have some."""
-    texts = [_decode(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    return _decode_lines(path, read_lines(path))
+
+
+def read_sentences(path: Path) -> list[str]:
+    """Return the lines of a file as `read_texts` does; reject a table, a document and binary data."""
+    return _decode_lines(path, read_sentence_lines(path))
+
+
+def _decode_lines(path: Path, lines: Iterable[bytes]) -> list[str]:
+    texts = [_decode(line, path, number) for number, line in enumerate(lines, start=1)]
     if not texts:
         raise DataError(f"{path} is empty; it must hold one sentence per line")
     return texts
@@ -34,7 +39,7 @@ def read_texts(path: Path) -> list[str]:
 
 def normalize_text(line: str) -> str:
     """Return the line as training sees it: stripped, and in Unicode form NFC."""
-    return unicodedata.normalize("NFC", line.strip())
+    return normalize_nfc(line.strip())
 
 
 def _decode(line: bytes, path: Path, number: int) -> str:
@@ -62,39 +67,24 @@ class PairFiles:
     def name(self) -> str:
         return " and ".join(map(str, self.files))
 
+    @property
+    def reading_options(self) -> tuple[str | None, ...]:
+        """What decides how the files are read, beside their suffixes."""
+        return ()
+
+    def normalize_row(self, row: RawRow) -> tuple[str, str]:
+        """Return both sides as training sees them."""
+        source, target = (normalize_text((side or b"").decode("utf-8", "replace")) for side in row)
+        return source, target
+
     def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
         """Yield the source and the target of each line."""
         if self.target is not None:
-            return zip_longest(read_lines(self.source, on_chunk), read_lines(self.target, on_chunk))
+            return zip_longest(
+                read_sentence_lines(self.source, on_chunk), read_sentence_lines(self.target, on_chunk)
+            )
         parse = make_row_parser(self.source, _parse_pair_json, "a pair")
         return (parse(line) for line in read_lines(self.source, on_chunk))
-
-
-@dataclass(frozen=True)
-class LabelledFiles:
-    """A file of texts and one of labels, or one .tsv or .jsonl file; each plain, .gz, .xz or .zst.
-
-    A line of the .tsv is label<TAB>text, unless its first line, text<TAB>label, says otherwise. Nothing
-    is guessed, because a text may look like a label.
-    """
-
-    texts: Path
-    labels: Path | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (self.texts,) if self.labels is None else (self.texts, self.labels)
-
-    @property
-    def name(self) -> str:
-        return " and ".join(map(str, self.files))
-
-    def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
-        """Yield the text and the label of each line."""
-        if self.labels is not None:
-            return zip_longest(read_lines(self.texts, on_chunk), read_lines(self.labels, on_chunk))
-        parse = make_row_parser(self.texts, _parse_labelled_json, "a text and its label")
-        return _text_first(parse(line) for line in read_lines(self.texts, on_chunk))
 
 
 @dataclass(frozen=True)
@@ -161,33 +151,6 @@ def _parse_pair_json(value: Any) -> RawRow:
             return MALFORMED_ROW
 
 
-def _parse_labelled_json(value: Any) -> RawRow:
-    """Return the sides of {"label": ..., "text": ...}, label first; it may be a number, true or false."""
-    match value:
-        case {"label": (str() | int()) as label, "text": str(text)}:
-            return encode_json_text(label if isinstance(label, str) else json.dumps(label)), encode_json_text(
-                text
-            )
-        case _:
-            return MALFORMED_ROW
-
-
 def encode_json_text(text: str) -> bytes:
     """Encode a string from JSON; a lone surrogate is kept, and reported later as invalid UTF-8."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _text_first(rows: Iterator[RawRow]) -> Iterator[RawRow]:
-    """Swap rows of label and text, unless a header says that the text comes first."""
-    first = next(rows, None)
-    if first is None:
-        return
-    names = [(name or b"").strip().lower() for name in first]
-    headers = [[text.encode(), b"label"] for text in TEXT_COLUMN_NAMES]
-    label_first = names not in headers
-    if not label_first or names[::-1] in headers:
-        yield HEADER_ROW
-    else:
-        rows = chain([first], rows)
-    for row in rows:
-        yield (row[1], row[0]) if label_first and row is not MALFORMED_ROW else row

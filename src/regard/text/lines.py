@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from regard.errors import DataError
 from regard.text.compression import ChunkCallback, read_decompressed
+from regard.text.file_types import reject_other_types
 
 MAX_CORPUS_LINE_BYTES = 2**24
 """A longer line is not text, and could fill the memory."""
@@ -19,7 +20,16 @@ def read_lines(path: Path, on_chunk: ChunkCallback | None = None) -> Iterator[by
     U+2028, form feeds and lone carriage returns are text, and a final newline starts no line. A byte
     order mark at the beginning and the carriage return of Windows at the end of a line are dropped.
     """
-    for line in _split_lines(_strip_bom(read_decompressed(path, on_chunk)), path):
+    return _split_chunks(path, read_decompressed(path, on_chunk))
+
+
+def read_sentence_lines(path: Path, on_chunk: ChunkCallback | None = None) -> Iterator[bytes]:
+    """Yield the lines of a file as `read_lines` does; reject a table, a document and binary data."""
+    return _split_chunks(path, reject_other_types(path, read_decompressed(path, on_chunk)))
+
+
+def _split_chunks(path: Path, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    for line in _split_lines(_strip_bom(chunks), path):
         yield line.removesuffix(b"\r")
 
 

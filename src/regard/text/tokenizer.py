@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -29,6 +30,9 @@ UNKNOWN_ID = BASE_VOCAB_SIZE
 UNKNOWN_TOKEN = " <unk>"
 MIN_WORD_COUNT = 2
 """Occurrences that a word needs for a token."""
+LONG_WORD = re.compile(r"\S{5001}")
+WORD_PARTS = re.compile(r" ?\S{1,5000}|\s+")
+"""The parts of a text with a long word that merges are learned from: each merge reads a whole word."""
 MAX_VOCAB_SIZE = 2**18
 MAX_TOKEN_LENGTH = 4096
 """Characters of the longest token; a model folder may come from a stranger, and a text has many tokens."""
@@ -100,7 +104,7 @@ def learn_tokenizer(texts: Iterable[str], vocab_size: int, lowercase: bool = Fal
         max_token_length=MAX_TOKEN_LENGTH,
         show_progress=False,
     )
-    learner.train_from_iterator(iter(texts), trainer)
+    learner.train_from_iterator(_cut_long_words(texts), trainer)
     return Tokenizer(build_bpe_backend(*_add_special_and_byte_tokens(learner), lowercase))
 
 
@@ -158,6 +162,15 @@ def build_backend(
     backend.pre_tokenizer = pre_tokenizers.Split(Regex(pretoken_pattern), behavior="isolated")
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     return backend
+
+
+def _cut_long_words(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts; one with a word of more than 5,000 characters comes in parts."""
+    for text in texts:
+        if LONG_WORD.search(text):
+            yield from (part for part in WORD_PARTS.findall(text) if not part.isspace())
+        else:
+            yield text
 
 
 def _most_frequent_characters(texts: Iterable[str], limit: int, lowercase: bool) -> list[str]:

@@ -1,8 +1,10 @@
-"""Unicode helpers: scripts without spaces, lone surrogates, display-safe text and word diffs."""
+"""Unicode helpers: NFC, scripts without spaces, lone surrogates, display-safe text and word diffs."""
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
 
 from regard.errors import DataError
 
@@ -28,8 +30,28 @@ _UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]")
 _CJK = re.compile(f"[{CJK_LETTERS}\u3000-\u303f\uff00-\uffef]")
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+LONG_MARK_RUN = re.compile(r"[^\w\s]{64,}")
+"""A long run of characters that may be combining marks; no text that people write has one of marks only."""
 ZERO_WIDTH_JOINERS = "\u200c\u200d"
 """Persian, Hindi and similar scripts are misspelt without them."""
+
+
+def normalize_nfc(text: str) -> str:
+    """Return the text in Unicode form NFC, in a time that is linear in its length.
+
+    Python inserts each combining mark at its place among those before it, which takes quadratic time where
+    thousands of marks in mixed order follow one letter. Such runs are sorted first; the result is the same.
+    """
+    if not text.isascii():
+        text = LONG_MARK_RUN.sub(lambda run: "".join(_sort_marks(run[0])), text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _sort_marks(text: str) -> Iterator[str]:
+    """Yield the decomposed characters, each run of combining marks sorted by combining class."""
+    decomposed = "".join(unicodedata.normalize("NFD", character) for character in text)
+    for _, run in groupby(decomposed, lambda character: unicodedata.combining(character) > 0):
+        yield from sorted(run, key=unicodedata.combining)
 
 
 def is_unspaced_script(character: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from regard.inference.engine import UNSATISFIABLE
-from regard.search.constraints import Constraints, TokenIds
+from regard.search.constraints import NO_CONSTRAINTS, Constraints, TokenIds
 from regard.search.hypothesis import Hypothesis
 from regard.text.token_spans import map_tokens_to_spans
 from regard.text.tokenizer import Tokenizer
@@ -35,14 +35,14 @@ class ConstraintCompiler:
 
     def __init__(self, tokenizer: Tokenizer, options: TranslateOptions) -> None:
         self._tokenizer, self._options = tokenizer, options
-        self._token_variants = lru_cache(maxsize=None)(self._compute_token_variants)
+        self.token_variants = lru_cache(maxsize=None)(self._compute_token_variants)
         self._prefix: TokenIds = tuple(tokenizer.tokenize([options.prefix.strip()])[0])
-        self._required = tuple(self._token_variants(phrase) for phrase in options.required)
+        self._required = tuple(self.token_variants(phrase) for phrase in options.required)
         usual_tokens = [
             tokens
             for phrase in options.forbidden
             for case in sentence_case_variants(phrase)
-            for tokens in self._token_variants(case)
+            for tokens in self.token_variants(case)
         ]
         self.forbidden_search = ForbiddenPhraseSearch(tokenizer, options.forbidden, usual_tokens)
 
@@ -51,16 +51,9 @@ class ConstraintCompiler:
         """Whether any sentence can have constraints."""
         return self._options.has_constraints
 
-    def compile(self, text: str, is_first_part: bool) -> Constraints:
+    def compile(self, is_first_part: bool) -> Constraints:
         """Return the constraints of one sentence; prefix and required phrases are for a text's first one."""
-        required = self._required if is_first_part else ()
-        if self._options.glossary.entries:
-            targets_of_entries = self._options.glossary.find_required_targets(text)
-            required += tuple(
-                tuple(tokens for target in targets for tokens in self._token_variants(target))
-                for targets in targets_of_entries
-            )
-        return Constraints(self._prefix if is_first_part else (), required)
+        return Constraints(self._prefix, self._required) if is_first_part else NO_CONSTRAINTS
 
     def _compute_token_variants(self, phrase: str) -> tuple[TokenIds, ...]:
         """Return the tokens of a phrase wherever a word can begin: after a space, or after punctuation.

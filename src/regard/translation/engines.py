@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from regard.checkpoint import WEIGHTS_FILE
-from regard.errors import ConfigError, require_setting
+from regard.config import require_range
+from regard.errors import ConfigError
 from regard.inference.alignment import ForcedDecoding
 from regard.inference.engine import Engine
 from regard.inference.engine_selection import (
@@ -18,6 +19,7 @@ from regard.inference.engine_selection import (
     select_engine,
     unsupported_by_ctranslate2,
 )
+from regard.runtime import max_parallel
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import Tokenizer
 from regard.translation.model_folder import TranslationFolder
@@ -52,8 +54,7 @@ class EngineOptions:
     """Threads of one process; None: all cores."""
 
     def __post_init__(self) -> None:
-        valid = self.threads is None or self.threads >= 1
-        require_setting(valid, "threads", self.threads, "it must be at least 1")
+        require_range("threads", self.threads, 1, max_parallel())
 
 
 DEFAULT_ENGINE = EngineOptions()
@@ -142,7 +143,9 @@ class LoadedModel:
     fp32: Fp32Model | None = None
     """None for an ensemble, which has no single model to look into."""
     get_forced_decoder: Callable[[], SupportsForceDecode] | None = None
-    """Computes alignments and confidences; None: the engine has none."""
+    """Computes alignments, confidences and what a glossary displaces; None: the engine has none.
+
+    Of an ensemble it is the first model, for glossaries only."""
     fallback: FallbackEngine | None = None
     ensemble: tuple[Path, ...] = ()
     """The further models whose predictions are averaged with the first one's."""
@@ -165,8 +168,9 @@ def select_translation_engine(
         model=folder.config,
         precision=options.precision,
         search=search,
-        has_constraints=request.has_constraints,
+        has_constraints=request.has_phrase_constraints,
         needs_forced_decoding=request.needs_forced_decoding,
+        has_glossary=bool(request.glossary.entries),
     )
 
 
@@ -194,8 +198,9 @@ def load_engine(
                     folder.config,
                     options.precision,
                     search,
-                    request.has_constraints,
+                    request.has_phrase_constraints,
                     request.needs_forced_decoding,
+                    has_glossary=bool(request.glossary.entries),
                 ),
                 lambda: _load_torch(folder, options, fp32),
             )
@@ -313,6 +318,7 @@ def _load_ensemble(
 
     from regard.inference.eager import EagerEngine
     from regard.inference.ensemble import make_ensemble
+    from regard.inference.forced import ForcedDecoder
     from regard.inference.word_boundaries import find_word_boundaries
     from regard.train.device import choose_device
     from regard.translation.model_folder import load_transformer, read_translation_folder
@@ -325,4 +331,6 @@ def _load_ensemble(
     models = [load_transformer(each) for each in folders]
     ensemble = make_ensemble(models, [each.tokenizer for each in folders])
     engine = EagerEngine(ensemble.to(choose_device(options.device)), find_word_boundaries(folder.tokenizer))
-    return LoadedModel(engine, folder.tokenizer, ensemble=others)
+    return LoadedModel(
+        engine, folder.tokenizer, get_forced_decoder=lambda: ForcedDecoder(models[0]), ensemble=others
+    )

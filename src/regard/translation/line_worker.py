@@ -9,6 +9,7 @@ from regard.inference.engine_selection import EngineChoice
 from regard.jobs.line_batches import LineBatch
 from regard.jobs.line_report import (
     CUT_LINE,
+    GLOSSARY_LINE,
     IMPOSSIBLE_LINE,
     NOT_UTF8_LINE,
     SPLIT_LINE,
@@ -82,9 +83,11 @@ class LineTranslator:
         for number, ((text, input_issue), translation) in enumerate(
             zip(inputs, translations, strict=True), start=batch.first_line
         ):
-            issue = input_issue or _issue_of_translation(number, translation)
+            first = input_issue or _issue_of_translation(number, translation)
+            own_issues = [each for each in (first, _glossary_issue(number, translation)) if each is not None]
+            issue = own_issues[0] if own_issues else None
             rows.append(format_rows(self.row_format, number, text, translation, issue))
-            issues += [] if issue is None else [issue]
+            issues += own_issues
             if translation.unlike_training:
                 issues.append(LineIssue(number, UNLIKE_TRAINING_LINE, UNLIKE_TRAINING_MESSAGE))
             tokens += len(translation.tokens)
@@ -108,6 +111,13 @@ def _decode_line(
     if not is_truncated:
         return text, None
     return text, LineIssue(number, CUT_LINE, f"{size:,} bytes: only the beginning is translated")
+
+
+def _glossary_issue(number: int, translation: Translation) -> LineIssue | None:
+    if not translation.misplaced_terms:
+        return None
+    terms = ", ".join(translation.misplaced_terms)
+    return LineIssue(number, GLOSSARY_LINE, f"glossary term not in place: {terms}")
 
 
 def _issue_of_translation(number: int, translation: Translation) -> LineIssue | None:

@@ -101,6 +101,7 @@ def merge_parts(
         words=words,
         status=text_parts.status,
         message=text_parts.message,
+        misplaced_terms=tuple(dict.fromkeys(term for part in translations for term in part.misplaced_terms)),
     )
 
 

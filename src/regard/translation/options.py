@@ -24,7 +24,7 @@ class TranslateOptions:
     forbidden: tuple[str, ...] = ()
     """Phrases that no translation may contain."""
     glossary: Glossary = EMPTY_GLOSSARY
-    """Required translations of source words and phrases."""
+    """Translations of source words and phrases, which stand in place of the model's own."""
     alignments: bool = False
     """Return which source word each word is a translation of."""
     confidences: bool = False
@@ -44,7 +44,12 @@ class TranslateOptions:
     @property
     def has_constraints(self) -> bool:
         """Whether the search of some sentence may have to observe constraints."""
-        return bool(self.prefix or self.required or self.forbidden or self.glossary.entries)
+        return self.has_phrase_constraints or bool(self.glossary.entries)
+
+    @property
+    def has_phrase_constraints(self) -> bool:
+        """Whether every sentence has constraints, not only those with a glossary phrase."""
+        return bool(self.prefix or self.required or self.forbidden)
 
     @property
     def needs_forced_decoding(self) -> bool:

@@ -43,6 +43,8 @@ class Translation:
     unlike_training: bool | None = None
     """Whether the text is unlike the training text: its translation is less probable than 99 % of those in
     validation. None: the model has no calibration, or the search was constrained."""
+    misplaced_terms: tuple[str, ...] = ()
+    """Glossary terms that do not stand in place of what they replace, as "phrase -> term"."""
 
 
 IMPOSSIBLE_TRANSLATION = Translation(

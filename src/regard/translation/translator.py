@@ -17,6 +17,7 @@ from regard.inference.engine_selection import EngineChoice, EngineName, Requeste
 from regard.search.config import PAPER_SEARCH, SearchConfig
 from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
+from regard.text.glossary import EMPTY_GLOSSARY
 from regard.text.token_spans import map_tokens_to_words
 from regard.text.tokenizer import EOS, Tokenizer
 from regard.text.unicode import reject_lone_surrogates
@@ -35,6 +36,7 @@ from regard.translation.engines import (
     select_translation_engine,
     wrap_model,
 )
+from regard.translation.glossary_search import GlossarySearch
 from regard.translation.long_text import TextParts, merge_parts, split_long_texts
 from regard.translation.model_folder import TranslationFolder, read_translation_folder
 from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
@@ -144,12 +146,46 @@ class Translator:
         reject_conflicting_options(search, options)
         if options.ensemble not in ((), self._model.ensemble):
             raise ConfigError("the models of an ensemble are loaded at once: give them to Translator.load")
+        if not options.glossary.entries:
+            return self._translate_alike(texts, search, options, on_done)
+        return self._translate_with_glossary(texts, search, options, on_done)
+
+    def _translate_with_glossary(
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        options: TranslateOptions,
+        on_done: Callable[[int], None] | None,
+    ) -> list[Translation]:
+        """Translate the texts that have a glossary phrase; the others as if there were no glossary."""
+        has_phrase = [bool(options.glossary.find_matches(text)) for text in texts]
+        translations = [Translation("")] * len(texts)
+        for group_options in (replace(options, glossary=EMPTY_GLOSSARY), options):
+            indexes = [n for n, has in enumerate(has_phrase) if has == bool(group_options.glossary.entries)]
+            group = [texts[index] for index in indexes]
+            results = self._translate_alike(group, search, group_options, on_done) if group else []
+            for index, translation in zip(indexes, results, strict=True):
+                translations[index] = translation
+        return translations
+
+    def _translate_alike(
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        options: TranslateOptions,
+        on_done: Callable[[int], None] | None,
+    ) -> list[Translation]:
+        """Translate texts in the same engine, the fallback if the options need it."""
         fallback = self._model.fallback
         if fallback is not None and (reason := fallback.reason(search, options)):
             translator = self._load_fallback(fallback, reason)
             return translator.translate_detailed(texts, search, options, on_done)
-        if options.needs_forced_decoding and self._model.get_forced_decoder is None:
-            raise ConfigError("this engine has no alignments and no confidences; choose the engine torch")
+        needs_decoder = options.needs_forced_decoding or bool(options.glossary.entries)
+        if needs_decoder and self._model.get_forced_decoder is None:
+            needing = "no alignments and no confidences" if options.needs_forced_decoding else "no glossaries"
+            raise ConfigError(f"this engine has {needing}; choose the engine torch")
+        if options.needs_forced_decoding and self._model.ensemble:
+            raise ConfigError("alignments and confidences come from one model, and this is an ensemble")
         max_tokens = self._model.engine.max_tokens
         split_texts = split_long_texts(texts, self._tokenizer, max_tokens, options.long_text)
         translations = self._search_all(split_texts, search, options, on_done or (lambda _: None))
@@ -259,6 +295,7 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return the translation of every part of every text."""
         compiler = ConstraintCompiler(self._tokenizer, options)
+        glossary = self._make_glossary_search(compiler, options)
         places = [(text, part) for text, parts in enumerate(split_texts) for part in range(len(parts.ids))]
         translations = [[Translation("")] * len(parts.ids) for parts in split_texts]
         open_parts = [len(parts.ids) for parts in split_texts]
@@ -268,13 +305,28 @@ class Translator:
             batch_places = [places[index] for index in batch]
             sources = [split_texts[text].ids[part] for text, part in batch_places]
             parts = [(split_texts[text].parts[part], part == 0) for text, part in batch_places]
-            hypotheses = self._search_batch(sources, parts, search, compiler)
+            hypotheses, misplaced = self._search_batch(sources, parts, search, compiler, glossary)
             batch_translations = self._to_translations(sources, hypotheses, options)
-            for (text, part), translation in zip(batch_places, batch_translations, strict=True):
-                translations[text][part] = translation
+            for (text, part), translation, terms in zip(
+                batch_places, batch_translations, misplaced, strict=True
+            ):
+                translations[text][part] = (
+                    replace(translation, misplaced_terms=terms) if terms else translation
+                )
                 open_parts[text] -= 1
             on_done(sum(open_parts[text] == 0 for text in {text for text, _ in batch_places}))
         return translations
+
+    def _make_glossary_search(
+        self, compiler: ConstraintCompiler, options: TranslateOptions
+    ) -> GlossarySearch | None:
+        if not options.glossary.entries:
+            return None
+        assert self._model.get_forced_decoder is not None
+        decoder = self._model.get_forced_decoder()
+        return GlossarySearch(
+            self._tokenizer, options.glossary, compiler.token_variants, decoder.force_decode
+        )
 
     def _search_batch(
         self,
@@ -282,18 +334,30 @@ class Translator:
         parts: Sequence[tuple[str, bool]],
         search: SearchConfig,
         compiler: ConstraintCompiler,
-    ) -> list[list[Hypothesis]]:
-        """Search one batch under its constraints; `parts` are the texts, and whether each is a first part."""
+        glossary: GlossarySearch | None,
+    ) -> tuple[list[list[Hypothesis]], Sequence[tuple[str, ...]]]:
+        """Search one batch under its constraints; return hypotheses and glossary terms not in place.
+
+        `parts` are the texts, and whether each is a first part.
+        """
+        misplaced: Sequence[tuple[str, ...]] = [()] * len(sources)
         if not compiler.has_constraints:
-            return self._model.engine.translate(sources, search)
+            return self._model.engine.translate(sources, search), misplaced
 
-        def search_subset(
-            indexes: Sequence[int], constraints: Sequence[Constraints]
+        def search_sources(
+            chosen: Sequence[Sequence[int]], constraints: Sequence[Constraints]
         ) -> list[list[Hypothesis]]:
-            return self._model.engine.translate([sources[index] for index in indexes], search, constraints)
+            def search_subset(
+                indexes: Sequence[int], narrower: Sequence[Constraints]
+            ) -> list[list[Hypothesis]]:
+                return self._model.engine.translate([chosen[index] for index in indexes], search, narrower)
 
-        constraints = [compiler.compile(text, is_first_part) for text, is_first_part in parts]
-        return compiler.forbidden_search.search(constraints, search_subset)
+            return compiler.forbidden_search.search(constraints, search_subset)
+
+        constraints = [compiler.compile(is_first_part) for _, is_first_part in parts]
+        if glossary is None:
+            return search_sources(sources, constraints), misplaced
+        return glossary.search(sources, [text for text, _ in parts], constraints, search_sources)
 
     def _batches(
         self, lengths: Sequence[int], search: SearchConfig, options: TranslateOptions

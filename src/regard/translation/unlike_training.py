@@ -58,7 +58,7 @@ class LikelihoodCalibration:
 
         `tokens` counts end tokens too, one for each part of a text that was split.
         """
-        return log_probability / tokens < self.threshold
+        return bool(log_probability / tokens < self.threshold)
 
 
 def fit_calibration(
@@ -78,7 +78,7 @@ def fit_calibration(
 def calibrate_translator(translator: "Translator", texts: Sequence[str]) -> LikelihoodCalibration | None:
     """Translate texts as `regard translate` does, and fit the calibration; blank texts do not count."""
     chosen = np.linspace(0, len(texts), min(len(texts), MAX_CALIBRATION_TEXTS), endpoint=False, dtype=int)
-    results = translator.translate_detailed([texts[index] for index in chosen])
+    results = translator.translate_detailed([texts[int(index)] for index in chosen])
     translations = [each for each in results if each.status == "whole"]
     counted = [(each.log_probability, len(each.tokens) + 1) for each in translations if each.tokens]
     return fit_calibration([value for value, _ in counted], [tokens for _, tokens in counted])

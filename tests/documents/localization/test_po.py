@@ -182,3 +182,66 @@ def test_the_translate_toolkit_parses_the_output():
     assert found['Cannot open %s: "%s"\n'] == ['CANNOT OPEN %s: "%s"\n']
     assert found["%d file"] == ["%d FILES", "%d FILE", "%d FILES"]
     assert found["done"] == ["fait"]
+
+
+GUESSED = """# Translators
+msgid ""
+msgstr "Content-Type: text/plain; charset=UTF-8\\n"
+
+#. a comment
+#: src/a.c:1
+#, c-format
+msgid "Open %s now"
+msgstr ""
+
+#, fuzzy
+#| msgid "older"
+msgid "Close %s now"
+msgstr ""
+
+#, fuzzy
+#~ msgid "gone"
+#~ msgstr "parti"
+
+msgctxt "menu"
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "no placeholder"
+msgstr ""
+"""
+
+
+def test_a_placeholder_put_back_by_guess_makes_the_message_fuzzy():
+    document = read(GUESSED)
+    assert len(document.segments) == 5
+    found = document.render(["Ouvrir", "Fermer", "%d fichier", "fichiers", "rien"]).decode()
+    assert found == (
+        GUESSED.replace("#, c-format", "#, fuzzy, c-format")
+        .replace('msgctxt "menu"', '#, fuzzy\nmsgctxt "menu"')
+        .replace('now"\nmsgstr ""', 'now"\nmsgstr "Ouvrir %s"', 1)
+        .replace('now"\nmsgstr ""', 'now"\nmsgstr "Fermer %s"')
+        .replace('msgstr[0] ""', 'msgstr[0] "%d fichier"')
+        .replace('msgstr[1] ""', 'msgstr[1] "fichiers %d"')
+        .replace('placeholder"\nmsgstr ""', 'placeholder"\nmsgstr "rien"')
+    )
+    assert read(found).segments == ()
+    windows = read(GUESSED.replace("\n", "\r\n")).render(["Ouvrir", "Fermer", "%d a", "b", "c"]).decode()
+    assert windows.count("\r\n") == windows.count("\n") == GUESSED.count("\n") + 1
+
+
+def test_a_message_that_keeps_its_placeholders_is_not_fuzzy():
+    document = read(GUESSED)
+    kept = document.render(["%s ouvrir", "fermer %s", "%d fichier", "%d fichiers", "rien"]).decode()
+    assert kept.count("fuzzy") == GUESSED.count("fuzzy")
+    same = document.render(document.segments).decode()
+    assert same.count("fuzzy") == GUESSED.count("fuzzy")
+    assert document.find_missing_placeholders(["Ouvrir", "Close %s now", "%d", "x", "y"]) == [
+        ["%s"],
+        [],
+        [],
+        ["%d"],
+        [],
+    ]

@@ -240,3 +240,67 @@ def test_the_translate_toolkit_parses_the_output(name, content):
     before, after = units(content.encode()), units(written)
     assert [source for source, _ in after] == [source for source, _ in before]
     assert len(set(after) - set(before)) >= min(len(document.segments), 1)
+
+
+def test_xliff_keeps_placeholders_and_marks_those_put_back_by_guess():
+    content = (
+        "<xliff><file><trans-unit><source>Open {name} &amp; wait</source></trans-unit>"
+        "<trans-unit><source>Close %1$s</source><target state='new' /></trans-unit>"
+        '<trans-unit><source>Stop at %d</source><target state="new">x</target></trans-unit>'
+        "<trans-unit><source>Say 5 %</source></trans-unit></file></xliff>"
+    )
+    document = read("x.xlf", content.encode())
+    assert document.segments == ("Open {name} & wait", "Close %1$s", "Stop at %d", "Say 5 %")
+    guessed = document.render(["Ouvrir", "Fermer", "Halte", "Dis"]).decode()
+    assert guessed == (
+        content.replace(
+            "wait</source>", 'wait</source><target state="needs-review-translation">Ouvrir {name}</target>'
+        )
+        .replace("<target state='new' />", "<target state='needs-review-translation'>Fermer %1$s</target>")
+        .replace('<target state="new">x<', '<target state="needs-review-translation">Halte %d<')
+        .replace("5 %</source>", "5 %</source><target>Dis</target>")
+    )
+    assert read("x.xlf", guessed.encode()).segments == ()
+    kept = document.render(["{name} ouvrir {x}", "%1$s fermer", "Stop at %d", "Dis"]).decode()
+    assert "needs-review" not in kept
+    assert "<target>{name} ouvrir</target>" in kept
+    assert "<target state='new'>%1$s fermer</target>" in kept
+
+
+def test_a_guess_in_xliff_2_marks_the_segment_once():
+    content = (
+        '<xliff version="2.0"><file><unit><segment id="a"><source>Open {name}</source></segment>'
+        '<segment state="translated" ><source>Close {0}</source><target/></segment></unit></file></xliff>'
+    )
+    document = read("x.xlf", content.encode())
+    mark = 'state="initial" subState="regard:placeholder-guessed"'
+    guessed = document.render(["Ouvrir", "Fermer"]).decode()
+    assert f'<segment id="a" {mark}><source>' in guessed
+    assert f"<segment {mark} ><source>" in guessed
+    assert "<target>Ouvrir {name}</target>" in guessed
+    assert read("x.xlf", guessed.encode()).segments == ()
+    assert "initial" not in document.render(["{name} ouvrir", "{0} fermer"]).decode()
+    assert "initial" not in document.render(document.segments).decode()
+
+
+def test_the_target_language_of_an_xliff_is_declared_where_it_is_missing():
+    old = (
+        '<xliff version="1.2"><file source-language="en" original="a"/>'
+        "<file target-language=''><trans-unit><source>One</source></trans-unit></file>"
+        '<x:file xmlns:x="y" target-language="pt-BR"/></xliff>'
+    )
+    document = read("x.xlf", old.encode(), target_language="pt")
+    assert document.render(document.segments).decode() == (
+        '<xliff version="1.2"><file source-language="en" original="a" target-language="pt"/>'
+        "<file target-language='pt'><trans-unit><source>One</source><target>One</target></trans-unit></file>"
+        '<x:file xmlns:x="y" target-language="pt-BR"/></xliff>'
+    )
+    new = '<xliff version="2.0" srcLang="en" ><file id="f"/></xliff>'
+    assert read("x.xlf", new.encode(), target_language="fr").render([]).decode() == (
+        '<xliff version="2.0" srcLang="en" trgLang="fr" ><file id="f"/></xliff>'
+    )
+    assert read("x.xlf", new.encode()).render([]).decode() == new
+    with pytest.raises(
+        DataError, match="x.xlf is for translations into pt-BR, not fr; leave out --target-lang"
+    ):
+        read("x.xlf", old.encode(), target_language="fr")

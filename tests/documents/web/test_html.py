@@ -3,6 +3,7 @@ import time
 import pytest
 
 from regard.documents.formats import DocumentOptions, read_document
+from regard.documents.web.html import read_html
 from sample_documents import HTML
 
 
@@ -181,3 +182,26 @@ def test_html_time_is_linear_in_the_page(bad):
         return time.process_time() - start
 
     assert seconds(10_000) < 14 * max(seconds(2_500), 0.01)
+
+
+@pytest.mark.parametrize(
+    ("page", "declared"),
+    [
+        ("<!DOCTYPE html>\n<html lang=en><p>A cat", '<!DOCTYPE html>\n<html lang="pt-BR"><p>A cat'),
+        ("<html class='a' LANG='en-GB' >A cat", "<html class='a' LANG='pt-BR' >A cat"),
+        ('<html xml:lang="en" xmlns="x">A cat', '<html xml:lang="pt-BR" xmlns="x" lang="pt-BR">A cat'),
+        ("<!-- <html> --><HTML>A cat", '<!-- <html> --><HTML lang="pt-BR">A cat'),
+        ('<p lang="en">A cat</p><html>', '<p lang="en">A cat</p><html>'),
+        ("A cat", "A cat"),
+    ],
+)
+def test_the_page_declares_the_target_language_if_it_is_given(page, declared):
+    document = read_document(page.encode(), "x.html", DocumentOptions(target_language="pt-BR"))
+    assert document.render(document.segments).decode() == declared
+    assert read_document(page.encode(), "x.html", DocumentOptions()).render(["A cat"]).decode() == page
+
+
+def test_in_xhtml_a_slash_ends_every_element():
+    page = '<head><title/><script src="x"/></head><p>One <a id="x"/><i>two</i><br/>three<div/>four</p>'
+    assert read_html(page, xhtml=True).segments == ("One two", "three", "four")
+    assert len(read_html(page).segments) == 1  # a title without an end

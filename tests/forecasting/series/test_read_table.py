@@ -80,6 +80,25 @@ def test_columns_and_time_can_be_named(tmp_path):
         (["2024-01-01,1", "2024-01-02,2"], "date,a", "has 2 rows"),
         (hourly(["1,2", '3,"1,250"', "5,6", "7,8"]), "date,a,b", "line 3 has '1,250'.*; write it as 1250"),
         (hourly(["1,2", '3,"4', "5,6", "7,8"]), "date,a,b", "line 3 has '4.{0,40}' in column 'b', which"),
+        (
+            hourly(["1,2", "3,1e308", "5,6", "7,8"]),
+            "date,a,b",
+            "line 3 has '1e308' in column 'b', which is beyond",
+        ),
+        (
+            hourly(["1,2", "3,-" + 400 * "9", "5,6", "7,8"]),
+            "date,a,b",
+            "line 3 has '-9{39}' in column 'b', which is",
+        ),
+        (hourly(["1,2", "3,-inf", "5,6", "7,8"]), "date,a,b", "line 3 has '-inf' .* is not a number"),
+        (hourly(["1,2", "3,1 250", "5,6", "7,8"]), "date,a,b", "line 3 has '1 250' .* is not a number"),
+        (
+            [f"{time};{value}" for time, value in zip(HOURS, ["980.5", "1,250", "7", "8"], strict=True)],
+            "date;a",
+            "'a' has a decimal comma in line 3 and a point in line 2",
+        ),
+        (hourly(["1,2", "3,4", "5,6", "7,8"])[1:], hourly(["1,2", "", "", ""])[0], "line 1 holds values"),
+        (["1,1.5", "2,3", "3,4"], "0,0.5", "line 1 holds values, '0,0.5', and would be lost as the header"),
         (hourly(["1,2", '3,"4', "5,6", "7," + 200_000 * "8"]), "date,a,b", "line 3 cannot be read as CSV"),
         (["\r".join(hourly(["1,2", "3,4", "5,6", "7,8"]))], "date,a,b", "line 2 cannot be read as CSV"),
         (["2024-01-01,1", "2024-01-02,2", "2024-01-03,3", "2094-01-04,4"], "date,a", "ends in line 5"),
@@ -165,3 +184,9 @@ def test_files_written_by_pyarrow_read_as_csv_does(tmp_path):
     table = read_series_table(path)
     assert (table.values == plain.values).all()
     assert (table.times == plain.times).all()
+
+
+@pytest.mark.parametrize("header", ["date,2020,2021", ",0,1"])
+def test_a_header_may_have_numbers_as_names(tmp_path, header):
+    rows = [f"{time},{number},{number}" for number, time in enumerate(HOURS)]
+    assert len(read_series_table(write_table(tmp_path, rows, header))) == len(HOURS)

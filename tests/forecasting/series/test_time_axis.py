@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from regard.errors import DataError
 from regard.forecasting.series.time_axis import (
+    MICROSECONDS_PER_DAY,
     TimeAxis,
     TimeStep,
     format_times,
@@ -111,3 +112,17 @@ def test_years_are_not_parsed_as_unix_seconds():
 )
 def test_a_step_is_formatted(step, text):
     assert str(step) == text
+
+
+@pytest.mark.parametrize(
+    ("step", "count"),
+    [
+        (TimeStep(months=1), 11),
+        (TimeStep(months=12), 0),
+        (TimeStep(microseconds=MICROSECONDS_PER_DAY), 364),
+    ],
+)
+def test_steps_are_counted_up_to_the_last_year_that_can_be_written(step, count):
+    axis, last = TimeAxis("%Y-%m-%d", step), np.datetime64("9999-01-01", "us")
+    assert axis.count_steps_after(last) == count
+    assert len(axis.format_times(axis.times_after(last, count))) == count

@@ -30,6 +30,10 @@ class CommandParser(argparse.ArgumentParser):
         sys.stderr.write(f"regard: {message} (see `{self.prog} --help`)\n")
         sys.exit(2)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a message; argparse would ignore that the disk is full."""
+        (file or sys.stderr).write(message)
+
     def _suggestion(self, unknown: str) -> str:
         flag = unknown.partition("=")[0]
         nearest = get_close_matches(flag, self._option_string_actions, n=1)
@@ -43,7 +47,7 @@ class StoreOnce(argparse.Action):
         self,
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
-        values: Any,  # argparse declares text, but the type of an argument may return a path
+        values: Any,  # what the `type` of the argument returns
         option_string: str | None = None,
     ) -> None:
         given: set[str] = namespace.__dict__.setdefault("given_flags", set())

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from regard.cli.args.number_args import NumberArgument, setting_argument
 from regard.config import DEFAULT_TASK
-from regard.errors import RegardError, require_setting
+from regard.errors import RegardError
 from regard.inference.engine_selection import EngineName, RequestedPrecision
+from regard.runtime import max_parallel
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
@@ -40,14 +42,15 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> "argparse._Argument
     group.add_argument(
         "--beam",
         metavar="N",
-        type=int,
-        help=f"beam size (default: {PAPER_SEARCH.beam}); 1 is greedy search, the fastest",
+        type=setting_argument(SearchConfig, "beam"),
+        help=f"beam size, %(type)s (default: {PAPER_SEARCH.beam}); 1 is greedy search, the fastest",
     )
     group.add_argument(
         "--alpha",
         metavar="A",
-        type=float,
-        help=f"length penalty: larger values favour longer translations (default: {PAPER_SEARCH.alpha})",
+        type=setting_argument(SearchConfig, "alpha"),
+        help="length penalty, %(type)s: larger values favour longer translations "
+        f"(default: {PAPER_SEARCH.alpha})",
     )
     return group
 
@@ -73,8 +76,8 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> "argparse._Argument
     group.add_argument(
         "--threads",
         metavar="N",
-        type=int,
-        help="CPU threads per process (default: all cores, or 1 per worker)",
+        type=NumberArgument(int, 1, max_parallel()),
+        help="CPU threads per process, %(type)s (default: all cores, or 1 per worker)",
     )
     return group
 
@@ -85,8 +88,6 @@ def apply_argument_defaults(options: argparse.Namespace) -> None:
         if name in options and getattr(options, name) is None:
             setattr(options, name, value)
     SearchConfig(options.beam, options.alpha)
-    threads = options.threads if "threads" in options else None
-    require_setting(threads is None or threads >= 1, "--threads", threads, "it must be at least 1")
 
 
 def resolve_model_folder(path: Path) -> Path:

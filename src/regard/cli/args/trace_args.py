@@ -12,7 +12,8 @@ from regard.cli.args.model_args import (
     read_model_task,
     resolve_model_folder,
 )
-from regard.errors import RegardError, require_setting
+from regard.cli.args.number_args import NumberArgument
+from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.plots.attention_matrix import AttentionMatrix
@@ -24,6 +25,9 @@ TRANSLATION_ONLY_FLAGS = (
     *("mask_source", "no_positional_encoding"),
 )
 """Flags of `add_trace_arguments` that apply to translation models only."""
+MAX_TOP_K, MAX_LAYER = 1000, 1000
+MAX_TRACE_TOKENS_ARGUMENT = NumberArgument(int, 2, 4096)
+"""One word has 2 tokens, with the end token; the attention of 4096 takes gigabytes."""
 
 
 def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +38,17 @@ def add_trace_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="TEXT", help="trace this translation (forced decoding) instead of searching"
     )
     group.add_argument(
-        "--top-k", metavar="K", type=int, default=10, help="candidates recorded per step (default: 10)"
+        "--top-k",
+        metavar="K",
+        type=NumberArgument(int, 1, MAX_TOP_K),
+        default=10,
+        help="candidates recorded per step, %(type)s (default: 10)",
     )
     group.add_argument(
         "--max-trace-tokens",
         metavar="N",
-        type=int,
-        help="reject a text with more tokens, including the end token (default: 256)",
+        type=MAX_TRACE_TOKENS_ARGUMENT,
+        help="reject a text with more tokens, including the end token, %(type)s (default: 256)",
     )
     change = parser.add_argument_group(
         "interventions",
@@ -94,7 +102,7 @@ def add_attention_arguments(parser: argparse.ArgumentParser, title: str) -> None
     group.add_argument(
         "--layer",
         metavar="N",
-        type=int,
+        type=NumberArgument(int, 1, MAX_LAYER),
         help="default: the last but one for cross-attention, which aligns words best; else the last",
     )
     group.add_argument("--head", metavar="N", help="head number, or mean (default: mean)")
@@ -166,8 +174,6 @@ def _trace_within_limit(options: argparse.Namespace, trace: "Callable[[int], Tra
 def _trace_translation(options: argparse.Namespace, folder: Path, qkv: bool) -> "Trace":
     apply_argument_defaults(options)
     interventions = parse_interventions(options)
-    limit = options.max_trace_tokens
-    require_setting(limit is None or limit >= 1, "--max-trace-tokens", limit, "it must be at least 1")
     from regard.translation.translator import Translator
 
     tracer = Translator.load(folder, options.device, "torch").tracer
@@ -192,12 +198,12 @@ def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
         for value in getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
             kind, layer, head = _parse_triple(
-                value, flag, "cross:5:3", r"(encoder|decoder|cross):(\d+):(\d+)"
+                value, flag, "cross:5:3", r"(encoder|decoder|cross):(\d{1,9}):(\d{1,9})"
             )
             interventions.append(AblateHead(kind, int(layer), int(head), mode))  # pyright: ignore[reportArgumentType]
     for value in options.skip_sublayer:
         stack, layer, sublayer = _parse_triple(
-            value, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d+):(self|cross|ffn)"
+            value, "--skip-sublayer", "decoder:6:ffn", r"(encoder|decoder):(\d{1,9}):(self|cross|ffn)"
         )
         interventions.append(SkipSublayer(stack, int(layer), sublayer))  # pyright: ignore[reportArgumentType]
     if options.no_positional_encoding:
@@ -208,7 +214,7 @@ def parse_interventions(options: argparse.Namespace) -> "list[Intervention]":
 
 
 def _parse_source_positions(value: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", value):
+    if not re.fullmatch(r"[1-9]\d{0,8}(,[1-9]\d{0,8})*", value):
         raise RegardError(f"--mask-source {value} is not valid; give numbers from 1 up: --mask-source 1,2")
     return tuple(int(number) - 1 for number in value.split(","))
 

@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.errors import ConfigError
 
@@ -71,8 +72,9 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=INPUT_NAME,
         action="append",
-        help="for a classifier: label<TAB>text per line (.tsv), or .jsonl; repeatable",
+        help="for a classifier: label and text per line (.tsv, .csv or .jsonl); repeatable",
     )
+    add_label_column_arguments(parser)
     parser.add_argument(
         "--texts",
         metavar="FILE",
@@ -107,7 +109,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         help="series columns (default: all others)",
     )
-    parser.add_argument("--horizon", metavar="N", type=int, help="forecast horizon in steps")
+    parser.add_argument("--horizon", metavar="N", type=NumberArgument(int), help="forecast horizon in steps")
     parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
     parser.add_argument(
         "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
@@ -120,7 +122,10 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         help="fine-tune this model, with its vocabulary",
     )
     parser.add_argument(
-        "--extend-vocabulary", metavar="N", type=int, help="with --from: add up to N new tokens"
+        "--extend-vocabulary",
+        metavar="N",
+        type=NumberArgument(int),
+        help="with --from: add up to N new tokens",
     )
     parser.add_argument(
         "--recipe",
@@ -146,12 +151,29 @@ def add_length_arguments(parser: argparse.ArgumentParser) -> None:
         "The first limit reached ends the training. Warm-up, cooldown, validations and EMA are\n"
         "fitted to it, unless you set them. The same flags make an existing run longer.",
     )
-    group.add_argument("--minutes", metavar="M", type=float, help="time of the training, after preparation")
-    group.add_argument("--steps", metavar="N", type=int, help="optimizer steps")
-    group.add_argument("--epochs", metavar="E", type=float, help="passes over the training data")
     group.add_argument(
-        "--seed", metavar="N", type=int, help="seed of initial weights, dropout and order (default: 1)"
+        "--minutes", metavar="M", type=NumberArgument(float), help="time of the training, after preparation"
     )
+    group.add_argument("--steps", metavar="N", type=NumberArgument(int), help="optimizer steps")
+    group.add_argument(
+        "--epochs", metavar="E", type=NumberArgument(float), help="passes over the training data"
+    )
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        type=NumberArgument(int),
+        help="seed of initial weights, dropout and order (default: 1)",
+    )
+
+
+def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the columns of labelled texts, which train, check and score share."""
+    parser.add_argument(
+        "--text-column",
+        metavar="COLUMN",
+        help="name or number of the text column of labelled texts (default: by the header, or the second)",
+    )
+    parser.add_argument("--label-column", metavar="COLUMN", help="and of the label column (or the first)")
 
 
 def resolve_settings(

@@ -10,12 +10,14 @@ from regard.cli.args.model_args import (
     reject_unused_flags,
     resolve_model_folder,
 )
+from regard.cli.args.number_args import NumberArgument, setting_argument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_OF_DOCUMENT
 from regard.cli.documents import add_document_arguments
-from regard.errors import require_setting
+from regard.runtime import max_parallel
 from regard.search.config import Sampling, SearchConfig
 
 if TYPE_CHECKING:
+    from regard.text.glossary import Glossary
     from regard.translation.line_worker import LineTranslator
 
 
@@ -54,11 +56,7 @@ def parse_search_config(options: argparse.Namespace) -> SearchConfig:
 def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
     """Return the worker of the translation job; raise an error for invalid options before loading a model."""
     search = parse_search_config(options)
-    require_setting(
-        options.workers is None or options.workers >= 1, "--workers", options.workers, "it must be at least 1"
-    )
     from regard.checkpoint import WEIGHTS_FILE
-    from regard.text.glossary import Glossary
     from regard.translation.engines import EngineOptions
     from regard.translation.line_worker import LineTranslator
     from regard.translation.model_folder import read_translation_folder
@@ -70,7 +68,7 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         options.prefix,
         tuple(options.require),
         tuple(options.forbid),
-        Glossary() if options.glossary is None else Glossary.read(options.glossary),
+        _read_glossary(options),
         options.alignments,
         options.confidences,
         tuple(resolve_model_folder(path) for path in options.ensemble),
@@ -83,6 +81,16 @@ def parse_line_translator(options: argparse.Namespace) -> "LineTranslator":
         translate_options,
         RowFormat(options.n_best > 1, options.scores, options.alignments, options.confidences, options.json),
     )
+
+
+def _read_glossary(options: argparse.Namespace) -> "Glossary":
+    from regard.text.glossary import EMPTY_GLOSSARY, Glossary
+
+    if options.glossary is None:
+        reject_unused_flags(options, ("glossary_inflected", "source_language"), "needs --glossary FILE")
+        return EMPTY_GLOSSARY
+    languages = options.source_language, options.target_language
+    return Glossary.read(options.glossary, languages, inflected=options.glossary_inflected)
 
 
 def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +136,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--n-best",
         metavar="N",
-        type=int,
+        type=setting_argument(SearchConfig, "n_best"),
         default=1,
         help="write the N best translations, one per line (default: 1); at most the beam size",
     )
@@ -145,13 +153,23 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_length_arguments(parser: argparse.ArgumentParser) -> None:
     group = add_search_arguments(parser)
     group.add_argument(
-        "--min-length", metavar="N", type=int, default=0, help="minimum length in tokens (default: 0)"
+        "--min-length",
+        metavar="N",
+        type=setting_argument(SearchConfig, "min_length"),
+        default=0,
+        help="minimum length in tokens, %(type)s (default: 0)",
     )
     group.add_argument(
-        "--max-length", metavar="N", type=int, help="maximum length in tokens (default: source length + 50)"
+        "--max-length",
+        metavar="N",
+        type=setting_argument(SearchConfig, "max_length"),
+        help="maximum length in tokens, %(type)s (default: source length + 50)",
     )
     group.add_argument(
-        "--no-repeat-ngram", metavar="N", type=int, help="never repeat an n-gram of N tokens (default: off)"
+        "--no-repeat-ngram",
+        metavar="N",
+        type=setting_argument(SearchConfig, "no_repeat_ngram"),
+        help="never repeat an n-gram of N tokens, %(type)s (default: off)",
     )
     group.add_argument(
         "--no-unknown",
@@ -168,17 +186,27 @@ def _add_sampling_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--temperature",
         metavar="T",
-        type=float,
-        help="below 1 more conservative, above 1 more varied (default: 1)",
+        type=setting_argument(Sampling, "temperature"),
+        help="%(type)s: below 1 more conservative, above 1 more varied (default: 1)",
     )
-    group.add_argument("--top-k", metavar="K", type=int, help="sample from the K most probable tokens only")
+    group.add_argument(
+        "--top-k",
+        metavar="K",
+        type=setting_argument(Sampling, "top_k"),
+        help="sample from the K most probable tokens only, %(type)s",
+    )
     group.add_argument(
         "--top-p",
         metavar="P",
-        type=float,
+        type=NumberArgument(float, 0, 1),
         help="sample from the most probable tokens with total probability P only (nucleus sampling)",
     )
-    group.add_argument("--seed", metavar="N", type=int, help="random seed (default: 0)")
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        type=setting_argument(Sampling, "seed"),
+        help="random seed, %(type)s (default: 0)",
+    )
 
 
 def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -186,14 +214,26 @@ def _add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
         "constraints",
         "Required phrases and prefixes are enforced by constrained beam search.\n"
         "A translation with a forbidden phrase is searched again without it. If no\n"
-        "translation satisfies all constraints, the line is left empty and reported.",
+        "translation satisfies all constraints, the line is left empty and reported.\n"
+        "A glossary term takes the place of the word that the model would write for\n"
+        "the phrase; a line where it cannot is reported.",
     )
     group.add_argument("--prefix", metavar="TEXT", default="", help="beginning of each translation")
     group.add_argument(
         "--glossary",
         metavar="FILE",
         type=INPUT_PATH,
-        help="phrase<TAB>translation per line: required wherever the phrase occurs in the source",
+        help="terms for phrases of the source: phrase<TAB>term per line, or a .csv or .tbx file",
+    )
+    group.add_argument(
+        "--glossary-inflected",
+        action="store_true",
+        help="apply the glossary to other forms of its phrases, too: houses for house",
+    )
+    group.add_argument(
+        "--source-language",
+        metavar="CODE",
+        help="language of the phrases in a glossary with several; --target-language is that of the terms",
     )
     group.add_argument(
         "--require",
@@ -224,9 +264,9 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers",
         metavar="N",
-        type=int,
-        help="processes that translate in parallel, each with its own model (default: 1; with torch on a "
-        "CPU one per core for a large file)",
+        type=NumberArgument(int, 1, max_parallel()),
+        help="processes that translate in parallel, %(type)s, each with its own model (default: 1; with "
+        "torch on a CPU one per core for a large file)",
     )
     group.add_argument(
         "--deterministic",

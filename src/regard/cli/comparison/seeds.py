@@ -23,9 +23,9 @@ def parse_seeds(text: str) -> list[int]:
     try:
         seeds = [int(part) for part in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, as in 1,2,3") from None
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a list of numbers, as in 1,2,3") from None
     if len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) > MAX_SEED:
-        raise argparse.ArgumentTypeError(f"{text!r} must be different numbers from 0 to {MAX_SEED}")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be different numbers from 0 to {MAX_SEED}")
     return seeds
 
 

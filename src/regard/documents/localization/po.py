@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from regard.documents.localization.message import message_slot
-from regard.documents.template import CharsetTemplate, Slot, SlotSpan, Template, build_template
+from regard.documents.template import CharsetTemplate, ReviewMark, Slot, SlotSpan, Template, build_template
 from regard.errors import DataError
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -26,6 +26,7 @@ CHARACTER_ESCAPES = {
 CHARACTER_ESCAPES |= {"\f": "\\f", "\v": "\\v"}
 CHARSET = re.compile(r"charset=([\w-]*)")
 CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
+FUZZY_FLAG = re.compile(r"[,\s]fuzzy\s*(,|$)")
 UNSET_CHARSETS = ("", "charset", "us-ascii", "ascii")
 """Charsets of a header that was never filled in."""
 LINE_WIDTH = 79  # columns at which gettext's own tools wrap
@@ -49,6 +50,10 @@ class _PoField:
 @dataclass
 class _PoEntry:
     line: int
+    start: int
+    """Of its first line, after the comments."""
+    flags: list[tuple[int, str]] = field(default_factory=list)
+    """The lines of flags before it, with their positions."""
     fields: dict[str, _PoField] = field(default_factory=dict)
     translations: list[_PoField] = field(default_factory=list)
 
@@ -61,14 +66,9 @@ def read_po(text: str, name: str, overwrite: bool) -> Template | CharsetTemplate
     newline = "\r\n" if "\r\n" in text else "\n"
     spans: list[SlotSpan] = []
     for entry in entries:
-        if not overwrite and any(form.value for form in entry.translations):
-            continue
-        for form in entry.translations:
-            source = entry.fields["msgid"]
-            if "msgid_plural" in entry.fields and form.plural_index != singular:
-                source = entry.fields["msgid_plural"]
-            if (slot := _message_slot(source, newline)) is not None and entry.fields["msgid"].value:
-                spans.append(SlotSpan(form.start, form.end, slot))
+        if entry.fields["msgid"].value and (overwrite or not any(form.value for form in entry.translations)):
+            forms = list(_entry_spans(entry, singular, newline))
+            spans += [*_fuzzy_mark(entry, [slot for _, slot in forms], newline), *(span for span, _ in forms)]
     charset = _charset_replacement(text, header, newline)
     if charset is None:
         return build_template(text, spans)
@@ -78,14 +78,39 @@ def read_po(text: str, name: str, overwrite: bool) -> Template | CharsetTemplate
     return CharsetTemplate(before, text[start:end], replacement, after)
 
 
+def _entry_spans(entry: _PoEntry, singular: int | None, newline: str) -> Iterator[tuple[SlotSpan, Slot]]:
+    """Yield the slots of all forms of a message."""
+    for form in entry.translations:
+        source = entry.fields["msgid"]
+        if "msgid_plural" in entry.fields and form.plural_index != singular:
+            source = entry.fields["msgid_plural"]
+        if (slot := _message_slot(source, newline)) is not None:
+            yield SlotSpan(form.start, form.end, slot), slot
+
+
+def _fuzzy_mark(entry: _PoEntry, slots: list[Slot], newline: str) -> Iterator[SlotSpan]:
+    """Yield the flag for translators, unless it is set: programs do not use a fuzzy message."""
+    if not slots or any(FUZZY_FLAG.search(line) for _, line in entry.flags):
+        return
+    if entry.flags:
+        start, line = entry.flags[-1]
+        place = start + line.index("#,") + len("#,")
+        yield SlotSpan(place, place, ReviewMark(tuple(slots), " fuzzy,"))
+    else:
+        yield SlotSpan(entry.start, entry.start, ReviewMark(tuple(slots), f"#, fuzzy{newline}"))
+
+
 def _entries(text: str, name: str) -> Iterator[_PoEntry]:
     entry: _PoEntry | None = None
     current: _PoField | None = None
+    flags: list[tuple[int, str]] = []
     place = 0
     for number, line in enumerate(LINE.findall(text), 1):
         content = line.strip()
         if not content or content.startswith("#"):
             current = None
+            flags += [(place, line)] if content.startswith("#,") else []
+            flags = [] if content.startswith("#~") else flags  # those of an obsolete message
         elif keyword := KEYWORD.fullmatch(content):
             start = place + line.index(content) + keyword.start(3)
             word = keyword[1].partition("[")[0]
@@ -93,7 +118,7 @@ def _entries(text: str, name: str) -> Iterator[_PoEntry]:
             if entry is None or word == "msgctxt" or (word == "msgid" and "msgid" in entry.fields):
                 if entry is not None:
                     yield _require_complete(entry, name)
-                entry = _PoEntry(number)
+                entry, flags = _PoEntry(number, place, flags), []
             if word == "msgstr":
                 entry.translations.append(current)
             else:

@@ -7,16 +7,17 @@ from regard.documents.localization.xml_tree import (
     XmlElement,
     check_xml,
     line_indent,
+    parse_document,
     parse_elements,
     prefixed_name,
 )
 from regard.documents.localization.xml_units import XmlSlotBuilder
-from regard.documents.template import SlotSpan, Template, build_template
+from regard.documents.template import ReviewMark, Slot, SlotSpan, Template, build_template
+from regard.documents.web.html_tokens import set_attribute
 from regard.errors import DataError
 
-LANGUAGE_TAG = re.compile("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 SUBTAG_SEPARATOR = re.compile("[-_]")
-TMX_ELEMENTS = ("tmx", "header", "tu", "tuv", "seg")
+TMX_ELEMENTS = ("header", "tu", "tuv", "seg")
 
 
 def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Template:
@@ -24,15 +25,10 @@ def read_tmx(text: str, name: str, overwrite: bool, language: str | None) -> Tem
 
     The default language is the only one besides the source language.
     """
-    if language is not None and not LANGUAGE_TAG.fullmatch(language):
-        raise DataError(f"{language!r} is not a language code; write it like fr or pt-BR")
-    check_xml(text, name)
-    roots = list(parse_elements(text, TMX_ELEMENTS, ("seg",)))
-    if [root.name for root in roots] != ["tmx"]:
-        raise DataError(f"{name} is XML, but not TMX; its outermost element must be <tmx>")
-    header = roots[0].child("header")
+    root = parse_document(text, name, "tmx", "TMX", TMX_ELEMENTS, ("seg",))
+    header = root.child("header")
     default = header.attributes.get("srclang", "*all*") if header else "*all*"
-    entries = [child for child in roots[0].children if child.name == "tu"]
+    entries = [child for child in root.children if child.name == "tu"]
     sources = _source_variants(entries, default, name)
     language = language or _target_language(entries, sources, name)
     slots = XmlSlotBuilder(text)
@@ -131,7 +127,6 @@ def _same_base_language(language: str, other: str) -> bool:
 
 SEGMENT_ELEMENTS = ("trans-unit", "segment")
 XLIFF_ELEMENTS = (
-    "xliff",
     "file",
     "group",
     "unit",
@@ -146,40 +141,89 @@ UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
 """States of a target without a translation yet: some tools copy the source there."""
 
 
-def read_xliff(text: str, name: str, overwrite: bool) -> Template:
-    """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all."""
-    check_xml(text, name)
-    roots = list(parse_elements(text, XLIFF_ELEMENTS, ("source", "seg-source", "target")))
-    if [root.name for root in roots] != ["xliff"]:
-        raise DataError(f"{name} is XML, but not XLIFF; its outermost element must be <xliff>")
+GUESSED_SUBSTATE = "regard:placeholder-guessed"
+"""With state="initial", the mark of a target of XLIFF 2 in which a placeholder was put back by guess."""
+
+
+def read_xliff(text: str, name: str, overwrite: bool, language: str | None = None) -> Template:
+    """Return the template of targets that are missing, empty or untranslated; with `overwrite`, of all.
+
+    The target language is declared as `language` where no other is.
+    """
+    leaves = ("source", "seg-source", "target")
+    if language is not None:
+        check_xml(text, name)
+        text = _declare_target_language(text, name, language)
+    root = parse_document(text, name, "xliff", "XLIFF", XLIFF_ELEMENTS, leaves)
     slots = XmlSlotBuilder(text)
-    spans = (_xliff_span(slots, unit, overwrite) for unit in _segment_elements(roots[0]))
-    return build_template(text, [span for span in spans if span is not None])
+    spans: list[SlotSpan] = []
+    for unit in _translated_units(root):
+        if (span := _xliff_span(slots, unit, overwrite)) is not None:
+            spans += [*_segment_mark(text, unit, span.slot), span]
+    return build_template(text, spans)
 
 
-def _segment_elements(root: XmlElement) -> Iterator[XmlElement]:
-    pending = [root]
+def _declare_target_language(text: str, name: str, language: str) -> str:
+    """Return the document with a target language: of each file in XLIFF 1.2, of the whole in XLIFF 2."""
+    written: list[str] = []
+    done = 0
+    for root in parse_elements(text, ("xliff", "file"), ()):
+        is_2 = root.attributes.get("version", "").startswith("2")
+        attribute = "trgLang" if is_2 else "target-language"
+        for element in [root] if is_2 else root.children:
+            declared = element.attributes.get(attribute.lower())
+            if declared and not _language_matches(declared, language):
+                raise DataError(
+                    f"{name} is for translations into {declared}, not {language}; leave out "
+                    f"--target-language, or change {attribute}"
+                )
+            if not declared:
+                tag = text[element.tag.start : element.tag.end]
+                written += [text[done : element.tag.start], set_attribute(tag, attribute, language)]
+                done = element.tag.end
+    return "".join([*written, text[done:]])
+
+
+def _segment_mark(text: str, unit: XmlElement, slot: Slot | ReviewMark) -> Iterator[SlotSpan]:
+    """Yield the mark of a segment of XLIFF 2, whose state covers source and target."""
+    if unit.name == "segment" and isinstance(slot, Slot):
+        tag = text[unit.tag.start : unit.tag.end]
+        marked = set_attribute(set_attribute(tag, "state", "initial"), "subState", GUESSED_SUBSTATE)
+        yield SlotSpan(unit.tag.start, unit.tag.end, ReviewMark((slot,), marked, tag))
+
+
+def _translated_units(root: XmlElement) -> Iterator[XmlElement]:
+    """Yield the units in order, except those that inherit translate="no"."""
+    pending = [(root, "yes")]
     while pending:
-        element = pending.pop()
-        if element.name in SEGMENT_ELEMENTS:
+        element, translate = pending.pop()
+        translate = element.attributes.get("translate", translate)
+        if element.name not in SEGMENT_ELEMENTS:
+            children = () if element.name in ("alt-trans", "matches") else reversed(element.children)
+            pending += [(child, translate) for child in children]
+        elif translate != "no":
             yield element
-        elif element.name not in ("alt-trans", "matches"):
-            pending += reversed(element.children)
 
 
 def _xliff_span(slots: XmlSlotBuilder, unit: XmlElement, overwrite: bool) -> SlotSpan | None:
     source, target = unit.child("source"), unit.child("target")
-    if source is None or unit.inherited_attribute("translate") == "no":
+    if source is None:
         return None
+    mark = _mark_target if unit.name == "trans-unit" else str
     if target is not None:
         state = target.attributes.get("state") or unit.attributes.get("state")
-        if overwrite or not slots.has_text(target) or state in UNTRANSLATED_STATES:
-            return slots.replace_content(
-                _source_segmented_like(target, source, unit.child("seg-source"), slots), target
-            )
+        untranslated = state in UNTRANSLATED_STATES and unit.attributes.get("substate") != GUESSED_SUBSTATE
+        if overwrite or not slots.has_text(target) or untranslated:
+            source = _source_segmented_like(target, source, unit.child("seg-source"), slots)
+            return slots.replace_content(source, target, mark)
         return None
     tag = prefixed_name(source, "target")
-    return slots.insert_after(source, unit.child("seg-source") or source, f"<{tag}>", f"</{tag}>")
+    return slots.insert_after(source, unit.child("seg-source") or source, f"<{tag}>", f"</{tag}>", mark)
+
+
+def _mark_target(tag: str) -> str:
+    """Return the start tag of a target of XLIFF 1.2 in which a placeholder was put back by guess."""
+    return set_attribute(tag, "state", "needs-review-translation")
 
 
 def _source_segmented_like(

@@ -29,13 +29,6 @@ class XmlElement:
     def child(self, name: str) -> "XmlElement | None":
         return next((child for child in self.children if child.name == name), None)
 
-    def inherited_attribute(self, attribute: str) -> str | None:
-        """Return the attribute of the element or of its nearest ancestor that has it."""
-        element: XmlElement | None = self
-        while element is not None and attribute not in element.attributes:
-            element = element.parent
-        return None if element is None else element.attributes[attribute]
-
 
 def check_xml(text: str, name: str) -> None:
     """Reject XML that is not well-formed or declares entities, which can expand without limit."""
@@ -52,6 +45,22 @@ def check_xml(text: str, name: str) -> None:
         raise DataError(
             f"{name} line {error.lineno} is not well-formed XML: {expat.ErrorString(error.code)}"
         ) from None
+
+
+def parse_document(
+    text: str, name: str, root: str, format_name: str, names: Collection[str], leaves: Collection[str]
+) -> XmlElement:
+    """Return the outermost element, which must be named `root`, with its descendants of these names."""
+    check_xml(text, name)
+    elements = list(parse_elements(text, (root, *names), leaves))
+    if [element.name for element in elements] != [root]:
+        raise DataError(f"{name} is XML, but not {format_name}; its outermost element must be <{root}>")
+    return elements[0]
+
+
+def outermost_name(text: str) -> str:
+    """Return the name of the outermost element, with its prefix; "" if there is none."""
+    return next((token.name for token in scan_markup(text, html=False) if token.name), "")
 
 
 def parse_elements(text: str, names: Collection[str], leaves: Collection[str]) -> Iterator[XmlElement]:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from regard.documents.localization.message import PROTECTED_TEXT, drop_extra_placeholders
 from regard.documents.localization.xml_tree import XmlElement, line_indent
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment, split_inline_tags
-from regard.documents.template import Slot, SlotSpan, SlotWriter, keep_if_unchanged
+from regard.documents.template import Slot, SlotSpan, SlotWriter
 from regard.documents.web.entities import EntityEscaper, split_entities, unescape_entities
 from regard.documents.web.html_tokens import MarkupToken, attribute_spans
 
@@ -43,36 +45,51 @@ class XmlSlotBuilder:
 
     def _text(self, element: XmlElement) -> str:
         return "".join(
-            fragment.text for fragment in _source_fragments(self._document, element.content)
+            fragment.text for fragment in source_fragments(self._document, element.content)
         ).strip()
 
-    def replace_content(self, source: XmlElement, target: XmlElement) -> SlotSpan | None:
-        """Return a span that replaces the content of an existing element."""
-        start, end, before, suffix = target.inner_start, target.inner_end, "", ""
+    def replace_content(
+        self, source: XmlElement, target: XmlElement, mark: SlotWriter = str
+    ) -> SlotSpan | None:
+        """Return a span that replaces the content of an existing element.
+
+        `mark` changes its start tag if a placeholder is put back by guess.
+        """
+        end, suffix = target.inner_end, ""
+        before = self._document[target.tag.start : target.tag.end]
         if target.tag.kind == "empty":
-            start, end = target.tag.start, target.end
-            tag = self._document[start:end].removesuffix("/>").rstrip()
-            before, suffix = f"{tag}>", f"</{target.tag.name}>"
-        slot = self._build_slot(source, before, suffix)
-        return None if slot is None else SlotSpan(start, end, slot)
+            end = target.end
+            before, suffix = f"{before.removesuffix('/>').rstrip()}>", f"</{target.tag.name}>"
+        slot = self._build_slot(source, before, suffix, mark(before))
+        return None if slot is None else SlotSpan(target.tag.start, end, slot)
 
     def insert_after(
-        self, source: XmlElement, anchor: XmlElement, before: str, after: str
+        self, source: XmlElement, anchor: XmlElement, before: str, after: str, mark: SlotWriter = str
     ) -> SlotSpan | None:
-        """Return a span that inserts an element after `anchor`, on a new line if `anchor` starts one."""
-        slot = self._build_slot(source, line_indent(self._document, anchor.tag.start) + before, after)
+        """Return a span that inserts an element after `anchor`, on a new line if `anchor` starts one.
+
+        `mark` changes `before` if a placeholder is put back by guess.
+        """
+        indent = line_indent(self._document, anchor.tag.start)
+        slot = self._build_slot(source, indent + before, after, indent + mark(before))
         return None if slot is None else SlotSpan(anchor.end, anchor.end, slot)
 
-    def _build_slot(self, source: XmlElement, before: str, suffix: str) -> Slot | None:
+    def _build_slot(self, source: XmlElement, before: str, suffix: str, marked_before: str) -> Slot | None:
         content = self._document[source.inner_start : source.inner_end]
-        segment = build_segment(_source_fragments(self._document, source.content))
+        segment = build_segment(source_fragments(self._document, source.content), PROTECTED_TEXT)
         if segment is None:
             return None
-        write = keep_if_unchanged(segment.text, content, _slot_writer(segment, content, self._escaper))
-        return Slot(segment.text, lambda translation: before + write(translation) + suffix)
+        slot = segment_slot(segment, content, slot_writer(segment, content, self._escaper))
+
+        def write(translation: str) -> str:
+            guessed = slot.find_missing(translation)
+            return (marked_before if guessed else before) + slot.write(translation) + suffix
+
+        return replace(slot, write=write)
 
 
-def _slot_writer(segment: Segment, content: str, escape: SlotWriter) -> SlotWriter:
+def slot_writer(segment: Segment, content: str, escape: SlotWriter, spell: SlotWriter = str) -> SlotWriter:
+    """Return a writer of the content of an element; `spell` is applied to text before XML escapes."""
     lead, tail = content[: segment.lead_length], content[len(content) - segment.tail_length :]
     addresses: dict[str, str] = {}
     if CDATA[0] in content:  # an address that moves into or out of CDATA is escaped differently
@@ -82,19 +99,20 @@ def _slot_writer(segment: Segment, content: str, escape: SlotWriter) -> SlotWrit
     def write(translation: str) -> str:
         written = [lead]
         inside = _ends_in_cdata(lead, False)
-        for part in place_markup(segment, translation):
+        for part in place_markup(segment, drop_extra_placeholders(segment, translation)):
             text = addresses.get(part.text) if part.is_raw else part.text
             if text is None:
                 written.append(part.text)
                 inside = _ends_in_cdata(part.text, inside)
             else:
+                text = spell(text)
                 written.append(_escape_cdata(text) if inside else escape(text))
         return "".join([*written, tail])
 
     return write
 
 
-def _source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
+def source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[InlineFragment]:
     """Yield the fragments of a source: text, inline tags, and elements of native code."""
     at = 0
     while at < len(tokens):
@@ -111,7 +129,7 @@ def _source_fragments(document: str, tokens: Sequence[MarkupToken]) -> Iterator[
             case "other" | "empty":
                 yield InlineFragment(NATIVE_CODE_ELEMENTS.get(name, InlineKind.STANDALONE), raw)
             case "start" if name in NATIVE_CODE_ELEMENTS or _is_protected(raw):
-                after = _element_end(tokens, at)
+                after = element_end(tokens, at)
                 raw = document[token.start : tokens[after - 1].end]
                 if name in NATIVE_CODE_ELEMENTS:
                     yield InlineFragment(NATIVE_CODE_ELEMENTS[name], raw)
@@ -130,7 +148,7 @@ def _is_protected(tag: str) -> bool:
     return values.get("mtype") == "protected" or values.get("translate") == "no"
 
 
-def _element_end(tokens: Sequence[MarkupToken], at: int) -> int:
+def element_end(tokens: Sequence[MarkupToken], at: int) -> int:
     """Return the index after the token that ends the element starting here."""
     depth, name = 0, tokens[at].name
     for index in range(at, len(tokens)):

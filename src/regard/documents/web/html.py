@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
-from regard.documents.markup_alignment import place_markup
+from regard.documents.markup_alignment import place_markup, segment_slot
 from regard.documents.segments import InlineFragment, InlineKind, build_segment
 from regard.documents.template import (
     LayeredTemplate,
@@ -21,7 +22,7 @@ from regard.documents.web.entities import (
     split_entities,
     unescape_entities,
 )
-from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
+from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup, set_attribute
 from regard.documents.web.html_tree import VOID_ELEMENTS, OpenElementStack
 
 INLINE_ELEMENTS = frozenset(
@@ -57,14 +58,27 @@ META_DESCRIPTIONS = frozenset(
 """Names of <meta> whose content is text for people: search results and link previews."""
 
 
-def read_html(text: str) -> LayeredTemplate:
+def read_html(text: str, xhtml: bool = False) -> LayeredTemplate:
     """Return the template of all text blocks, with their inline tags, and of all text attributes."""
-    return LayeredTemplate(_attribute_template(text), _block_template(text), _block_template)
+    read_blocks = partial(_block_template, xhtml=xhtml)
+    return LayeredTemplate(_attribute_template(text, xhtml), read_blocks(text), read_blocks)
 
 
-def _block_template(text: str) -> Template:
+def set_page_language(text: str, language: str) -> str:
+    """Return a page whose <html> tag declares a language; one without the tag stays as it is."""
+    tokens = (token for token in scan_markup(text, html=True) if token.kind == "start")
+    root = next(tokens, None)
+    if root is None or root.name != "html":
+        return text
+    tag = text[root.start : root.end]
+    if "xml:lang" in attribute_spans(tag):
+        tag = set_attribute(tag, "xml:lang", language)
+    return text[: root.start] + set_attribute(tag, "lang", language) + text[root.end :]
+
+
+def _block_template(text: str, xhtml: bool) -> Template:
     escaper = EntityEscaper(text, xml=False)
-    spans = (_run_span(text, run, escaper) for run in _inline_runs(text))
+    spans = (_run_span(text, run, escaper) for run in _inline_runs(text, xhtml))
     return build_template(text, [span for span in spans if span is not None])
 
 
@@ -80,13 +94,13 @@ def _run_span(
         parts = place_markup(segment, translation)
         return "".join(part.text if part.is_raw else escaper(part.text) for part in parts)
 
-    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
+    return SlotSpan(start, end, segment_slot(segment, text[start:end], write))
 
 
-def _inline_runs(text: str) -> Iterator[list[tuple[int, int, InlineFragment]]]:
+def _inline_runs(text: str, xhtml: bool) -> Iterator[list[tuple[int, int, InlineFragment]]]:
     """Yield the runs of text and inline tags between the tags that end a segment, as fragments."""
     run: list[tuple[int, int, InlineFragment]] = []
-    for token in _merge_pictures(text, _translatable_tokens(text)):
+    for token in _merge_pictures(text, _translatable_tokens(text, xhtml)):
         if (fragments := _inline_fragments(text, token)) is not None:
             run += [(token.start, token.end, fragment) for fragment in fragments]
         elif run:
@@ -115,7 +129,8 @@ def _inline_fragments(text: str, token: MarkupToken) -> Iterator[InlineFragment]
             )
         )
     if token.kind == "empty":
-        return iter((InlineFragment(InlineKind.STANDALONE, raw),)) if token.name in IMAGE_ELEMENTS else None
+        inline = token.name in IMAGE_ELEMENTS or token.name in INLINE_ELEMENTS
+        return iter((InlineFragment(InlineKind.STANDALONE, raw),)) if inline else None
     if (
         token.kind == "boundary"
         or token.name not in INLINE_ELEMENTS
@@ -157,11 +172,11 @@ class _RegionToken(NamedTuple):
     """Whether the text attributes of the tag are translated."""
 
 
-def _track_regions(text: str) -> Iterator[_RegionToken]:
+def _track_regions(text: str, xhtml: bool) -> Iterator[_RegionToken]:
     """Yield the tokens of a page with their translate region; an inner region overrides the outer one."""
     elements = OpenElementStack()
     regions: list[_TranslateRegion] = []
-    for token in scan_markup(text, html=True, open_elements=elements):
+    for token in scan_markup(text, html=True, open_elements=elements, self_closing=xhtml):
         closed = None
         while regions and not elements.is_open(regions[-1].depth):
             closed = regions.pop()
@@ -202,13 +217,13 @@ def _attribute_values(tag: str) -> dict[str, str]:
     return {name: tag[start:end].strip().lower() for name, (start, end) in attribute_spans(tag).items()}
 
 
-def _translatable_tokens(text: str) -> Iterator[MarkupToken]:
+def _translatable_tokens(text: str, xhtml: bool) -> Iterator[MarkupToken]:
     """Yield the visible tokens of a page; an untranslated element inside a segment is one token.
 
     An element counts as inside a segment only if its own end tag closes it, so that it can be moved whole.
     """
     start, root = -1, None
-    for region_token in _track_regions(text):
+    for region_token in _track_regions(text, xhtml):
         token = region_token.token
         if start >= 0 and not region_token.protected:
             whole = (
@@ -251,10 +266,10 @@ def _is_picture_part(text: str, token: MarkupToken) -> bool:
     return token.kind == "start" and token.name in PICTURE_CHILDREN
 
 
-def _attribute_template(text: str) -> Template:
+def _attribute_template(text: str, xhtml: bool) -> Template:
     escaper = EntityEscaper(text, xml=False)
     spans: list[SlotSpan] = []
-    for token, *_, translated in _track_regions(text):
+    for token, *_, translated in _track_regions(text, xhtml):
         tag = text[token.start : token.end] if translated else ""
         if "=" not in tag:
             continue

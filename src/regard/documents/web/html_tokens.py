@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from regard.documents.web.html_tree import FOREIGN_ELEMENTS, OpenElementStack
+from regard.documents.web.html_tree import FOREIGN_ELEMENTS, VOID_ELEMENTS, OpenElementStack
 
 MarkupKind = Literal["text", "start", "end", "empty", "protected", "boundary", "other"]
 """Text, a start, end or self-closing tag, a comment or similar ("other"); and, made by the HTML reader,
@@ -39,10 +39,11 @@ browser with frames and scripts, but it is written for the others."""
 
 
 def scan_markup(
-    text: str, html: bool, open_elements: OpenElementStack | None = None
+    text: str, html: bool, open_elements: OpenElementStack | None = None, self_closing: bool = False
 ) -> Iterator[MarkupToken]:
     """Yield the tokens of a document without gaps; HTML names are lower-case.
 
+    With `self_closing`, the slash of <a/> ends any element, as in XHTML.
     At each tag, `open_elements` holds the elements that were open before it, less those the tag closes.
     """
     place, size, done = 0, len(text), 0
@@ -56,7 +57,8 @@ def scan_markup(
             yield MarkupToken("text", done, place)
         if html and token.name:
             open_elements.close_for_tag(token.kind, token.name)
-            token = token._replace(kind="start") if _ignores_self_closing(token, open_elements) else token
+            if _ignores_self_closing(token, open_elements, self_closing):
+                token = token._replace(kind="start")
         yield token
         place = done = token.end
         if html and token.kind == "start":
@@ -72,9 +74,11 @@ def scan_markup(
         yield MarkupToken("text", done, size)
 
 
-def _ignores_self_closing(token: MarkupToken, elements: OpenElementStack) -> bool:
-    """Whether the slash of <br/> has no meaning, as everywhere outside SVG and MathML."""
-    return token.kind == "empty" and token.name not in FOREIGN_ELEMENTS and not elements.in_foreign_content
+def _ignores_self_closing(token: MarkupToken, elements: OpenElementStack, self_closing: bool) -> bool:
+    """Whether the slash of <br/> has no meaning, as in HTML everywhere outside SVG and MathML."""
+    if token.kind != "empty" or token.name in FOREIGN_ELEMENTS or elements.in_foreign_content:
+        return False
+    return not self_closing or token.name in VOID_ELEMENTS
 
 
 def _html_token(text: str, place: int, elements: OpenElementStack) -> MarkupToken | None:
@@ -120,6 +124,19 @@ DOCTYPE = re.compile(r"""<!(?:[^\[>"']|"[^"]*"|'[^']*')*(?:\[.*?\]\s*)?>""", re.
 def _scan_doctype(text: str, place: int) -> MarkupToken:
     match = DOCTYPE.match(text, place)
     return MarkupToken("other", place, match.end() if match else len(text))
+
+
+def set_attribute(tag: str, name: str, value: str) -> str:
+    """Return a start tag in which an attribute has this value, which needs no escaping."""
+    if (span := attribute_spans(tag).get(name.lower())) is not None:
+        start, end = span
+        return (
+            f"{tag[:start]}{value}{tag[end:]}"
+            if tag[start - 1] in "\"'"
+            else f'{tag[:start]}"{value}"{tag[end:]}'
+        )
+    end = len(tag.removesuffix(">").removesuffix("/").rstrip())
+    return f'{tag[:end]} {name}="{value}"{tag[end:]}'
 
 
 def attribute_spans(tag: str) -> dict[str, tuple[int, int]]:

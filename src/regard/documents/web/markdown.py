@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from regard.documents.markup_alignment import OutputPart, place_markup
+from regard.documents.markup_alignment import OutputPart, place_markup, segment_slot
 from regard.documents.segments import InlineFragment, InlineKind, Segment, build_segment
 from regard.documents.template import (
     LayeredTemplate,
@@ -206,7 +206,7 @@ def _block_span(text: str, block: _MarkdownBlock, parser: InlineMarkdownParser) 
         parts = [*lead, *place_markup(segment, to_single_line(translation)), *tail]
         return render_markdown(parts, MarkdownStyle(block.kind, escapes, reference_ends), parser)
 
-    return SlotSpan(start, end, Slot(segment.text, keep_if_unchanged(segment.text, text[start:end], write)))
+    return SlotSpan(start, end, segment_slot(segment, text[start:end], write))
 
 
 def _is_implicit_reference(part: MarkdownSpan) -> bool:

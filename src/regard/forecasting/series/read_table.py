@@ -22,6 +22,8 @@ MISSING_VALUES = frozenset(("", "na", "n/a", "nan", "null", "none", "?", "-"))
 DELIMITERS = ",;\t|"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 """A number that may have thousands separators; refused if the delimiter is a comma, too."""
+MAX_NUMBER = 1e100
+"""Larger numbers are mistakes, and their squares overflow."""
 MAX_CELL_CHARACTERS = 40
 """Characters of a cell that a message shows; after an unclosed quote, the rest of the file is one cell."""
 PYARROW_NEEDED = '{} is a Parquet file, which needs pyarrow: pip install "regard[parquet]"'
@@ -82,8 +84,18 @@ def _parse_header(path: Path, line: str) -> tuple[list[str], str]:
     if not line.strip():
         raise DataError(f"{path} has no header; its first line must name the columns")
     delimiter = max(DELIMITERS, key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-    return [name.strip() for name in names], delimiter
+    names = [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
+    if all(map(_is_value, names)):
+        raise DataError(
+            f"{path} line 1 holds values, {line[:MAX_CELL_CHARACTERS]!r}, and would be lost as the header; "
+            "add a first line with the names of the columns, such as date,load"
+        )
+    return names, delimiter
+
+
+def _is_value(cell: str) -> bool:
+    """Return whether a cell is a number or a time, and no name of a column."""
+    return cell != "" and (_parse_number(cell) is not None or look_like_times([cell]))
 
 
 def _read_csv(path: Path) -> TableCells:
@@ -186,27 +198,42 @@ def _reject_missing_times(path: Path, texts: Sequence[str], lines: Sequence[int]
 
 
 def _parse_numbers(path: Path, cells: TableCells, index: int) -> list[float]:
-    numbers = []
+    numbers, marks = [], dict[str, int]()
     for row, line in zip(cells.rows, cells.lines, strict=True):
         text = row[index].strip()
         cell = f"{path} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[index]!r}"
         if cells.delimiter == "," and THOUSANDS.fullmatch(text):
             raise DataError(f"{cell}; write it as {text.replace(',', '')}, or with a decimal point")
         number = _parse_number(text)
+        if number is not None and abs(number) > MAX_NUMBER:
+            raise DataError(
+                f"{cell}, which is beyond {MAX_NUMBER:g}; correct it, or write values in a larger unit"
+            )
         if number is None:
             raise DataError(
                 f"{cell}, which is not a number; correct it, or name the columns to use with data.columns"
             )
+        for mark in ",.":
+            if mark in text:
+                marks.setdefault(mark, line)
         numbers.append(number)
+    if len(marks) > 1:
+        raise DataError(
+            f"{path} column {cells.header[index]!r} has a decimal comma in line {marks[',']} and a point "
+            f"in line {marks['.']}; write all numbers in one way, without thousands separators"
+        )
     return numbers
 
 
 def _parse_number(text: str) -> float | None:
-    """Return NaN for a missing value, None for what is not a number; accept a decimal comma."""
+    """Return NaN for a missing value, None for what is not a number; accept a decimal comma.
+
+    A number of hundreds of digits is infinite.
+    """
     if text.lower() in MISSING_VALUES:
         return math.nan
     try:
         number = float(text.replace(",", ".") if text.count(",") == 1 else text)
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return number if math.isfinite(number) or text.lstrip("+-")[:1].isdigit() else None

@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float64, Int64
 from regard.errors import DataError
 from regard.forecasting.series.time_axis import TimeAxis, Times
 
+MAX_SCALED = 1e15
+"""Standardised values that the model can square in fp32."""
 SeriesValues = Float64[np.ndarray, "rows channels"]
 
 
@@ -71,7 +73,15 @@ class SeriesScaler:
     std: Float64[np.ndarray, " channels"]
 
     def scale(self, values: SeriesValues) -> SeriesValues:
-        return (values - self.mean) / self.std
+        """Return standardised values; raise an error where they are too large for the fp32 of the model."""
+        scaled = (values - self.mean) / self.std
+        if (np.abs(scaled) > MAX_SCALED).any():
+            row, column = np.argwhere(np.abs(scaled) > MAX_SCALED)[0]
+            raise DataError(
+                f"the value {values[row, column]:g} is more than {MAX_SCALED:g} standard deviations from the "
+                f"training values, whose mean is {self.mean[column]:g}; correct it"
+            )
+        return scaled
 
     def unscale(self, values: Float64[np.ndarray, "*rows channels"]) -> Float64[np.ndarray, "*rows channels"]:
         return values * self.std + self.mean

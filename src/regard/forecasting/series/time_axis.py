@@ -69,6 +69,16 @@ class TimeAxis:
         """Format times as the file does."""
         return format_times(times, self.format)
 
+    def count_steps_after(self, last: np.datetime64) -> int:
+        """Return the number of steps after `last` up to the year 9999, the last that can be written."""
+        end = np.datetime64("9999-12-31T23:59:59", "us")
+        if self.step.months:
+            return (
+                int((end.astype("datetime64[M]") - last.astype("datetime64[M]")).astype(int))
+                // self.step.months
+            )
+        return int((end - last).astype(int)) // self.step.microseconds
+
     def times_after(self, last: np.datetime64, steps: int) -> Times:
         """Return `steps` times, the first one step after `last`."""
         return time_grid(last, self.step, steps + 1)[1:]

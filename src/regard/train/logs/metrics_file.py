@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from regard.checkpoint import write_file_atomically
+from regard.errors import DataError
+from regard.strict_json import read_bytes_within
 
 METRICS_FILE = "metrics.jsonl"
+MAX_METRICS_BYTES = 2**29
+"""About two million rows."""
 MetricsRow = Mapping[str, Any]
 
 
@@ -88,9 +92,9 @@ class MetricsReader:
 
 
 def parse_metrics_line(line: bytes) -> dict[str, Any]:
-    """Return the row of a line; an empty one where the line is no JSON object, as one cut short by a kill."""
+    """Return the row of a line; an empty one where it is not what is written, or cut short by a kill."""
     try:
-        row = json.loads(line)
+        row = json.loads(line, parse_int=_parse_bounded_int)
     except (ValueError, RecursionError):
         return {}
     return row if isinstance(row, dict) else {}
@@ -98,7 +102,11 @@ def parse_metrics_line(line: bytes) -> dict[str, Any]:
 
 def read_metrics(path: Path) -> list[MetricsRow]:
     """Return all rows of the file."""
-    return [row for line in path.read_bytes().split(b"\n") if (row := parse_metrics_line(line))]
+    try:
+        content = read_bytes_within(path, MAX_METRICS_BYTES)
+    except ValueError as error:
+        raise DataError(f"{path} cannot be read: {error}") from None
+    return [row for line in content.split(b"\n") if (row := parse_metrics_line(line))]
 
 
 def read_losses(path: Path) -> dict[int, float | None]:
@@ -128,6 +136,13 @@ def _truncate_after(path: Path, step: int) -> None:
     head = b"".join(_lines_up_to(step, content)) if step else b""
     if head != content:
         write_file_atomically(path, head.decode("utf-8"))
+
+
+def _parse_bounded_int(text: str) -> int:
+    number = int(text)
+    if abs(number) >= 2**63:
+        raise ValueError(f"{text[:20]} is too large")
+    return number
 
 
 def _lines_up_to(step: int, content: bytes) -> Iterator[bytes]:

@@ -1,0 +1,1 @@
+"""Office documents and e-books: zip archives of XML parts, of which only the text changes."""
