@@ -192,12 +192,12 @@ def test_a_token_budget_that_does_not_fit_into_memory_is_split(resolve, monkeypa
     [
         ({}, 4096, 0.2),
         ({"core_minutes": 1.0}, 512, 0.0),
-        ({"core_minutes": 3.0}, 1200, 0.0),
-        ({"core_minutes": 6.0}, 2400, 0.2),  # more than five epochs
+        ({"core_minutes": 3.0}, 600, 0.0),
+        ({"core_minutes": 6.0}, 1200, 0.2),  # more than five epochs
         ({"core_minutes": 60.0}, 4096, 0.2),
-        ({"epochs": 3.0}, 1200, 0.0),
+        ({"epochs": 3.0}, 600, 0.0),
         ({"epochs": 30.0}, 4096, 0.2),
-        ({"epochs": 30.0, "core_minutes": 3.0}, 1200, 0.0),
+        ({"epochs": 30.0, "core_minutes": 3.0}, 600, 0.0),
         ({"steps": 300}, 4096, 0.0),  # steps are of full batches
         ({"steps": 3000}, 4096, 0.2),
     ],
@@ -225,7 +225,7 @@ def test_the_peak_falls_with_the_root_of_a_shorter_warmup(tokens, full_steps):
 
 def test_the_time_of_all_threads_decides_the_batches(tmp_path, monkeypatch):
     run = TranslationRun(data=write_corpus(tmp_path, repeat=20_000), compute=ComputeConfig(device="cpu"))
-    run = replace(run, train=replace(run.train, minutes=2.0))
+    run = replace(run, train=replace(run.train, minutes=4.0))
     for threads, batch_tokens in ((1, 800), (2, 1600)):
         monkeypatch.setattr("regard.translation.autoconfig.torch.get_num_threads", lambda n=threads: n)
         assert autoconfigure_translation(run, None, QUIET).run.data.batch_tokens == batch_tokens

@@ -68,7 +68,7 @@ CPU_TOKENS_PER_MINUTE = {"tiny": 400_000, "small": 130_000}
 MIN_BATCH_TOKENS, MIN_BATCHES_PER_EPOCH = 512, 40
 SHORT_EPOCHS = 5
 """A training limited to fewer passes over the corpus has no dropout: it underfits."""
-LIMITED_STEPS = 1000
+LIMITED_STEPS = 2000
 """A training limited to little text gets so many steps, of smaller batches: few large ones learn less."""
 VOCABULARY_SIZES = (1000, 2000, 4000, 8000, 10_000, 16_000, 32_000)
 TOKENS_PER_VOCABULARY_ENTRY = 40
