@@ -41,7 +41,7 @@ def corpus(tmp_path, monkeypatch):
 @pytest.fixture
 def speed(monkeypatch):
     """Steps of one second, whatever the machine."""
-    monkeypatch.setattr("regard.train.harness.measure_speed", lambda *_: MeasuredSpeed(1.0, 2.0, 5.0))
+    monkeypatch.setattr("regard.train.harness.measure_speed", lambda *_: MeasuredSpeed(1.0, 5.0))
 
 
 def train(*arguments):
@@ -66,31 +66,31 @@ def logged_rates(folder: str) -> dict[int, float]:
 
 @pytest.mark.usefixtures("speed")
 def test_minutes_plan_a_whole_schedule_that_equals_the_same_steps(capsys):
-    train(*FILES, *SIZES, "--minutes", "1", "--out", "timed")
+    train(*FILES, *SIZES, "--minutes", "2", "--out", "timed")
     output = capsys.readouterr().out
-    # 60 s less a tenth, 5 s of measuring and 2 validations of 2 s, which are a tenth of the rest
-    assert "plan    1 minute: about 45 steps (measured 1 s each), warm-up 9, cooldown 22" in output
+    # 120 s less a tenth, another tenth for validations, and 5 s of measuring
+    assert "plan    2 minutes: about 91 steps (measured 1 s each), warm-up 18, cooldown 45" in output
     settings = read_settings(Path("timed/model/config.toml"))
-    assert (settings["train"]["steps"], settings["optimizer"]["cooldown"]) == (45, 22)
+    assert (settings["train"]["steps"], settings["optimizer"]["cooldown"]) == (91, 45)
     rates = logged_rates("timed")
-    assert rates[45] < 0.06 * max(rates.values())
-    train(*FILES, *SIZES, "--steps", "45", "--out", "counted")
-    assert weights("timed", 45) == weights("counted", 45)
+    assert rates[91] < 0.06 * max(rates.values())
+    train(*FILES, *SIZES, "--steps", "91", "--out", "counted")
+    assert weights("timed", 91) == weights("counted", 91)
 
 
 @pytest.mark.usefixtures("speed")
 def test_a_planned_run_resumes_with_its_plan_from_its_folder_alone(monkeypatch, capsys):
-    train(*FILES, *SIZES, "--minutes", "1", "--out", "run")
-    before = weights("run", 45)
-    for name in ("model", "step-000045"):
+    train(*FILES, *SIZES, "--minutes", "2", "--out", "run")
+    before = weights("run", 91)
+    for name in ("model", "step-000091"):
         shutil.rmtree(Path("run", name))
     monkeypatch.setattr("regard.train.harness.measure_speed", lambda *_: pytest.fail("measured again"))
     capsys.readouterr()
     train("--out", "run")
-    assert "of 45" in capsys.readouterr().out
-    assert weights("run", 45) == before
+    assert "of 91" in capsys.readouterr().out
+    assert weights("run", 91) == before
     train("--out", "run")
-    assert "run is finished; to train longer: regard train --out run --minutes 2" in capsys.readouterr().out
+    assert "run is finished; to train longer: regard train --out run --minutes 4" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("speed")
@@ -112,7 +112,7 @@ def test_fine_tuning_follows_the_limit():
     train(*FILES, *SIZES, "--steps", "2", "--out", "parent")
     train("--from", "parent", *FILES, "--set", "data.bleu_pairs=1", "--minutes", "1", "--out", "child")
     settings = read_settings(Path("child/model/config.toml"))
-    assert (settings["optimizer"]["warmup"], settings["optimizer"]["cooldown"]) == (9, 22)
+    assert (settings["optimizer"]["warmup"], settings["optimizer"]["cooldown"]) == (8, 21)
     assert settings["optimizer"]["peak"] == 2e-4
 
 

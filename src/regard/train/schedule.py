@@ -11,7 +11,6 @@ import torch
 
 from regard.train.loop import TrainConfig
 from regard.train.setup import RunConfig, Schedule
-from regard.train.state import checkpoint_bytes
 from regard.train.step import Learner, TrainStep
 from regard.train.task import BatchT, Trainable
 
@@ -26,11 +25,11 @@ MAX_MEASURED_SECONDS = 30.0
 UNTIMED_STEPS, MIN_TIMED_STEPS = 2, 3
 """The first steps are slower than later ones."""
 VALIDATION_SHARE = 0.1
-"""Largest share of the time for validations and checkpoints, but the last one."""
+"""Share of the time for validations and checkpoints. They are not measured: a model that has learned nothing
+translates each sentence up to the longest length, which took most of a minute."""
 VALIDATIONS = 10
+"""Of a training; one per minute, if its limit is less than ten."""
 MIN_SAVE_EVERY, MAX_SAVE_EVERY = 20, 10_000
-SAVED_BYTES_PER_SECOND = 2e8
-"""Of a checkpoint; a careful estimate for a local disk."""
 WARMUP_SHARE, COOLDOWN_SHARE = 0.2, 0.5
 """Longest warm-up, and the cooldown of a schedule without one, as shares of the steps."""
 SHORT_EMA_DECAY, LONG_EMA_DECAY = 0.99, 0.999
@@ -40,23 +39,16 @@ LONG_EMA_MIN_STEPS = 3000
 
 @dataclass(frozen=True)
 class MeasuredSpeed:
-    """What steps, validations and checkpoints cost on the device of a run."""
+    """What a step costs on the device of a run."""
 
     step_seconds: float
-    pause_seconds: float
-    """Of a validation and its checkpoint."""
     spent_seconds: float = 0.0
     """Of the measurement itself."""
 
-    def steps_within(self, seconds: float, save_every: int | None) -> tuple[int, int]:
-        """Return the steps that fit a time, and the number of validations among them."""
-        left = max(0.0, seconds * (1 - TIME_MARGIN) - self.spent_seconds)
-        if save_every is not None:
-            steps = int(left / (self.step_seconds + self.pause_seconds / save_every))
-            return max(1, steps), max(1, steps // save_every)
-        affordable = int(VALIDATION_SHARE * left / max(self.pause_seconds, 1e-9))
-        validations = min(VALIDATIONS, max(1, affordable))
-        return max(1, int((left - validations * self.pause_seconds) / self.step_seconds)), validations
+    def steps_within(self, seconds: float) -> int:
+        """Return the steps that fit a time, beside validations and what is left free."""
+        left = seconds * (1 - TIME_MARGIN - VALIDATION_SHARE) - self.spent_seconds
+        return max(1, int(left / self.step_seconds))
 
 
 def read_limits(train: TrainConfig) -> dict[str, int | float | None]:
@@ -108,8 +100,8 @@ def plan_schedule(
     validations = VALIDATIONS
     if run.train.minutes is not None:
         speed = measure()
-        save_every = None if "train.save_every" in run.train.planned else run.train.save_every
-        fitting, validations = speed.steps_within(run.train.minutes * 60, save_every)
+        validations = min(VALIDATIONS, max(1, int(run.train.minutes)))
+        fitting = speed.steps_within(run.train.minutes * 60)
         steps = fitting if steps is None else min(steps, fitting)
     assert steps is not None, "without limits there is nothing to plan"
     return fit_schedule(run, steps, validations), speed
@@ -141,7 +133,7 @@ def measure_speed(
     train: TrainConfig,
     clock: Callable[[], float] = time.monotonic,
 ) -> MeasuredSpeed:
-    """Time real steps and a validation, within a small share of `train.minutes`.
+    """Time real steps within a small share of `train.minutes`.
 
     The learning rate is zero and the optimizer is reset, so that the training is the same as without it.
     """
@@ -151,14 +143,8 @@ def measure_speed(
     devices = range(torch.cuda.device_count())
     with torch.random.fork_rng(devices=list(devices)):
         step_seconds = _time_steps(task, step, train.accumulate, budget, clock)
-        validation_started = clock()
-        task.model.eval()
-        task.validate()
-        task.model.train()
     learner.reset_optimizer()
-    validation_seconds = clock() - validation_started
-    save_seconds = checkpoint_bytes(learner) / SAVED_BYTES_PER_SECOND
-    return MeasuredSpeed(step_seconds, validation_seconds + save_seconds, clock() - started)
+    return MeasuredSpeed(step_seconds, clock() - started)
 
 
 def _time_steps(
