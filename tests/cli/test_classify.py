@@ -211,8 +211,8 @@ def test_a_row_that_is_not_utf8_is_written_back_without_a_label(model, tmp_path)
         ("x.jsonl", b"{\n", [], "line 1 is not valid JSON"),
         ("x.json", b"{}", [], "read its lines as they are with --format lines"),
         ("x.pdf", b"%PDF-1.4", [], "read its lines as they are with --format lines"),
-        ("x.txt", b"%PDF-1.4", [], "is binary, or text in UTF-16"),
-        ("x", "a cat\n".encode("utf-16"), [], "is binary, or text in UTF-16"),
+        ("x.txt", b"%PDF-1.4", [], "is a PDF document; convert it"),
+        ("x", "a cat\n".encode("utf-16"), [], "is UTF-16 text; convert it"),
         ("x", b"a cat\n", ["--column", "text"], "--column is for a .csv, .tsv or .jsonl"),
     ],
 )

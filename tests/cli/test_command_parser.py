@@ -25,11 +25,12 @@ REPEATABLE = {
 
 
 def wrong_arguments(capsys, *arguments) -> str:
-    """Run a command with wrong arguments; return its message, the only line on stderr."""
+    """Run a command with wrong arguments; return its message, which follows the usage on stderr."""
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
-    message, end = capsys.readouterr().err.split("\n")
+    usage, message, end = capsys.readouterr().err.split("\n")
+    assert usage.startswith("usage: regard ")
     assert message.startswith("regard: ")
     assert end == ""
     return message
@@ -42,7 +43,7 @@ def test_a_value_flag_given_twice_is_rejected(capsys, verb, flag, value):
 
 
 def test_every_verb_has_value_flags_and_some_are_repeatable():
-    assert {verb for verb, _, _ in VALUE_FLAGS} == set(VERBS)
+    assert {verb for verb, _, _ in VALUE_FLAGS} == set(VERBS) - {"info", "list", "completion"}
     assert not REPEATABLE & {(verb, flag) for verb, flag, _ in VALUE_FLAGS}
 
 
@@ -82,3 +83,41 @@ def test_an_unknown_flag_is_rejected_with_the_nearest_one(capsys):
 def test_other_wrong_arguments_are_one_line(capsys):
     assert "invalid choice: 'all'" in wrong_arguments(capsys, "translate", "run", "--long", "all")
     assert "MODEL" in wrong_arguments(capsys, "translate")
+
+
+@pytest.mark.parametrize(
+    ("verb", "advice"),
+    [("tranlate", "; did you mean translate?"), ("clasify", "; did you mean classify?"), ("xyz", "")],
+)
+def test_an_unknown_verb_suggests_the_nearest(capsys, verb, advice):
+    message = wrong_arguments(capsys, verb, "x")
+    assert message == f"regard: {verb} is not a verb of `regard`{advice} (see `regard --help`)"
+
+
+def test_the_usage_of_a_verb_names_its_arguments(capsys):
+    with pytest.raises(SystemExit):
+        main(["forecast"])
+    assert capsys.readouterr().err.startswith("usage: regard forecast MODEL FILE [flags]\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["train", "--dropout", "0.2"], "it is the setting model.dropout: --set model.dropout=VALUE"),
+        (
+            ["train", "--batch-tokens=99"],
+            "it is the setting data.batch_tokens: --set data.batch_tokens=VALUE",
+        ),
+        (
+            ["translate", "x", "--d-ff", "9"],
+            "the setting model.d_ff of `regard train`: --set model.d_ff=VALUE",
+        ),
+    ],
+)
+def test_a_setting_taken_for_a_flag_is_named(capsys, arguments, advice):
+    assert advice in wrong_arguments(capsys, *arguments)
+
+
+def test_without_arguments_the_help_is_printed(capsys):
+    main([])
+    assert capsys.readouterr().out.startswith("usage: regard ")

@@ -87,7 +87,8 @@ def run_command(arguments):
 
 def check_one_line(code, stderr):
     assert code in (1, 2)
-    message, end = stderr.split("\n")
+    *usage, message, end = stderr.split("\n")
+    assert len(usage) == (code == 2)  # the usage comes before a message about wrong arguments
     assert message.startswith("regard: ")
     assert "unexpected" not in message
     assert end == ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from failing_command import run_failing_command
+from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import OUTPUT_OF_DOCUMENT, PathArgument, path_actions
 from regard.cli.main import _build_parser, main
 
@@ -17,7 +18,18 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
 TEXT_ARGUMENTS = {
-    *("format", "column", "columns", "time", "target_language", "prefix", "require", "forbid", "target"),
+    *(
+        "format",
+        "column",
+        "columns",
+        "time",
+        "source_language",
+        "target_language",
+        "prefix",
+        "require",
+        "forbid",
+        "target",
+    ),
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
     *("memory", "set", "host", "text_column", "label_column"),
 }
@@ -95,7 +107,7 @@ def test_every_path_argument_is_declared_as_input_or_output(verb):
         if action.nargs != 0
         and not action.choices
         and not isinstance(action.type, PathArgument)
-        and action.type not in (int, float)
+        and not isinstance(action.type, NumberArgument)
         and action.dest not in TEXT_ARGUMENTS
         and (verb, action.dest) != ("explore", "text")
     ]

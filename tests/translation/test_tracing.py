@@ -12,7 +12,7 @@ from regard.errors import ConfigError, DataError
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, learn_tokenizer
 from regard.trace.interventions import AblateHead, MaskSource, RemovePositions
-from regard.trace.model_facts import identify_model_in_memory, language_of_file_name
+from regard.trace.model_facts import identify_model_in_memory
 from regard.trace.request import TraceLengthError
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
@@ -169,22 +169,6 @@ def test_changed_weights_change_the_model_id(parts):
     after = translator.trace("the cat", target="a")
     assert before.model.id != after.model.id == identify_model_in_memory(model).id
     assert before.target.logprob != after.target.logprob
-
-
-@pytest.mark.parametrize(
-    ("files", "language"),
-    [
-        (["a/train.en"], "en"),
-        (["train.de.gz"], "de"),
-        (["train.pt-BR"], "pt-BR"),
-        ("corpus.txt", None),
-        (["pairs.tsv"], None),
-        ([], None),
-        (None, None),
-    ],
-)
-def test_the_language_is_the_suffix_of_the_file_name(files, language):
-    assert language_of_file_name(files) == language
 
 
 def test_a_trace_loads_the_torch_model_beside_ctranslate2(folder):

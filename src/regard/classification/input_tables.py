@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from regard.errors import DataError
-from regard.text.compression import read_decompressed
+from regard.text.file_types import file_type_by_content, file_type_by_name, read_head
 from regard.text.lines import read_lines
 from regard.text.table_rows import (
     TEXT_COLUMN_NAMES,
@@ -24,49 +24,6 @@ from regard.text.unicode import LONE_SURROGATE
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl"]
 INPUT_FORMATS: tuple[InputFormat, ...] = ("lines", "csv", "tsv", "jsonl")
-NOT_LINE_SUFFIXES = frozenset(
-    [
-        ".json",
-        ".pdf",
-        ".doc",
-        ".docx",
-        ".odt",
-        ".rtf",
-        ".xls",
-        ".xlsx",
-        ".ods",
-        ".ppt",
-        ".pptx",
-        ".odp",
-        ".epub",
-        ".zip",
-        ".tar",
-        ".tgz",
-        ".7z",
-        ".bz2",
-        ".parquet",
-        ".pq",
-        ".html",
-        ".htm",
-        ".xml",
-        ".srt",
-        ".po",
-        ".pot",
-        ".tmx",
-        ".xlf",
-        ".xliff",
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".gif",
-        ".npy",
-        ".npz",
-        ".pt",
-        ".safetensors",
-    ]
-)
-"""Endings of files whose lines are not texts."""
-BINARY_STARTS = (b"%PDF-", b"PK\x03\x04", b"PAR1", b"\x89PNG", b"{\\rtf", b"\xd0\xcf\x11\xe0")
 PREDICTED = "predicted_"
 """Prefix of a new column whose name the file already has."""
 
@@ -75,7 +32,7 @@ def choose_input_format(path: Path, requested: InputFormat | None) -> InputForma
     """Return the format of an input file, by its name; reject one whose lines are not texts."""
     if requested is not None:
         return requested
-    match suffix := file_suffix(path):
+    match file_suffix(path):
         case ".csv":
             return "csv"
         case ".tsv":
@@ -83,24 +40,20 @@ def choose_input_format(path: Path, requested: InputFormat | None) -> InputForma
         case ".jsonl":
             return "jsonl"
         case _:
-            reject_other_content(path, suffix)
+            reject_other_content(path)
             return "lines"
 
 
-def reject_other_content(path: Path, suffix: str) -> None:
+def reject_other_content(path: Path) -> None:
     """Reject a file that is no text with a line for each, by its name or its first bytes."""
-    if suffix in NOT_LINE_SUFFIXES:
+    found = file_type_by_name(path)
+    if found is None and path.is_file():
+        found = file_type_by_content(read_head(path), path)
+    if found is not None:
         raise DataError(
-            f"{path} is not a .csv, .tsv, .jsonl or text file with one text per line; convert it, or read "
-            "its lines as they are with --format lines"
+            f"{path} is {found.title}; convert it to a .csv, .tsv, .jsonl or text file with one text per "
+            "line, or read its lines as they are with --format lines"
         )
-    if path.is_file():
-        head = next(read_decompressed(path), b"")
-        if head.startswith(BINARY_STARTS) or b"\0" in head:
-            raise DataError(
-                f"{path} is binary, or text in UTF-16; convert it to text in UTF-8, or read its lines as "
-                "they are with --format lines"
-            )
 
 
 class InputRow(NamedTuple):

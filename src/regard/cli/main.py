@@ -10,9 +10,11 @@ from contextlib import suppress
 from regard.cli import (
     check,
     classify,
+    completion,
     demo,
     explore,
     forecast,
+    info,
     plot,
     score,
     trace,
@@ -34,6 +36,7 @@ Train a Transformer on two text files, and translate with it.
   regard check --source en.txt --target fr.txt       check a parallel corpus
   regard train --source en.txt --target fr.txt --out my     train a translator
   regard plot my -o curves.svg                       plot the training curves
+  regard info my                                     languages, size, scores
   regard translate my < new.txt                      translate line by line
   regard score my --source test.en --reference test.fr      BLEU and chrF
   regard train --labelled train.tsv --out topics     train a text classifier
@@ -67,7 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         replace_closed_streams()
         try:
-            options = _build_parser().parse_args(arguments)
+            parser = _build_parser()
+            if not (sys.argv[1:] if arguments is None else arguments):
+                parser.print_help()
+                return
+            options = parser.parse_args(arguments)
             debug = options.debug
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):  # a terminal may not be able to encode a character
@@ -122,7 +129,10 @@ def _add_verbs(parser: argparse.ArgumentParser) -> None:
             trace.add_look_parser,
             explore.add_explore_parser,
             trace.add_trace_parser,
+            info.add_info_parser,
+            info.add_list_parser,
             demo.add_demo_parser,
+            completion.add_completion_parser,
         ),
     ):
         add_parser(verbs)

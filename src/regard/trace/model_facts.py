@@ -1,7 +1,6 @@
 """The model as a trace describes it: name, hash, languages, step and sizes."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,8 @@ from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE
 from regard.config import read_settings
 from regard.model.config import LayerConfig
 from regard.model.transformer import Transformer
+from regard.text.languages import language_of_file_name
 from regard.trace.schema import ModelFacts, VocabSizes
-
-LANGUAGE_SUFFIX = re.compile(r"\.([a-z]{2,3}(?:[-_][A-Za-z]{2,4})?)(?:\.(?:gz|xz|zst))?$")
-"""Language code at the end of a file name: train.en, train.de.gz."""
-NON_LANGUAGE_SUFFIXES = {"txt", "tsv", "gz", "xz", "zst", "tok", "bpe", "raw"}
 
 
 @dataclass(frozen=True)
@@ -52,13 +48,6 @@ def identify_model_in_memory(model: Transformer) -> ModelIdentity:
         digest.update(name.encode())
         digest.update(tensor.detach().float().cpu().contiguous().numpy().tobytes())
     return ModelIdentity("in memory", f"sha256:{digest.hexdigest()}")
-
-
-def language_of_file_name(files: Any) -> str | None:
-    """Return the language code in the name of the first training file, or None."""
-    name = files[0] if isinstance(files, (list, tuple)) and files else files
-    found = LANGUAGE_SUFFIX.search(name) if isinstance(name, str) else None
-    return found[1] if found and found[1] not in NON_LANGUAGE_SUFFIXES else None
 
 
 def build_model_facts(

@@ -33,8 +33,7 @@ MIN_CALIBRATION_TEXTS, MAX_CALIBRATION_TEXTS = 100, 1000
 class LikelihoodCalibration:
     """The log-probability per token of translations of validation texts, in nats, and how low is unusual.
 
-    One threshold serves all lengths: on held-out text, short translations fall below it no more often than
-    long ones (benchmarks/results/unlike-training.md).
+    One threshold serves texts of all lengths; benchmarks/results/unlike-training.md has what it separates.
     """
 
     texts: int

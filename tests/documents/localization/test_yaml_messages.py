@@ -214,6 +214,7 @@ def test_the_locale_follows_the_target_language():
     assert render(RAILS, str, target_language="fr") == RAILS.replace("en: #", "fr: #")
     assert render("'en':\n  a: Some text", str, target_language="no") == "'no':\n  a: Some text"
     assert render("en:\n  a: Some text", str, target_language="no") == '"no":\n  a: Some text'
+    assert render("en:\n  a: Some text", str, target_language="de") == "de:\n  a: Some text"
     with pytest.raises(DataError, match=r"x.yml holds several languages \(en, fr\)"):
         read("en:\n  a: Some text\nfr:\n  a: Un texte")
     assert read("fr:\n").segments == ()

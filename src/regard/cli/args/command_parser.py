@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -22,22 +22,56 @@ class CommandParser(argparse.ArgumentParser):
         options, unknown = super().parse_known_args(args, namespace)
         for argument in unknown:
             if argument.startswith("-"):
-                self.error(f"{argument} is not a flag of `{self.prog}`{self._suggestion(argument)}")
+                flag = argument.partition("=")[0]
+                advice = self._setting_advice(flag) or _suggest(flag, self._option_string_actions)
+                self.error(f"{flag} is not a flag of `{self.prog}`{advice}")
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the message in one line and exit with the code for wrong arguments."""
-        sys.stderr.write(f"regard: {message} (see `{self.prog} --help`)\n")
+        """Print the usage and the message, a line each, and exit with the code for wrong arguments."""
+        sys.stderr.write(f"{self._short_usage()}\nregard: {message} (see `{self.prog} --help`)\n")
         sys.exit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write a message; argparse would ignore that the disk is full."""
         (file or sys.stderr).write(message)
 
-    def _suggestion(self, unknown: str) -> str:
-        flag = unknown.partition("=")[0]
-        nearest = get_close_matches(flag, self._option_string_actions, n=1)
-        return f"; did you mean {nearest[0]}?" if nearest else ""
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Reject a value that is no choice as argparse does, but suggest the verb with the nearest name."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(f"{value} is not a verb of `{self.prog}`{_suggest(value, action.choices)}")
+        super()._check_value(action, value)
+
+    def _short_usage(self) -> str:
+        """Return the positional arguments in one line; a verb has too many flags to list."""
+        arguments = [action for action in self._actions if not action.option_strings]
+        names = [f"[{each.metavar}]" if each.nargs == "?" else str(each.metavar) for each in arguments]
+        return f"usage: {' '.join([self.prog, *names])} [flags]"
+
+    def _setting_advice(self, flag: str) -> str:
+        """Return how to give a setting of a training whose name was taken for a flag, or nothing."""
+        key = flag.removeprefix("--").replace("-", "_")
+        names = _settings_named(key) if flag.startswith("--") else []
+        if not names:
+            return ""
+        verb = "" if "--set" in self._option_string_actions else " of `regard train`"
+        return f"; it is the setting {names[0]}{verb}: --set {names[0]}=VALUE"
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    nearest = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
+
+
+def _settings_named(key: str) -> list[str]:
+    """Return the settings `section.key` of any task with this key."""
+    from regard.classification.run import ClassificationRun
+    from regard.config import run_traits
+    from regard.forecasting.run import ForecastingRun
+    from regard.translation.run import TranslationRun
+
+    runs = (TranslationRun(), ClassificationRun(), ForecastingRun())
+    return list(dict.fromkeys(name for run in runs for name in run_traits(run) if name.endswith(f".{key}")))
 
 
 class StoreOnce(argparse.Action):
