@@ -18,7 +18,8 @@ UNSAFE_START = re.compile(r"[-?:,\[\]{}#&*!|>'\"%@`=<~\s]|\.\.\.|\+")
 UNSAFE_IN_PLAIN = re.compile(r":(?=\s|\Z)|\s#|[\t\n]|\s\Z")
 UNSAFE_IN_FLOW = re.compile(r"[,\[\]{}?:]")
 NOT_A_STRING = re.compile(
-    r"[-+.]*\d[-+.\d_,:eExXoOabcdefABCDEF]*|y|n|yes|no|true|false|on|off|null|~|\.nan|[-+]?\.inf", re.IGNORECASE
+    r"[-+.]*\d[-+.\d_,:eExXoOabcdefABCDEF]*|y|n|yes|no|true|false|on|off|null|~|\.nan|[-+]?\.inf",
+    re.IGNORECASE,
 )
 """Scalars that some version of YAML reads as a number, boolean or null."""
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0", "\x1b": "\\e"}
