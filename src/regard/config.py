@@ -164,15 +164,6 @@ def merge_settings(*layers: Settings) -> dict[str, dict[str, object]]:
     return merged
 
 
-def select_settings(settings: Settings, keys: Mapping[str, Sequence[str]]) -> Settings:
-    """Return the whole `model` section and, of every section in `keys`, the settings it lists."""
-    chosen = {
-        section: {name: value for name, value in settings.get(section, {}).items() if name in names}
-        for section, names in keys.items()
-    }
-    return {"model": settings.get("model", {}), **chosen}
-
-
 def apply_settings(run: RunT, settings: Settings) -> RunT:
     """Return the run with these settings; an unknown key is refused, with a suggestion."""
     changed = {}

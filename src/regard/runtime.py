@@ -1,6 +1,7 @@
-"""Process-wide limits and settings: threads and processes, the memory allocator."""
+"""The process and its installation: limits of threads and processes, memory allocator, optional packages."""
 
 import ctypes
+import importlib.util
 import os
 import sys
 
@@ -27,3 +28,10 @@ def keep_freed_memory() -> None:
         if hasattr(libc, "mallopt"):  # musl has none
             libc.mallopt(MMAP_THRESHOLD, MAX_INT32)
             libc.mallopt(TRIM_THRESHOLD, MAX_INT32)
+
+
+def missing_package(package: str, extra: str) -> str | None:
+    """Return how to install an optional package of Python, or None if it is installed."""
+    if importlib.util.find_spec(package) is not None:
+        return None
+    return f'it needs the package {package}: pip install "regard[{extra}]"'

@@ -1,15 +1,10 @@
-from dataclasses import fields
-
 from rich.console import Console
 
 from labelled_corpus import tiny_classification_run, write_labelled_file
 from regard.classification.autoconfig import (
-    CLASSIFICATION_AUTO_SETTINGS,
     autoconfigure_classification,
     choose_classification_settings,
-    select_classification_auto_settings,
 )
-from regard.classification.run import ClassificationRun
 
 QUIET = Console(quiet=True)
 
@@ -29,13 +24,8 @@ def test_autoconfig_counts_the_corpus_and_keeps_the_requested_steps(tmp_path):
     assert autoconfigure_classification(run, 17, QUIET).run.train.steps == 17
 
 
-def test_a_resumed_run_keeps_the_settings_that_autoconfig_chose():
-    settings = select_classification_auto_settings(
-        {"model": {"heads": 4}, "train": {"steps": 7, "seed": 3}, "data": {"strict": True}}
-    )
-    assert (settings["model"], settings["train"], settings["data"]) == ({"heads": 4}, {"steps": 7}, {})
-
-
-def test_auto_settings_are_settings_of_the_run():
-    for section, names in CLASSIFICATION_AUTO_SETTINGS.items():
-        assert set(names) <= {field.name for field in fields(getattr(ClassificationRun(), section))}
+def test_more_epochs_of_a_large_corpus_get_larger_batches_instead_of_more_steps():
+    few = choose_classification_settings(100_000, 10**6, uses_gpu=False, epochs=2.0).run
+    many = choose_classification_settings(100_000, 10**6, uses_gpu=False, epochs=100.0).run
+    assert (few.train.steps, few.data.batch_texts) == (4000, 50)
+    assert (many.train.steps, many.data.batch_texts) == (20_000, 500)

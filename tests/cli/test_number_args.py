@@ -31,6 +31,7 @@ NUMBER_FLAGS = [
 TEXT_FLAGS_WITH_NUMBERS = [
     *(("train", "--memory", value) for value in VALUES if value),
     *(("train", "--set", f"train.steps={value}") for value in VALUES),
+    *(("train", "--seeds", f"1,{value}") for value in VALUES),
     *(("look", "--head", value) for value in VALUES),
     *(("look", "--mask-source", value) for value in VALUES if value),
     *(("look", "--ablate-head", f"cross:{value}:1") for value in VALUES),
@@ -38,7 +39,7 @@ TEXT_FLAGS_WITH_NUMBERS = [
     *(("translate", "--device", value) for value in ("cuda:99", "cuda:-1", "mps", "")),
 ]
 RUNS = (TranslationRun(), ClassificationRun(), ForecastingRun())
-UNLIMITED = {"--horizon", "--extend-vocabulary"}
+UNLIMITED = {"--horizon", "--extend-vocabulary", "--minutes", "--steps", "--epochs", "--seed"}
 """Flags of `regard train` whose limits are those of the setting."""
 
 

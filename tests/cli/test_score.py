@@ -3,6 +3,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
@@ -129,6 +130,31 @@ def test_without_sacremoses_tokenised_bleu_is_omitted(capsys, monkeypatch):
     )
 
 
+@pytest.mark.usefixtures("model")
+def test_several_systems_are_compared_with_the_first_in_one_table(capsys):
+    capsys.readouterr()
+    files = ["--hypotheses", "test.fr", "--hypotheses", "mine", "--reference", "test.fr"]
+    score("run", "--source", "en", *files, "--beam", 1)
+    first, head, *rows = capsys.readouterr().out.splitlines()
+    assert first == "30 sentences of test.fr"
+    assert head.split()[:2] == ["system", "BLEU"]
+    found = {row.split()[0]: row.split()[1:] for row in rows[:3]}
+    assert list(found) == ["run", "test.fr", "mine"]
+    assert found["test.fr"][0] == "100.00"
+    assert float(found["test.fr"][-2]) < 0.05  # p of BLEU against the untrained model
+    score(*files, "--json")
+    systems = json.loads(capsys.readouterr().out)["systems"]
+    assert [system["hypotheses"] for system in systems] == ["test.fr", "mine"]
+    expected = PairedTest(
+        [(name, Path(name).read_text().splitlines()) for name in ("test.fr", "mine")],
+        {"bleu": BLEU(), "chrf": CHRF()},
+        [Path("test.fr").read_text().splitlines()],
+        test_type="bs",
+    )()[1]
+    assert systems[1]["against_first"]["bleu"]["p_value"] == expected["BLEU"][1].p_value
+    assert "against_first" not in systems[0]
+
+
 def test_invalid_score_arguments_are_one_error_line(folder):
     (folder / "short").write_text("un\n")
     reference = ("--reference", "test.fr")
@@ -146,7 +172,9 @@ def test_invalid_score_arguments_are_one_error_line(folder):
         (("--hypotheses", "mine", "--engine", "auto"), "--engine is for translating"),
         (("--hypotheses", "none"), "none does not exist"),
         ((), "give either a MODEL to translate with, or --hypotheses FILE"),
-        (("nowhere", "--hypotheses", "mine"), "give either a MODEL"),
+        (("nowhere", "--hypotheses", "mine"), "MODEL and --source FILE belong together"),
+        (("nowhere", "run", "--labelled", "en"), "--labelled is for a single MODEL"),
+        (("--hypotheses", "mine", "--hypotheses", "short"), "short has 1 lines and test.fr 30"),
         (("nowhere",), "MODEL and --source FILE belong together"),
         (("--hypotheses", "mine", "--output", "out"), "--output is for the translations of a MODEL"),
         (("nowhere", "--source", "en", "--output", "no/where"), "no/where cannot be written"),

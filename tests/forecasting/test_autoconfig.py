@@ -1,13 +1,9 @@
-from dataclasses import fields
-
 import pytest
 
 from regard.errors import DataError
 from regard.forecasting.autoconfig import (
-    FORECASTING_AUTO_SETTINGS,
     autoconfigure_forecasting,
     choose_forecasting_settings,
-    select_forecasting_auto_settings,
 )
 from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.time_axis import TimeStep
@@ -58,14 +54,9 @@ def test_the_explanation_names_rows_season_and_size(tmp_path):
     )
 
 
-def test_auto_settings_are_settings_of_the_run():
-    run = ForecastingRun()
-    for section, names in FORECASTING_AUTO_SETTINGS.items():
-        assert set(names) <= {field.name for field in fields(getattr(run, section))}
-    settings = {"model": {"d_model": 8}, "train": {"steps": 5, "seed": 3}}
-    assert select_forecasting_auto_settings(settings) == {
-        "model": {"d_model": 8},
-        "data": {},
-        "optimizer": {},
-        "train": {"steps": 5},
-    }
+def test_requested_epochs_decide_the_steps():
+    steps = [
+        choose_forecasting_settings(5000, 600, 1, HOUR, epochs=epochs).run.train.steps
+        for epochs in (1.0, 10.0)
+    ]
+    assert steps[1] == pytest.approx(10 * steps[0], rel=0.05)

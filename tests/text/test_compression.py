@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_one_line(tmp_path):
 
 def test_zst_without_its_package_tells_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert "pip install zstandard" in read_error(tmp_path / "a.zst")
+    assert 'pip install "regard[zst]"' in read_error(tmp_path / "a.zst")
 
 
 def test_the_callback_receives_the_file_as_it_is_on_disk(tmp_path):

@@ -1,5 +1,5 @@
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,10 +11,8 @@ from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.train.device import ComputeConfig
 from regard.train.memory import USABLE_SHARE, fit_batches_to_memory
 from regard.translation.autoconfig import (
-    TRANSLATION_AUTO_SETTINGS,
     autoconfigure_translation,
     choose_translation_settings,
-    select_translation_auto_settings,
     with_device_batch_tokens,
 )
 from regard.translation.memory_estimate import estimate_translation_step_memory
@@ -117,23 +115,10 @@ def test_a_cpu_keeps_the_default_token_budget(tmp_path):
     assert with_device_batch_tokens(run, QUIET) == run
 
 
-def test_the_automatic_settings_are_exactly_those_that_differ_between_corpora():
-    runs = [
-        choose_translation_settings(tokens, tokens, gpu).run
-        for tokens in (1_000, 10**6, 10**9)
-        for gpu in (False, True)
-    ]
-    different = {
-        (section.name, key.name)
-        for section in fields(TranslationRun)
-        for key in fields(getattr(runs[0], section.name))
-        if len({repr(getattr(getattr(run, section.name), key.name)) for run in runs}) > 1
-    }
-    listed = {(section, name) for section, names in TRANSLATION_AUTO_SETTINGS.items() for name in names}
-    assert different <= listed | {("model", field.name) for field in fields(ModelConfig)}
-    settings = {"model": {"heads": 4}, "train": {"steps": 7, "seed": 3}, "data": {"source": ["a"]}}
-    selected = select_translation_auto_settings(settings)
-    assert (selected["model"], selected["train"], selected["data"]) == ({"heads": 4}, {"steps": 7}, {})
+def test_requested_epochs_decide_the_steps():
+    run = choose_translation_settings(29_000, 400_000, uses_gpu=False, epochs=3.0).run
+    assert run.train.steps == round(3 * 400_000 / run.data.batch_tokens)
+    assert (run.optimizer.warmup, run.optimizer.cooldown) == (run.train.steps // 5, run.train.steps // 2)
 
 
 @pytest.fixture
@@ -200,3 +185,47 @@ def test_a_token_budget_that_does_not_fit_into_memory_is_split(resolve, monkeypa
     assert (large.tokens_per_batch, large.count) == (25_000, 1)
     assert small.count > 1
     assert small.count * small.tokens_per_batch >= 25_000
+
+
+@pytest.mark.parametrize(
+    ("limits", "batch_tokens", "dropout"),
+    [
+        ({}, 4096, 0.2),
+        ({"core_minutes": 1.0}, 512, 0.0),
+        ({"core_minutes": 3.0}, 600, 0.0),
+        ({"core_minutes": 6.0}, 1200, 0.2),  # more than five epochs
+        ({"core_minutes": 60.0}, 4096, 0.2),
+        ({"epochs": 3.0}, 600, 0.0),
+        ({"epochs": 30.0}, 4096, 0.2),
+        ({"epochs": 30.0, "core_minutes": 3.0}, 600, 0.0),
+        ({"steps": 300}, 4096, 0.0),  # steps are of full batches
+        ({"steps": 3000}, 4096, 0.2),
+    ],
+)
+def test_a_training_limited_to_little_text_gets_small_batches_and_no_dropout(limits, batch_tokens, dropout):
+    run = choose_translation_settings(29_000, 400_000, uses_gpu=False, **limits).run
+    assert (run.data.batch_tokens, run.model.dropout) == (batch_tokens, dropout)
+
+
+def test_a_short_training_on_a_gpu_has_no_rdrop_since_it_has_no_dropout():
+    assert choose_translation_settings(29_000, 400_000, uses_gpu=True).run.loss.rdrop > 0
+    run = choose_translation_settings(29_000, 400_000, uses_gpu=True, epochs=1.0).run
+    assert (run.loss.rdrop, run.model.dropout) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("tokens", "full_steps"), [(400_000, 6000), (5_000, 1000)])
+def test_the_peak_falls_with_the_root_of_a_shorter_warmup(tokens, full_steps):
+    full = choose_translation_settings(29_000, tokens, uses_gpu=False).run
+    assert full.train.steps == full_steps
+    for steps in (full_steps // 20, full_steps, 2 * full_steps):
+        optimizer = choose_translation_settings(29_000, tokens, uses_gpu=False, steps=steps).run.optimizer
+        share = min(1.0, optimizer.warmup / full.optimizer.warmup)
+        assert optimizer.peak == pytest.approx(0.005 * share**0.5)
+
+
+def test_the_time_of_all_threads_decides_the_batches(tmp_path, monkeypatch):
+    run = TranslationRun(data=write_corpus(tmp_path, repeat=20_000), compute=ComputeConfig(device="cpu"))
+    run = replace(run, train=replace(run.train, minutes=4.0))
+    for threads, batch_tokens in ((1, 800), (2, 1600)):
+        monkeypatch.setattr("regard.translation.autoconfig.torch.get_num_threads", lambda n=threads: n)
+        assert autoconfigure_translation(run, None, QUIET).run.data.batch_tokens == batch_tokens

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from regard.classification.corpus import list_training_labelled_files
 from regard.classification.run import SMALL_RUN, ClassificationRun
-from regard.config import Settings, select_settings
 from regard.corpus.prepare import count_files, open_cache
 from regard.train.device import choose_device
+from regard.train.schedule import VALIDATIONS
 
 BYTES_PER_TOKEN = 5
 """An estimate, used before there is a tokenizer."""
@@ -21,13 +21,6 @@ SMALL_BATCH_TEXTS = 50
 MAX_BATCH_TEXTS = 500
 MAX_CLASSIFICATION_STEPS = 20_000
 MIN_CLASSIFICATION_STEPS = 300
-CLASSIFICATION_AUTO_SETTINGS = {
-    "data": ("batch_texts",),
-    "optimizer": ("peak", "warmup", "cooldown", "weight_decay"),
-    "loss": ("label_smoothing",),
-    "train": ("steps", "save_every", "ema", "judge"),
-}
-"""Settings that autoconfig chooses, beside those of the model."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +72,25 @@ def autoconfigure_classification(
     texts = sum(facts[corpus.texts].lines for corpus in files)
     tokens = sum(facts[corpus.texts].bytes for corpus in files) // BYTES_PER_TOKEN
     uses_gpu = choose_device(run.compute.device).type == "cuda"
-    return choose_classification_settings(texts, tokens, uses_gpu, steps)
+    return choose_classification_settings(texts, tokens, uses_gpu, steps, run.train.epochs)
 
 
 def choose_classification_settings(
-    texts: int, tokens: int, uses_gpu: bool, steps: int | None = None
+    texts: int, tokens: int, uses_gpu: bool, steps: int | None = None, epochs: float | None = None
 ) -> ClassificationAutoconfig:
-    """Choose settings for a corpus of `texts` texts with `tokens` tokens, class tokens not counted."""
+    """Choose settings for a corpus of `texts` texts with `tokens` tokens, class tokens not counted.
+
+    `steps` and `epochs` are those that the user asks for.
+    """
     preset = next(preset for preset in CLASSIFIER_PRESETS if texts <= preset.max_texts)
     texts = max(texts, 1)
     largest_run = SMALL_BATCH_TEXTS * MAX_CLASSIFICATION_STEPS
-    batch = min(MAX_BATCH_TEXTS, SMALL_BATCH_TEXTS * -(-texts * preset.epochs // largest_run))
-    if steps is None:
-        steps = round(texts * preset.epochs / batch / 100) * 100
+    training_texts = texts * (preset.epochs if epochs is None else epochs)
+    batch = min(MAX_BATCH_TEXTS, SMALL_BATCH_TEXTS * max(1, math.ceil(training_texts / largest_run)))
+    if steps is None and epochs is not None:
+        steps = max(1, round(training_texts / batch))
+    elif steps is None:
+        steps = round(training_texts / batch / 100) * 100
         steps = min(MAX_CLASSIFICATION_STEPS, max(MIN_CLASSIFICATION_STEPS, steps))
     model = replace(
         SMALL_RUN.model,
@@ -105,11 +104,6 @@ def choose_classification_settings(
         model=model,
         data=replace(SMALL_RUN.data, batch_texts=batch),
         optimizer=replace(SMALL_RUN.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=steps),
-        train=replace(SMALL_RUN.train, steps=steps, save_every=max(1, steps // 10)),
+        train=replace(SMALL_RUN.train, steps=steps, save_every=-(-steps // VALIDATIONS)),
     )
     return ClassificationAutoconfig(run, preset, texts, tokens, uses_gpu)
-
-
-def select_classification_auto_settings(settings: Settings) -> Settings:
-    """Return the settings of a stored run that autoconfig chose, so that a resumed run keeps them."""
-    return select_settings(settings, CLASSIFICATION_AUTO_SETTINGS)

@@ -108,6 +108,7 @@ class LabelledCorpusReader:
     vocab_size: int
     max_length: int
     seed: int
+    """For BPE dropout."""
 
     @property
     def checker(self) -> CorpusChecker[LabelledFiles]:
@@ -127,7 +128,7 @@ class LabelledCorpusReader:
 
     @property
     def hold_out_spec(self) -> HoldOutSpec:
-        return HoldOutSpec(self.data.held_out, self.seed)
+        return HoldOutSpec(self.data.held_out, self.data.split_seed)
 
     @property
     def tokenizer_spec(self) -> TokenizerSpec:

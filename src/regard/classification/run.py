@@ -37,6 +37,8 @@ class LabelledDataConfig:
     """Validation labels, line by line with `valid_texts`."""
     held_out: int = setting(1000, at_least=1, at_most=10**7)
     """Texts held out when there is no validation file; at most a tenth of all."""
+    split_seed: int = setting(1, at_least=0, at_most=2**32 - 1)
+    """Seed that selects the held-out texts; the same for every `train.seed`, so that runs can be compared."""
     strict: bool = setting(False, flag="--strict")
     """Refuse a corpus with bad lines instead of leaving them out."""
     long: LongTextPolicy = "cut"

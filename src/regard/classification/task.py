@@ -20,7 +20,7 @@ from regard.corpus.prepare import write_data_report
 from regard.data.batch import LabelBatch, make_label_batch
 from regard.data.bucketing import bucket_by_length
 from regard.data.prefetch import prefetch_items
-from regard.data.stream import StreamPosition, TokenBudget, stream_batches
+from regard.data.stream import StreamPosition, TokenBudget, count_epoch_batches, stream_batches
 from regard.metrics.classification import (
     classification_metrics,
     confusion_matrix,
@@ -39,7 +39,7 @@ from regard.train.logs.console import format_header
 from regard.train.loop import TrainingResult
 from regard.train.loss import label_smoothing_floor
 from regard.train.model_card import CardText, CurvesRenderer
-from regard.train.setup import TrainingSetup, resolve_device
+from regard.train.setup import Schedule, TrainingSetup, resolve_device
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
@@ -154,6 +154,10 @@ class ClassificationTask:
         """Return nothing; the temperature is a metric of every validation."""
         return {}
 
+    def set_schedule(self, schedule: Schedule) -> None:
+        self._run = replace(self._run, optimizer=schedule.optimizer, train=schedule.train)
+        self.setup = replace(self.setup, run=self._run)
+
     def make_step(self, learner: Learner) -> TrainStep[LabelBatch]:
         return EagerStep(self, learner, self._run.train.seed, self._run.train.clip)
 
@@ -162,11 +166,17 @@ class ClassificationTask:
         return prefetch_items(batches, PREFETCH_BATCHES) if self._device.type == "cuda" else batches
 
     def _batches(self, start: DataPosition) -> Iterator[tuple[LabelBatch, DataPosition]]:
-        texts = self.corpora.train
-        budget = TokenBudget(self._run.data.batch_tokens, self._run.data.batch_texts)
-        for indexes, position in stream_batches(texts, budget, self._run.train.seed, StreamPosition(**start)):
+        texts, seed = self.corpora.train, self._run.train.seed
+        for indexes, position in stream_batches(texts, self._token_budget, seed, StreamPosition(**start)):
             batch = make_label_batch(texts.source, texts.target, indexes)
             yield batch.pin_memory() if self._device.type == "cuda" else batch, asdict(position)
+
+    def count_epoch_batches(self) -> int:
+        return count_epoch_batches(self.corpora.train, self._token_budget, self._run.train.seed)
+
+    @property
+    def _token_budget(self) -> TokenBudget:
+        return TokenBudget(self._run.data.batch_tokens, self._run.data.batch_texts)
 
     def batch_counts(self, batch: LabelBatch) -> BatchCounts:
         return BatchCounts(batch.token_count, len(batch.text_indexes))

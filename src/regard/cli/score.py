@@ -21,6 +21,7 @@ from regard.cli.args.model_args import (
 )
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
 from regard.cli.args.train_args import add_label_column_arguments
+from regard.cli.comparison.systems import System, list_systems, score_systems, write_system_scores
 from regard.cli.output import write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_series import run_score_series
@@ -58,6 +59,8 @@ examples
   regard score runs/en-de --source test.en --reference test.de
   regard score runs/en-de --source test.en.gz --reference test.de.gz --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
+  regard score runs/a runs/b --source test.en --reference test.de
+  regard score runs/seeds --source test.en --reference test.de   mean over seeds
   regard score runs/de --score-references --source test.en --reference test.de
   regard score runs/trec --labelled test.tsv           accuracy, F1, calibration
   regard score runs/trec --labelled test.tsv --confusion-matrix confusion.svg
@@ -74,14 +77,24 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "model", metavar="MODEL", type=INPUT_PATH, nargs="?", help="run or model folder of `regard train`"
+        "model",
+        metavar="MODEL",
+        type=INPUT_PATH,
+        nargs="*",
+        help="run or model folder of `regard train`; several translators are compared with the first",
     )
     for flag, help_text in (
         ("--source", "with MODEL: sentences to translate"),
-        ("--hypotheses", "instead of MODEL: translations to evaluate"),
         ("--baseline", "translations of another system: tests whether the difference is significant"),
     ):
         parser.add_argument(flag, metavar="FILE", type=INPUT_PATH, help=help_text)
+    parser.add_argument(
+        "--hypotheses",
+        metavar="FILE",
+        type=INPUT_PATH,
+        action="append",
+        help="instead of MODEL, or to compare with it: translations to evaluate; repeatable",
+    )
     parser.add_argument(
         "--reference",
         metavar="FILE",
@@ -129,6 +142,13 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 def run_score(options: argparse.Namespace) -> None:
     keep_freed_memory()
+    models, files = options.model, options.hypotheses or []
+    systems = list_systems(models, files)
+    if len(systems) > 1:
+        _score_several(options, systems)
+        return
+    options.model = systems[0].path if models else None
+    options.hypotheses = files[0] if files else None
     if options.labelled is not None:
         run_score_labels(options)
         return
@@ -163,6 +183,39 @@ def run_score(options: argparse.Namespace) -> None:
     evaluation = _Evaluation(engine, length.lines, scores, differences)
     format_scores = _scores_as_json if options.json else _scores_as_table
     sys.stdout.write(format_scores(options, evaluation) + "\n")
+
+
+def _score_several(options: argparse.Namespace, systems: Sequence[System]) -> None:
+    """Score several systems on one test set, and compare them with the first."""
+    for name in (
+        "labelled",
+        "series",
+        "score_references",
+        "baseline",
+        "output",
+        "confusion_matrix",
+        "all_rows",
+    ):
+        reject_unused_flags(options, (name,), "is for a single MODEL; several are compared as translators")
+    if options.reference is None:
+        raise RegardError("there is no test set to compare on; give --reference FILE")
+    has_models = any(system.is_model for system in systems)
+    if has_models != (options.source is not None):
+        raise RegardError("MODEL and --source FILE belong together; give both or neither")
+    if not has_models:
+        reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
+    apply_argument_defaults(options)
+    from regard.text.corpus_files import read_texts
+
+    language = _bleu_language(options)
+    references = [read_texts(options.reference[0])]
+    length = _LineCount(options.reference[0], len(references[0]))
+    references += [length.read_matching(path) for path in options.reference[1:]]
+    translations = []
+    for system in systems:
+        which = {"model": system.path} if system.is_model else {"model": None, "hypotheses": system.path}
+        translations.append(_hypotheses(argparse.Namespace(**{**vars(options), **which}), length)[0])
+    write_system_scores(options, length.lines, score_systems(systems, translations, references, language))
 
 
 def _check_translation_flags(options: argparse.Namespace) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.path_args import RUN_FOLDER, reject_inputs_in_run_folder
-from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.cli.args.train_args import add_length_arguments, add_train_arguments, resolve_settings
+from regard.cli.comparison.seeds import parse_seeds, train_seeds
 from regard.cli.output import command_name
 from regard.errors import ConfigError
 
@@ -42,12 +43,15 @@ files in DIR
   metrics.jsonl  loss, speed and validation scores, for `regard plot DIR`
   step-NNNNNN/   the last checkpoints
 
-An interrupted run resumes when the same command is given again.
+An interrupted run resumes with the same command, or with --out DIR alone; with a
+larger --steps, --minutes or --epochs a run becomes longer, a finished one too.
 
 examples
   regard train --source train.en --target train.fr --out runs/en-fr
   regard train --from runs/en-fr --source law.en --target law.fr --out runs/law
-  regard train --labelled train.tsv --out runs/topics
+  regard train --labelled train.tsv --out runs/topics --minutes 10
+  regard train --out runs/topics --minutes 20              and 10 minutes more
+  regard train --labelled train.tsv --out runs/seeds --seeds 1,2,3
   regard train --series load.csv --horizon 96 --out runs/load
 """
 
@@ -70,23 +74,37 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="do not train; show the settings that differ from the paper",
     )
     add_train_arguments(parser)
+    add_length_arguments(parser)
+    parser.add_argument(
+        "--seeds",
+        metavar="N,N,...",
+        type=parse_seeds,
+        help="train once per seed, in DIR/seed-N, and print mean and deviation of the scores",
+    )
     parser.set_defaults(run=run_train)
 
 
 def run_train(options: argparse.Namespace) -> None:
     from rich.console import Console
 
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if options.compare_to_paper:
+        _report_conformance(resolve_settings(options, console, options.out))
+        return
+    if options.out is None:
+        raise ConfigError("there is no run folder; give --out DIR")
+    if options.seeds is None:
+        train_run(options, console)
+    else:
+        train_seeds(options, console, train_run)
+
+
+def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResult":
+    """Train one run and print where its model is."""
     from regard.train.run_folder import reject_unusable_folder
 
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    if not options.compare_to_paper:  # check the folder before reading files
-        if options.out is None:
-            raise ConfigError("there is no run folder; give --out DIR")
-        reject_unusable_folder(options.out)
+    reject_unusable_folder(options.out)  # before files are read
     run = resolve_settings(options, console, options.out)
-    if options.compare_to_paper:
-        _report_conformance(run)
-        return
     reject_inputs_in_run_folder(options.out, _input_settings(run))
     from regard.runtime import keep_freed_memory
     from regard.train.model_files import TASK_COMMANDS
@@ -100,6 +118,7 @@ def run_train(options: argparse.Namespace) -> None:
         f"  {command} with: {command_name()} {command} {folder} {MODEL_USAGE[run.task]}\n"
         f"  training curves: {command_name()} plot {folder} -o curves.html"
     )
+    return result
 
 
 def _input_settings(run: "RunConfig") -> "Iterator[tuple[str, Path]]":

@@ -44,6 +44,7 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
     add_train_arguments(parser)
     parser.add_argument(
         "--steps",
+        dest="compared_steps",
         metavar="N",
         type=NumberArgument(int, 6, 10**6),
         default=30,
@@ -57,18 +58,20 @@ def run_verify_resume(options: argparse.Namespace) -> None:
 
     from regard.config import to_toml
 
-    run = shorten_run(resolve_settings(options, Console(highlight=False, markup=False)), options.steps)
+    run = shorten_run(
+        resolve_settings(options, Console(highlight=False, markup=False)), options.compared_steps
+    )
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
         config.write_text(to_toml(run), encoding="utf-8")
         whole, killed = Path(place) / "whole", Path(place) / "killed"
-        sys.stdout.write(f"  training {options.steps} steps\n")
+        sys.stdout.write(f"  training {options.compared_steps} steps\n")
         _wait_for_success(_start_training(config, whole))
         sys.stdout.write("  training them again\n")
-        step = _train_and_kill(config, killed, options.steps // 2)
+        step = _train_and_kill(config, killed, options.compared_steps // 2)
         sys.stdout.write(f"  killed after step {step}; resuming\n")
         _wait_for_success(_start_training(config, killed))
-        sys.stdout.write(_compare_runs(whole, killed, options.steps))
+        sys.stdout.write(_compare_runs(whole, killed, options.compared_steps))
 
 
 def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
@@ -80,7 +83,14 @@ def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
     from regard.translation.run import TranslationRun
 
     train = replace(
-        run.train, steps=steps, save_every=max(2, steps // 5), log_every=1, minutes=None, patience=None
+        run.train,
+        steps=steps,
+        minutes=None,
+        epochs=None,
+        planned=(),
+        save_every=max(2, steps // 5),
+        log_every=1,
+        patience=None,
     )
     if isinstance(run, TranslationRun):  # validations are not compared
         run = replace(run, data=replace(run.data, bleu_pairs=1))

@@ -31,6 +31,8 @@ class DataConfig:
     """Validation file with both sides on each line, instead of `valid_source` and `valid_target`."""
     held_out: int = setting(1000, at_least=1, at_most=10**7)
     """Pairs held out when there is no validation file; at most a tenth of all."""
+    split_seed: int = setting(1, at_least=0, at_most=2**32 - 1)
+    """Seed that selects the held-out pairs; the same for every `train.seed`, so that runs can be compared."""
     bleu_pairs: int = setting(500, at_least=1, at_most=10**6)
     """Validation pairs that are translated for BLEU; the loss uses all that fit the model."""
     strict: bool = setting(False, flag="--strict")

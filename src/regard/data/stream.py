@@ -71,6 +71,12 @@ def stream_batches(
         start = after
 
 
+def count_epoch_batches(dataset: StreamableDataset, budget: TokenBudget, seed: int) -> int:
+    """Return the number of batches of the first epoch; others may have one more or less."""
+    pools = range(_pool_count(dataset.epoch_size))
+    return sum(len(make_pool_batches(dataset, budget, seed, 0, pool)) for pool in pools)
+
+
 def make_pool_batches(
     dataset: StreamableDataset, budget: TokenBudget, seed: int, epoch: int, pool: int
 ) -> list[Indexes]:

@@ -6,7 +6,7 @@ docs/forecasting.md has the reasons.
 import math
 from dataclasses import dataclass, replace
 
-from regard.config import Settings, select_settings
+from regard.config import Settings
 from regard.errors import DataError
 from regard.forecasting.dataset import read_training_table
 from regard.forecasting.run import ForecastingRun
@@ -14,6 +14,7 @@ from regard.forecasting.series.calendar import season_length
 from regard.forecasting.series.time_axis import MICROSECONDS_PER_DAY, TimeStep
 from regard.model.transformer_forecaster import ForecasterConfig
 from regard.train.device import choose_device
+from regard.train.schedule import VALIDATIONS
 
 MIN_FORECASTING_STEPS, MAX_FORECASTING_STEPS = 300, 1500
 CPU_VALID_WINDOWS = 1000
@@ -40,12 +41,6 @@ FORECASTER_PRESETS = (
     ForecasterPreset("small", 2e4, d_model=32, heads=4, encoder_layers=2),
     ForecasterPreset("medium", math.inf, d_model=64, heads=4, encoder_layers=2),
 )
-FORECASTING_AUTO_SETTINGS = {
-    "data": ("batch_windows", "valid_windows"),
-    "optimizer": ("peak", "warmup", "cooldown"),
-    "train": ("steps", "save_every", "ema"),
-}
-"""Settings that autoconfig chooses, beside those of the model."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +79,7 @@ def autoconfigure_forecasting(run: ForecastingRun, settings: Settings) -> Foreca
         run.model.history if "history" in user_model else None,
         choose_device(run.compute.device).type == "cuda",
         run.train.steps if "steps" in settings.get("train", {}) else None,
+        run.train.epochs,
     )
     model = config.run.model
     if model.history + model.horizon > len(split.train):
@@ -103,6 +99,7 @@ def choose_forecasting_settings(
     history: int | None = None,
     uses_gpu: bool = False,
     steps: int | None = None,
+    epochs: float | None = None,
 ) -> ForecastingAutoconfig:
     """Choose settings for a table with `rows` training and `valid_rows` validation rows."""
     preset = next(preset for preset in FORECASTER_PRESETS if rows * series <= preset.max_values)
@@ -119,7 +116,9 @@ def choose_forecasting_settings(
     default = ForecastingRun()
     windows = max(1, rows - history - horizon + 1) * series
     batch = max(16, min(default.data.batch_windows, windows // 20))
-    if steps is None:
+    if steps is None and epochs is not None:
+        steps = max(1, round(epochs * windows / batch))
+    elif steps is None:
         steps = max(round(EPOCHS * windows / batch / 50) * 50, MIN_FORECASTING_STEPS)
         steps = min(steps, MAX_FORECASTING_STEPS)
     model = ForecasterConfig(
@@ -141,11 +140,6 @@ def choose_forecasting_settings(
         optimizer=replace(
             default.optimizer, warmup=max(1, min(100, steps // 5)), cooldown=max(1, steps * 3 // 4)
         ),
-        train=replace(default.train, steps=steps, save_every=max(1, steps // 10), ema=0.99),
+        train=replace(default.train, steps=steps, save_every=-(-steps // VALIDATIONS), ema=0.99),
     )
     return ForecastingAutoconfig(run, preset, rows, series, step)
-
-
-def select_forecasting_auto_settings(settings: Settings) -> Settings:
-    """Return the settings of a stored run that autoconfig chose, so that a resumed run keeps them."""
-    return select_settings(settings, FORECASTING_AUTO_SETTINGS)

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from regard.config import to_toml
 from regard.data.prefetch import prefetch_items
-from regard.data.stream import StreamPosition, TokenBudget, stream_batches
+from regard.data.stream import StreamPosition, TokenBudget, count_epoch_batches, stream_batches
 from regard.forecasting.dataset import (
     ForecastingData,
     hash_series_file,
@@ -31,7 +31,7 @@ from regard.train.harness import train_and_publish
 from regard.train.logs.console import format_header
 from regard.train.loop import TrainingResult
 from regard.train.model_card import CardText, CurvesRenderer
-from regard.train.setup import TrainingSetup, resolve_device
+from regard.train.setup import Schedule, TrainingSetup, resolve_device
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, ValidationResult
@@ -111,6 +111,10 @@ class ForecastingTask:
         """Return nothing; a forecaster has no measurements besides its metrics."""
         return {}
 
+    def set_schedule(self, schedule: Schedule) -> None:
+        self._run = replace(self._run, optimizer=schedule.optimizer, train=schedule.train)
+        self.setup = replace(self.setup, run=self._run)
+
     def make_step(self, learner: Learner) -> TrainStep[SeriesBatch]:
         return EagerStep(self, learner, self._run.train.seed, self._run.train.clip)
 
@@ -119,13 +123,18 @@ class ForecastingTask:
         return prefetch_items(batches, PREFETCH_BATCHES) if self._device.type == "cuda" else batches
 
     def _batches(self, start: DataPosition) -> Iterator[tuple[SeriesBatch, DataPosition]]:
-        windows, size = self.data.train, self._run.data.batch_windows
-        longest = 1 + max(self._run.model.history, self._run.model.horizon)
-        budget = TokenBudget(size * longest, size, sort_by_length=False)
-        for indexes, position in stream_batches(
-            windows, budget, self._run.train.seed, StreamPosition(**start)
-        ):
+        windows, seed = self.data.train, self._run.train.seed
+        for indexes, position in stream_batches(windows, self._token_budget, seed, StreamPosition(**start)):
             yield windows.batch(indexes), asdict(position)
+
+    def count_epoch_batches(self) -> int:
+        return count_epoch_batches(self.data.train, self._token_budget, self._run.train.seed)
+
+    @property
+    def _token_budget(self) -> TokenBudget:
+        size, model = self._run.data.batch_windows, self._run.model
+        longest = 1 + max(model.history, model.horizon)
+        return TokenBudget(size * longest, size, sort_by_length=False)
 
     def batch_counts(self, batch: SeriesBatch) -> BatchCounts:
         return BatchCounts(batch.history.numel(), batch.target.numel())

@@ -25,20 +25,31 @@ def compare_translations(
     hypotheses: Sequence[str], baseline: Sequence[str], references: References
 ) -> dict[str, MetricComparison]:
     """Compare BLEU and chrF of two systems over a thousand resampled test sets (Koehn, 2004)."""
+    return compare_systems([baseline, hypotheses], references)[0]
+
+
+def compare_systems(
+    translations: Sequence[Sequence[str]], references: References
+) -> list[dict[str, MetricComparison]]:
+    """Compare each system after the first with the first, over the same resampled test sets."""
     systems: list[tuple[str, Sequence[str]]] = [
-        ("baseline", list(baseline)),
-        ("hypotheses", list(hypotheses)),
+        ("baseline" if number == 0 else f"system {number}", list(texts))
+        for number, texts in enumerate(translations)
     ]
     metrics = {"bleu": BLEU(), "chrf": CHRF()}
     signatures, results = PairedTest(systems, metrics, list(map(list, references)), test_type="bs")()
-    return {
-        name: _comparison(results[key], str(signatures[key]))
-        for name, key in zip(metrics, signatures, strict=True)
-    }
+    return [
+        {
+            name: _comparison(results[key], number, str(signatures[key]))
+            for name, key in zip(metrics, signatures, strict=True)
+        }
+        for number in range(1, len(systems))
+    ]
 
 
-def _comparison(results: Sequence[str | Result], signature: str) -> MetricComparison:
-    baseline, system = (result for result in results if isinstance(result, Result))
+def _comparison(results: Sequence[str | Result], number: int, signature: str) -> MetricComparison:
+    scores = [result for result in results if isinstance(result, Result)]
+    baseline, system = scores[0], scores[number]
     assert system.p_value is not None
     score, baseline_score = float(system.score), float(baseline.score)
     # sacreBLEU counts resampled differences that are larger than the real one: none where systems are equal

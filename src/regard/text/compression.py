@@ -110,7 +110,9 @@ def _import_zstandard(path: Path) -> Any:
     try:
         return importlib.import_module("zstandard")  # optional: few corpora come as .zst
     except ImportError:
-        raise DataError(f"{path} cannot be read without a package: pip install zstandard") from None
+        raise DataError(
+            f'{path} cannot be read: it needs the package zstandard: pip install "regard[zst]"'
+        ) from None
 
 
 def _decompress_members(compression: _Compression, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -28,7 +28,9 @@ from regard.train.state import (
     TrainingState,
     checkpoint_bytes,
     checkpoint_path,
+    find_checkpoint_before,
     finite_metrics,
+    parse_checkpoint_step,
     strip_advice,
     write_checkpoint,
 )
@@ -43,6 +45,15 @@ MAX_SKIPPED_STEPS = 10
 """Consecutive steps with a loss or gradient that is not finite, after which the training stops."""
 MAX_FAILED_SAVES = 3
 """Consecutive checkpoints that could not be written, after which the training stops."""
+PLANNED_SETTINGS = (
+    "train.steps",
+    "train.save_every",
+    "train.ema",
+    "optimizer.warmup",
+    "optimizer.peak",
+    "optimizer.cooldown",
+)
+"""Settings that can be fitted to the length of a training."""
 AVERAGED_FOLDER = "mean"
 """Folder of the model whose weights are the mean of the last checkpoints."""
 
@@ -51,10 +62,16 @@ AVERAGED_FOLDER = "mean"
 class TrainConfig:
     """How long to train, how often to validate, and which checkpoints to keep."""
 
-    steps: int = setting(10_000, can_change=True, at_least=1, at_most=10**9)
-    """Optimizer steps; fixed once training has begun if there is a cooldown."""
-    minutes: float | None = setting(None, can_change=True, at_most=10**7)
-    """Stop after this time even if steps are left, including the time before a resume; none is no limit."""
+    steps: int = setting(10_000, can_change=True, flag="--steps", at_least=1, at_most=10**9)
+    """Optimizer steps."""
+    minutes: float | None = setting(None, can_change=True, flag="--minutes", at_most=10**7)
+    """Time limit of the training, including the time before a resume; none is no limit. The settings in \
+    `planned` are fitted to it when the training starts."""
+    epochs: float | None = setting(None, can_change=True, flag="--epochs", at_most=10**6)
+    """Limit of passes over the training data; none is no limit. Of several limits the first one reached \
+    ends the training."""
+    planned: tuple[str, ...] = setting((), can_change=True)
+    """Settings that are fitted to the length of the training; `regard train` lists those that nobody set."""
     patience: int | None = setting(None, can_change=True, at_least=1, at_most=10**6)
     """Early stopping: stop after this many validations without improvement; none is never."""
     judge: SelectionMetric = "loss"
@@ -74,19 +91,28 @@ class TrainConfig:
     in place of the raw weights; none is off."""
     average: int | None = setting(None, at_least=2, at_most=1000)
     """At the end, validate the mean of this many last checkpoints, too (section 6.1); none is off."""
-    seed: int = setting(1, at_least=0, at_most=2**32 - 1)
+    seed: int = setting(1, flag="--seed", at_least=0, at_most=2**32 - 1)
+    """Seed of the initial weights, dropout and the order of the batches."""
     tensorboard: bool = setting(False, can_change=True)
     """Write the curves for TensorBoard, too; needs the package tensorboard."""
 
     def __post_init__(self) -> None:
         check_ranges(self, "train")
-        for name in ("minutes", "clip"):
+        for name in ("minutes", "epochs", "clip"):
             value = getattr(self, name)
             positive = value is None or 0 < value < math.inf
             require_setting(positive, f"train.{name}", value, "it must be a number above 0, or none")
         require_setting(
             self.ema is None or 0 < self.ema < 1, "train.ema", self.ema, "it must be between 0 and 1, or none"
         )
+        for name in self.planned:
+            known = name in PLANNED_SETTINGS
+            require_setting(known, "train.planned", name, f"there are {', '.join(PLANNED_SETTINGS)}")
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether the schedule depends on what is known only when the training starts."""
+        return bool(self.planned) and (self.minutes is not None or self.epochs is not None)
 
 
 @dataclass(frozen=True)
@@ -100,10 +126,10 @@ class TrainingResult:
 
 
 def find_stop_reason(state: TrainingState, config: TrainConfig, seconds: float) -> StopReason | None:
-    """Return why a training in this state is over; None if it is not."""
+    """Return why a training in this state is over; None if it is not, as before its first step."""
     if state.step >= config.steps:
         return "steps"
-    if config.minutes is not None and seconds >= config.minutes * 60:
+    if config.minutes is not None and state.step and seconds >= config.minutes * 60:
         return "minutes"
     if config.patience is not None and state.validations_since_best >= config.patience:
         return "patience"
@@ -125,6 +151,8 @@ class TrainingLoop(Generic[BatchT]):
     log: TrainingLog
     interrupt: InterruptHandler
     state: TrainingState = field(default_factory=TrainingState)
+    last_step_before_cooldown: int | None = None
+    """The checkpoint before it is kept, so that a longer training can continue from there."""
 
     def __post_init__(self) -> None:
         self._saved_step = self.state.step
@@ -321,6 +349,8 @@ class TrainingLoop(Generic[BatchT]):
             needed += [path for path in checkpoints if self._is_scheduled(path)][-self.config.average :]
         if self.state.best is not None:
             needed.append(checkpoint_path(self.folder, self.state.best.step))
+        if (last := self.last_step_before_cooldown) is not None:
+            needed += find_checkpoint_before(checkpoints, last)
         for path in checkpoints:
             if path not in needed:
                 with suppress(OSError):  # a checkpoint too many does no harm
@@ -328,7 +358,7 @@ class TrainingLoop(Generic[BatchT]):
 
     def _is_scheduled(self, path: Path) -> bool:
         """Return whether the checkpoint would exist without any interrupt."""
-        step = int(path.name.removeprefix("step-"))
+        step = parse_checkpoint_step(path)
         return step % self.config.save_every == 0 or step == self.state.validated
 
     def _describe_last_checkpoint(self) -> str:

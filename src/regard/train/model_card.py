@@ -103,7 +103,7 @@ def find_changed_settings(run: object, default: object) -> list[SettingChange]:
     changes = []
     for name, traits in run_traits(run).items():
         value, default_value = (attrgetter(name)(settings) for settings in (run, default))
-        if value != default_value and not traits.is_path:
+        if value != default_value and not traits.is_path and name != "train.planned":
             changes.append((name, _format_setting(value), _format_setting(default_value)))
     return changes
 

@@ -73,14 +73,14 @@ class Ema:
     """An exponential moving average of the weights of a model."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
-        self._decay = decay
+        self.decay = decay
         self._weights = dict(model.named_parameters())
         self.averages = {name: weight.detach().clone() for name, weight in self._weights.items()}
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Include the weights of a step; the decay is lower at first, so that the initial weights fade."""
-        decay = min(self._decay, (1 + step) / (10 + step))
+        decay = min(self.decay, (1 + step) / (10 + step))
         averages, weights = tuple(self.averages.values()), tuple(self._weights.values())
         torch._foreach_lerp_(averages, weights, 1 - decay)  # pyright: ignore[reportPrivateImportUsage]
 

@@ -22,10 +22,27 @@ RUN_NAMES = (*RUN_FILES, TENSORBOARD_FOLDER, "model")
 """What a training writes to its run folder, besides the checkpoints."""
 
 
+def read_run_settings(out: Path) -> dict[str, dict[str, object]] | None:
+    """Return the settings of an existing run, or None if the folder is no run.
+
+    Before there was `data.split_seed`, the training seed selected the held-out lines.
+    """
+    if not (out / CONFIG_FILE).is_file():
+        return None
+    settings = read_settings(out / CONFIG_FILE)
+    seed = settings.get("train", {}).get("seed")
+    if seed is not None and "held_out" in settings.get("data", {}):
+        settings["data"].setdefault("split_seed", seed)
+    return settings
+
+
 @contextmanager
-def open_run_folder(out: Path, settings: str, changeable: Collection[str]) -> Iterator[None]:
+def open_run_folder(
+    out: Path, settings: str, changeable: Collection[str], defaults: str = ""
+) -> Iterator[None]:
     """Lock the folder of a new run, or of one with these settings; those in `changeable` may differ.
 
+    `defaults` are the values of settings that an older run does not have.
     A new run that fails before its first checkpoint leaves nothing behind.
     """
     reject_unusable_folder(out)
@@ -35,7 +52,7 @@ def open_run_folder(out: Path, settings: str, changeable: Collection[str]) -> It
     with _lock_folder(out):
         is_new_run = not (out / CONFIG_FILE).exists()
         if not is_new_run:
-            _reject_other_settings(out, settings, changeable)
+            _reject_other_settings(out, settings, changeable, defaults)
         try:
             with _name_folder_in_errors(out):
                 remove_leftovers(out)
@@ -84,8 +101,9 @@ def _name_folder_in_errors(out: Path) -> Iterator[None]:
         raise RegardError(f"{out} cannot be written: {error.strerror}") from None
 
 
-def _reject_other_settings(out: Path, settings: str, changeable: Collection[str]) -> None:
-    before, now = _flatten(read_settings(out / CONFIG_FILE)), _flatten(tomllib.loads(settings))
+def _reject_other_settings(out: Path, settings: str, changeable: Collection[str], defaults: str) -> None:
+    before = _flatten(tomllib.loads(defaults)) | _flatten(read_run_settings(out) or {})
+    now = _flatten(tomllib.loads(settings))
     before[TASK_KEY] = read_task(out / CONFIG_FILE)
     now[TASK_KEY] = tomllib.loads(settings).get(TASK_KEY, DEFAULT_TASK)
     changes = [

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import nn
@@ -58,6 +58,26 @@ RunConfigT = TypeVar("RunConfigT", bound=RunConfig)
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """Optimizer and training settings that fit one number of steps."""
+
+    optimizer: OptimizerConfig
+    train: TrainConfig
+
+    @property
+    def last_step_before_cooldown(self) -> int | None:
+        """The last step whose learning rate does not depend on the end; None without a cooldown."""
+        cooldown = self.optimizer.cooldown
+        return None if cooldown is None else max(0, self.train.steps + 1 - cooldown)
+
+    def describe(self) -> str:
+        """Return steps, warm-up and cooldown as text."""
+        cooldown = self.optimizer.cooldown
+        end = "no cooldown" if cooldown is None else f"cooldown {min(cooldown, self.train.steps):,}"
+        return f"{self.train.steps:,} steps, warm-up {self.optimizer.warmup:,}, {end}"
+
+
+@dataclass(frozen=True)
 class TrainingSetup:
     """A model, and how it is trained."""
 
@@ -68,6 +88,10 @@ class TrainingSetup:
     """Unit of the training speed, per second."""
     has_perplexity: bool = False
     """Whether the loss is per token, so that perplexity is meaningful."""
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule(self.run.optimizer, self.run.train)
 
     @property
     def device(self) -> torch.device:
@@ -107,7 +131,7 @@ class TrainingSetup:
     def describe(self, step_size: str) -> Iterator[str]:
         """Yield lines on the device and the number of steps; `step_size` is the amount of data per step."""
         train = self.run.train
-        limit = "" if train.minutes is None else f", at most {train.minutes:g} minutes"
+        limit = "" if train.minutes is None or train.needs_plan else f", at most {train.minutes:g} minutes"
         steps = f"{train.steps:,} steps of {step_size}{limit}; Ctrl-C stops and saves"
         yield from format_header(
             [("device", f"{self.device_description}, {self.precision_name}"), ("train", steps)]
@@ -139,14 +163,35 @@ class TrainingSetup:
 
 
 def resolve_device(run: RunConfigT, checkpoint: Path | None) -> RunConfigT:
-    """Return the run with its actual device and precision; a resumed run keeps those of its checkpoint."""
+    """Return the run with its actual device and precision; a resumed run keeps those of its checkpoint.
+
+    It keeps its schedule, too: what was planned when it started.
+    """
     compute = run.compute
     if checkpoint is not None:
         before = read_config_section(checkpoint, ComputeConfig, "compute")
         compute = replace(compute, device=before.device, precision=before.precision)
+        run = _restore_schedule(run, checkpoint)
     device = choose_device(compute.device)
     precision = PRECISION_NAMES[choose_precision(compute.precision, device)]
     return replace_sections(run, compute=replace(compute, device=device.type, precision=precision))
+
+
+def _restore_schedule(run: RunConfigT, checkpoint: Path) -> RunConfigT:
+    """Return the run with the planned settings of a checkpoint."""
+    train = read_config_section(checkpoint, TrainConfig, "train")
+    optimizer = read_config_section(checkpoint, OptimizerConfig, "optimizer")
+    planned: dict[str, dict[str, Any]] = {"train": {}, "optimizer": {}}
+    for name in run.train.planned:
+        section, _, key = name.partition(".")
+        planned[section][key] = getattr(train if section == "train" else optimizer, key)
+    if run.train.needs_plan:
+        planned["train"]["steps"] = train.steps
+    return replace_sections(
+        run,
+        train=replace(run.train, **planned["train"]),
+        optimizer=replace(run.optimizer, **planned["optimizer"]),
+    )
 
 
 def replace_sections(run: RunConfigT, **sections: object) -> RunConfigT:

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class TrainingState:
     """Validations since the best one."""
     consecutive_skips: int = 0
     """Consecutive skipped steps up to this one."""
+    limits: Mapping[str, int | float | None] = field(default_factory=dict)
+    """The limits of steps, minutes and epochs that the schedule was planned for."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ class ResumePoint:
 
 def checkpoint_path(run: Path, step: int) -> Path:
     return run / f"step-{step:06}"
+
+
+def parse_checkpoint_step(path: Path) -> int:
+    """Return the step in the name of a checkpoint."""
+    return int(path.name.removeprefix("step-"))
 
 
 def write_checkpoint(
@@ -123,6 +130,18 @@ def read_resume_point(folder: Path) -> ResumePoint:
     if checkpoint_path(folder.parent, state.step) != folder:
         raise CheckpointError(f"{folder} is damaged: {STATE_FILE} is of another step")
     return ResumePoint(folder, manifest, state, data_hashes)
+
+
+def find_checkpoint_before(checkpoints: Sequence[Path], last_step: int) -> list[Path]:
+    """Return the last checkpoint up to a step, if there is one, and the best checkpoint before it."""
+    earlier = [path for path in checkpoints if parse_checkpoint_step(path) <= last_step]
+    if not earlier:
+        return []
+    try:
+        best = _read_state_file(earlier[-1])[0].best
+    except CheckpointError:  # a damaged one is found when it is needed
+        return earlier[-1:]
+    return [earlier[-1]] if best is None else [earlier[-1], checkpoint_path(earlier[-1].parent, best.step)]
 
 
 def restore_training(

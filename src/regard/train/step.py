@@ -76,6 +76,12 @@ class Learner:
         self._reject_missing_moments(error_prefix)
         copy_tensors(self._raw_weights(), raw, error_prefix)
 
+    def reset_optimizer(self) -> None:
+        """Set the moments to zero, in place, since a captured step refers to them."""
+        for state in self.optimizer.state.values():
+            for value in state.values():
+                value.zero_()
+
     def _reject_missing_moments(self, error_prefix: str) -> None:
         """Refuse a weight without moments that others have: its moments would start from zero."""
         state = self.optimizer.state

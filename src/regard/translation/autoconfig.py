@@ -7,9 +7,9 @@ CPU the work is limited to one or two hours. docs/small-corpora.md has the measu
 import math
 from dataclasses import dataclass, replace
 
+import torch
 from rich.console import Console
 
-from regard.config import Settings, select_settings
 from regard.corpus.prepare import count_files, open_cache
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
@@ -17,6 +17,7 @@ from regard.train.device import choose_device
 from regard.train.loop import TrainConfig
 from regard.train.loss import LossConfig
 from regard.train.optimizer import OptimizerConfig
+from regard.train.schedule import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
 from regard.translation.corpus import list_training_pair_files
 from regard.translation.run import TranslationRun
 
@@ -62,22 +63,17 @@ LARGEST_CPU_PRESET = 1
 """Index in `TRANSLATION_PRESETS`: a larger model would train for days on a CPU."""
 CPU_TRAINING_BATCH_TOKENS, CPU_TRAINING_TOKENS = 4096, 25e6
 """On two cores about half an hour of training for the tiny model, one and a half for the small one."""
+CPU_TOKENS_PER_MINUTE = {"tiny": 400_000, "small": 130_000}
+"""Of one core, by preset; an estimate that only decides the batches of a training with a limit of time."""
 MIN_BATCH_TOKENS, MIN_BATCHES_PER_EPOCH = 512, 40
+SHORT_EPOCHS = 5
+"""A training limited to fewer passes over the corpus has no dropout: it underfits."""
+LIMITED_STEPS = 2000
+"""A training limited to little text gets so many steps, of smaller batches: few large ones learn less."""
 VOCABULARY_SIZES = (1000, 2000, 4000, 8000, 10_000, 16_000, 32_000)
 TOKENS_PER_VOCABULARY_ENTRY = 40
 """Average occurrences of a vocabulary entry, so that each is seen often enough to be learned."""
 MIN_TRANSLATION_STEPS, MAX_TRANSLATION_STEPS = 1000, 100_000
-LONG_EMA_MIN_STEPS = 3000
-"""Steps from which a moving average over about a thousand steps is better than one over a hundred."""
-
-
-TRANSLATION_AUTO_SETTINGS = {
-    "data": ("batch_tokens", "bleu_pairs"),
-    "optimizer": ("peak", "warmup", "cooldown"),
-    "loss": ("rdrop",),
-    "train": ("steps", "save_every", "ema"),
-}
-"""The settings that are chosen automatically, besides those of the model."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,10 @@ class TranslationAutoconfig:
         epochs = run.train.steps * run.train.accumulate * run.data.batch_tokens / max(self.tokens, 1)
         corpus = f"{self.pairs:,} pairs, about {_format_count(self.tokens)} target tokens"
         device = "GPU" if self.uses_gpu else "CPU"
-        return f"{corpus}, on a {device}: a {self.preset.name} model, {epochs:.{int(epochs < 10)}f} epochs"
+        length = f"{epochs:.{int(epochs < 10)}f} epochs"
+        if run.train.minutes is not None:  # the steps are not known yet
+            length = f"{run.train.minutes:g} minute{'' if run.train.minutes == 1 else 's'} at most"
+        return f"{corpus}, on a {device}: a {self.preset.name} model, {length}"
 
 
 def autoconfigure_translation(
@@ -104,7 +103,9 @@ def autoconfigure_translation(
 ) -> TranslationAutoconfig:
     """Choose settings for the training files of `run`; `steps` are those the user asks for, if any."""
     pairs, tokens = _count_pairs_and_tokens(run, console)
-    auto = choose_translation_settings(pairs, tokens, _uses_gpu(run), steps)
+    uses_gpu, minutes = _uses_gpu(run), run.train.minutes
+    core_minutes = None if minutes is None or uses_gpu else minutes * torch.get_num_threads()
+    auto = choose_translation_settings(pairs, tokens, uses_gpu, steps, run.train.epochs, core_minutes)
     if run.model.has_dropout:
         return auto
     return replace(auto, run=replace(auto.run, loss=LossConfig()))  # R-Drop needs dropout
@@ -127,9 +128,17 @@ def with_device_batch_tokens(run: TranslationRun, console: Console) -> Translati
 
 
 def choose_translation_settings(
-    pairs: int, tokens: int, uses_gpu: bool, steps: int | None = None
+    pairs: int,
+    tokens: int,
+    uses_gpu: bool,
+    steps: int | None = None,
+    epochs: float | None = None,
+    core_minutes: float | None = None,
 ) -> TranslationAutoconfig:
-    """Choose settings for a corpus of `pairs` sentence pairs with `tokens` target tokens in all."""
+    """Choose settings for a corpus of `pairs` sentence pairs with `tokens` target tokens in all.
+
+    `steps`, `epochs` and `core_minutes`, on a CPU minutes times threads, are the limits that the user sets.
+    """
     index = next(
         index for index, preset in enumerate(TRANSLATION_PRESETS) if tokens <= preset.max_target_tokens
     )
@@ -139,26 +148,47 @@ def choose_translation_settings(
     training_tokens = tokens * preset.epochs
     if not uses_gpu:
         training_tokens = min(training_tokens, CPU_TRAINING_TOKENS)
+    full_steps = round(training_tokens / batch_tokens / 500) * 500
+    full_steps = min(max(full_steps, MIN_TRANSLATION_STEPS), MAX_TRANSLATION_STEPS)
+    limits = [] if epochs is None else [tokens * epochs]
+    if core_minutes is not None:
+        limits.append(core_minutes * CPU_TOKENS_PER_MINUTE[preset.name])
+    if steps is not None:
+        limits.append(steps * batch_tokens)
+    elif limits:
+        batch_tokens = min(batch_tokens, max(MIN_BATCH_TOKENS, int(min(limits) / LIMITED_STEPS)))
     if steps is None:
-        steps = round(training_tokens / batch_tokens / 500) * 500
-        steps = min(max(steps, MIN_TRANSLATION_STEPS), MAX_TRANSLATION_STEPS)
-    run = TranslationRun(
-        model=replace(preset.model, vocab_size=_vocabulary_size(tokens)),
-        data=DataConfig(batch_tokens=batch_tokens, bleu_pairs=200),
-        optimizer=OptimizerConfig(
-            peak=preset.peak, warmup=max(1, min(1000, steps // 5)), cooldown=max(1, steps // 2)
+        steps = full_steps if epochs is None else max(1, round(tokens * epochs / batch_tokens))
+    is_short = bool(limits) and min(limits) < min(SHORT_EPOCHS * tokens, training_tokens)
+    return TranslationAutoconfig(
+        TranslationRun(
+            model=replace(
+                preset.model,
+                vocab_size=_vocabulary_size(tokens),
+                dropout=0.0 if is_short else preset.model.dropout,
+            ),
+            data=DataConfig(batch_tokens=batch_tokens, bleu_pairs=200),
+            optimizer=_fit_optimizer(preset.peak, full_steps, steps),
+            loss=LossConfig(rdrop=preset.rdrop if uses_gpu and not is_short else 0.0),
+            train=TrainConfig(
+                steps=steps,
+                save_every=-(-steps // VALIDATIONS),
+                ema=LONG_EMA_DECAY if steps >= LONG_EMA_MIN_STEPS else SHORT_EMA_DECAY,
+            ),
         ),
-        loss=LossConfig(rdrop=preset.rdrop if uses_gpu else 0.0),
-        train=TrainConfig(
-            steps=steps, save_every=max(1, steps // 10), ema=0.999 if steps >= LONG_EMA_MIN_STEPS else 0.99
-        ),
+        preset,
+        pairs,
+        tokens,
+        uses_gpu,
     )
-    return TranslationAutoconfig(run, preset, pairs, tokens, uses_gpu)
 
 
-def select_translation_auto_settings(settings: Settings) -> Settings:
-    """Return the automatic settings of a stored run: a run keeps them, even if its files change."""
-    return select_settings(settings, TRANSLATION_AUTO_SETTINGS)
+def _fit_optimizer(peak: float, full_steps: int, steps: int) -> OptimizerConfig:
+    """Return the learning rates of `steps`; the peak is for the warm-up of `full_steps`, lower for less."""
+    full_warmup, warmup = (max(1, min(1000, number // 5)) for number in (full_steps, steps))
+    if warmup < full_warmup:
+        peak *= (warmup / full_warmup) ** 0.5
+    return OptimizerConfig(peak=peak, warmup=warmup, cooldown=max(1, steps // 2))
 
 
 def _uses_gpu(run: TranslationRun) -> bool:

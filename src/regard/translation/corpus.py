@@ -88,6 +88,7 @@ class PairCorpusReader:
     vocab_size: int
     max_length: int
     seed: int
+    """For BPE dropout."""
 
     @property
     def checker(self) -> CorpusChecker[PairFiles]:
@@ -103,7 +104,7 @@ class PairCorpusReader:
 
     @property
     def hold_out_spec(self) -> HoldOutSpec:
-        return HoldOutSpec(self.data.held_out, self.seed)
+        return HoldOutSpec(self.data.held_out, self.data.split_seed)
 
     @property
     def tokenizer_spec(self) -> TokenizerSpec:

@@ -18,7 +18,7 @@ from regard.corpus.prepare import PreparedCorpora, write_data_report
 from regard.data.batch import BatchShape, PairBatch, make_pair_batch
 from regard.data.bucketing import bucket_by_length
 from regard.data.prefetch import prefetch_items
-from regard.data.stream import StreamPosition, TokenBudget, stream_batches
+from regard.data.stream import StreamPosition, TokenBudget, count_epoch_batches, stream_batches
 from regard.metrics.translation import bleu_by_length, corpus_bleu, corpus_chrf
 from regard.model.masks import PackedSequences
 from regard.model.transformer import Transformer
@@ -33,7 +33,7 @@ from regard.train.logs.console import format_header
 from regard.train.loop import TrainingResult
 from regard.train.loss import label_smoothing_floor, rdrop_cross_entropy, smoothed_cross_entropy
 from regard.train.model_card import CardText, CurvesRenderer
-from regard.train.setup import TrainingSetup
+from regard.train.setup import Schedule, TrainingSetup
 from regard.train.state import ResumePoint
 from regard.train.step import EagerStep, Learner, TrainStep
 from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
@@ -175,6 +175,10 @@ class TranslationTask:
     def write_data_report(self, out: Path) -> None:
         write_data_report(out, self.corpora)
 
+    def set_schedule(self, schedule: Schedule) -> None:
+        self._run = replace(self._run, optimizer=schedule.optimizer, train=schedule.train)
+        self.setup = replace(self.setup, run=self._run)
+
     def make_step(self, learner: Learner) -> TrainStep[PairBatch]:
         """Return a step that replays CUDA graphs if the device and model support it, else an eager one."""
         train = self._run.train
@@ -190,14 +194,19 @@ class TranslationTask:
         return prefetch_items(batches, PREFETCH_BATCHES) if self._device.type == "cuda" else batches
 
     def _batches(self, start: DataPosition) -> Iterator[tuple[PairBatch, DataPosition]]:
-        pairs, shape = self.corpora.train, self._batch_shape
-        if shape is None:
-            budget = TokenBudget(self._run.data.batch_tokens)
-        else:
-            budget = TokenBudget(shape.tokens, shape.guaranteed_pairs, sort_by_length=False)
-        for indexes, after in stream_batches(pairs, budget, self._run.train.seed, StreamPosition(**start)):
-            batch = make_pair_batch(pairs.source, pairs.target, indexes, shape)
+        pairs, seed = self.corpora.train, self._run.train.seed
+        for indexes, after in stream_batches(pairs, self._token_budget, seed, StreamPosition(**start)):
+            batch = make_pair_batch(pairs.source, pairs.target, indexes, self._batch_shape)
             yield batch.pin_memory() if self._device.type == "cuda" else batch, asdict(after)
+
+    def count_epoch_batches(self) -> int:
+        return count_epoch_batches(self.corpora.train, self._token_budget, self._run.train.seed)
+
+    @property
+    def _token_budget(self) -> TokenBudget:
+        if (shape := self._batch_shape) is None:
+            return TokenBudget(self._run.data.batch_tokens)
+        return TokenBudget(shape.tokens, shape.guaranteed_pairs, sort_by_length=False)
 
     def _fixed_batch_shape(self) -> BatchShape:
         """Return the fixed shape of batches for CUDA graphs, with room for more pairs than the average."""

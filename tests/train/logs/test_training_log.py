@@ -370,7 +370,7 @@ def test_a_failing_tensorboard_writer_is_reported_once(tmp_path):
 
 def test_a_missing_tensorboard_package_is_an_error_before_training(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
-    with pytest.raises(ConfigError, match="pip install tensorboard"):
+    with pytest.raises(ConfigError, match=r"pip install .regard\[tensorboard\]"):
         TrainingLog(tmp_path / "m", plain_console(), 10, tensorboard=True)
 
 

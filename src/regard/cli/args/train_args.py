@@ -3,6 +3,8 @@
 import argparse
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
     from regard.translation.run import TranslationRun
 
 TASK_NAMES = ("translation", "classification", "forecasting")
+LIMITS = ("steps", "minutes", "epochs")
+"""Settings of the section train that end a training."""
+PACKAGE_OF_SUFFIX = {
+    ".zst": ("zstandard", "zst"),
+    ".parquet": ("pyarrow", "parquet"),
+    ".pq": ("pyarrow", "parquet"),
+}
+"""The optional package that reads a file, and the extra that installs it."""
 PRESETS = ("tiny", "small", "base", "big")
 RunT = TypeVar("RunT")
 
@@ -134,6 +144,28 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_length_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a training, and its seed."""
+    group = parser.add_argument_group(
+        "length",
+        "The first limit reached ends the training. Warm-up, cooldown, validations and EMA are\n"
+        "fitted to it, unless you set them. The same flags make an existing run longer.",
+    )
+    group.add_argument(
+        "--minutes", metavar="M", type=NumberArgument(float), help="time of the training, after preparation"
+    )
+    group.add_argument("--steps", metavar="N", type=NumberArgument(int), help="optimizer steps")
+    group.add_argument(
+        "--epochs", metavar="E", type=NumberArgument(float), help="passes over the training data"
+    )
+    group.add_argument(
+        "--seed",
+        metavar="N",
+        type=NumberArgument(int),
+        help="seed of initial weights, dropout and order (default: 1)",
+    )
+
+
 def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the columns of labelled texts, which train, check and score share."""
     parser.add_argument(
@@ -149,33 +181,162 @@ def resolve_settings(
 ) -> "RunConfig":
     """Return the settings of a run: automatic, preset or parent, then run file, then --set, then flags.
 
-    Later sources override earlier ones. An existing run in `run_folder` keeps its automatic settings.
+    Later sources override earlier ones. The settings of an existing run in `run_folder` are its defaults.
     """
     from regard.config import merge_settings, parse_assignments, read_settings
+    from regard.train.run_folder import read_run_settings
 
-    task = _resolve_task(options)
+    task = _resolve_task(options, run_folder)
     _reject_other_task(run_folder, task)
     file_settings = {} if options.config is None else read_settings(options.config)
     memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
-    explicit = merge_settings(
-        file_settings, parse_assignments([*options.set, *memory]), _flag_settings(options, task)
-    )
+    command = merge_settings(parse_assignments([*options.set, *memory]), _flag_settings(options, task))
+    explicit = merge_settings(file_settings, command)
+    stored = None if run_folder is None else read_run_settings(run_folder)
+    _require_packages(merge_settings(stored or {}, explicit))
+    if stored is not None:
+        console.print(f"  auto    settings from the start of {run_folder}")
+        return _existing_settings(options, task, stored, file_settings, command)
     match task:
         case "translation":
-            return _translation_settings(options, explicit, console, run_folder)
+            run = _translation_settings(options, explicit, console)
         case "classification":
-            return _classification_settings(options, explicit, console, run_folder)
+            run = _classification_settings(options, explicit, console)
         case "forecasting":
-            return _forecast_settings(options, explicit, console, run_folder)
+            run = _forecast_settings(options, explicit, console)
         case _:
             raise ConfigError(f"task = {task} is unknown; it must be {' or '.join(TASK_NAMES)}")
+    return _with_planned_settings(options, run, file_settings, command)
 
 
-def _resolve_task(options: argparse.Namespace) -> str:
-    """Return the task of the flags, or of the run file; translation by default."""
+def _require_packages(settings: "Settings") -> None:
+    """Raise an error about an optional package that the settings need, before any file is read."""
+    from regard.runtime import missing_package
+
+    for section, values in settings.items():
+        for key, value in values.items():
+            for each in value if isinstance(value, list | tuple) else (value,):
+                package = PACKAGE_OF_SUFFIX.get(Path(str(each)).suffix.lower()) if section == "data" else None
+                if (section, key, str(each).lower()) == ("train", "tensorboard", "true"):
+                    package = ("tensorboard", "tensorboard")
+                if package is not None and (problem := missing_package(*package)) is not None:
+                    raise ConfigError(f"{section}.{key} = {each} cannot work: {problem}")
+
+
+def _with_planned_settings(
+    options: argparse.Namespace, run: "RunConfig", file_settings: "Settings", command: "Settings"
+) -> "RunConfig":
+    """Return the run with its planned settings: those of the run file, or all that nobody set.
+
+    They are fitted here to a number of steps, when the training starts to minutes and epochs.
+    """
+    from regard.config import apply_settings, merge_settings
+    from regard.train.loop import PLANNED_SETTINGS
+    from regard.train.setup import replace_sections
+
+    if options.recipe is not None:
+        return run
+    if "planned" in file_settings.get("train", {}):
+        planned, set_names = run.train.planned, _setting_names(command)
+    else:
+        planned = [name for name in PLANNED_SETTINGS if name != "train.ema" or run.task == "translation"]
+        set_names = _setting_names(merge_settings(file_settings, command))
+        if "start.model" in set_names:  # the low rate of fine-tuning needs no long warm-up
+            set_names.add("optimizer.peak")
+    planned = tuple(name for name in planned if name not in set_names)
+    run = replace_sections(run, train=replace(run.train, planned=planned))
+    if "train.steps" in planned or _is_automatic(options, merge_settings(file_settings, command)):
+        return run
+    template = apply_settings(type(run)(), {"train": file_settings.get("train", {})})
+    return _fit_steps(run, run.train.steps, template.train.steps)
+
+
+def _fit_steps(run: "RunConfig", steps: int, template_steps: int) -> "RunConfig":
+    """Return the run with a schedule that fits `steps`; its own is for `template_steps`."""
+    from regard.train.schedule import fit_schedule
+    from regard.train.setup import replace_sections
+
+    template = replace_sections(run, train=replace(run.train, steps=template_steps))
+    schedule = fit_schedule(template, steps)
+    return replace_sections(run, optimizer=schedule.optimizer, train=schedule.train)
+
+
+def _setting_names(settings: "Settings") -> set[str]:
+    return {f"{section}.{key}" for section, values in settings.items() for key in values}
+
+
+def _existing_settings(
+    options: argparse.Namespace,
+    task: str,
+    stored: "Settings",
+    file_settings: "Settings",
+    command: "Settings",
+) -> "RunConfig":
+    """Return the settings of an existing run, with those given now; training refuses what must not change.
+
+    Limits on the command line replace those before.
+    """
+    from regard.config import apply_settings, merge_settings
+    from regard.train.setup import replace_sections
+
+    explicit = merge_settings(file_settings, command)
+    before = apply_settings(_default_run(task), stored)
+    model = {} if not _has_size_flag(options, task, explicit) else _size_settings(options)
+    run = apply_settings(_default_run(task), merge_settings(stored, model, explicit))
+    has_plan = "planned" in file_settings.get("train", {})
+    planned = [name for name in run.train.planned if has_plan or _is_same(name, run, before)]
+    limits = [name for name in LIMITS if name in command.get("train", {})]
+    if any(f"train.{name}" in planned or not _is_same(f"train.{name}", run, before) for name in limits):
+        planned = [name for name in planned if name != "train.steps"]
+        cleared: dict[str, None] = {name: None for name in ("minutes", "epochs") if name not in limits}
+        if "steps" not in limits:
+            planned.insert(0, "train.steps")
+        run = replace_sections(run, train=replace(run.train, planned=tuple(planned), **cleared))
+        return _fit_steps(run, run.train.steps, before.train.steps) if "steps" in limits else run
+    return replace_sections(run, train=replace(run.train, planned=tuple(planned)))
+
+
+def _is_same(name: str, run: "RunConfig", other: "RunConfig") -> bool:
+    return attrgetter(name)(run) == attrgetter(name)(other)
+
+
+def _default_run(task: str) -> "RunConfig":
+    from regard.classification.run import ClassificationRun
+    from regard.forecasting.run import ForecastingRun
+    from regard.translation.run import TranslationRun
+
+    for run in (TranslationRun(), ClassificationRun(), ForecastingRun()):
+        if run.task == task:
+            return run
+    raise ConfigError(f"task = {task} is unknown; it must be {' or '.join(TASK_NAMES)}")
+
+
+def _has_size_flag(options: argparse.Namespace, task: str, explicit: "Settings") -> bool:
+    """Return whether --preset or --recipe was given; reject them where the model is given otherwise."""
+    flags = {"--preset": options.preset, "--recipe": options.recipe}
+    given = [f"{flag} {value}" for flag, value in flags.items() if value is not None]
+    if given and task != "translation":
+        raise ConfigError(f"{given[0]} is for translation, but the task is {task}")
+    if given and (parent := explicit.get("start", {}).get("model")):
+        raise ConfigError(f"{given[0]} conflicts with --from: the model and its size come from {parent}")
+    return bool(given)
+
+
+def _is_automatic(options: argparse.Namespace, explicit: "Settings") -> bool:
+    """Return whether nothing that was given decides the size of the model."""
+    sizes = (options.preset, options.recipe, explicit.get("start", {}).get("model"))
+    return all(size is None for size in sizes) and "d_model" not in explicit.get("model", {})
+
+
+def _resolve_task(options: argparse.Namespace, out: Path | None) -> str:
+    """Return the task of the flags, of the run file, or of the existing run; translation by default."""
+    from regard.checkpoint import CONFIG_FILE
     from regard.config import DEFAULT_TASK, read_task
 
-    file_task = DEFAULT_TASK if options.config is None else read_task(options.config)
+    file = options.config
+    if file is None and out is not None and (out / CONFIG_FILE).is_file():
+        file = out / CONFIG_FILE
+    file_task = DEFAULT_TASK if file is None else read_task(file)
     flags = _flags_of_one_task(options)
     task = next(iter(flags.values())) if flags and options.config is None else file_task
     for flag, other in flags.items():
@@ -214,7 +375,7 @@ def _flags_of_one_task(options: argparse.Namespace) -> dict[str, str]:
         flag: task
         for task, flags in task_flags.items()
         for name, flag in flags.items()
-        if counts[flag] == 1 and getattr(options, name.partition(".")[2]) is not None
+        if counts[flag] == 1 and getattr(options, name.partition(".")[2], None) is not None
     }
 
 
@@ -222,124 +383,97 @@ def _flag_settings(options: argparse.Namespace, task: str) -> dict[str, dict[str
     settings: dict[str, dict[str, object]] = {}
     for name in _task_flags()[task]:
         section, _, key = name.partition(".")
-        if (value := getattr(options, key)) is not None:
+        if (value := getattr(options, key, None)) is not None:
             settings.setdefault(section, {})[key] = value
     return settings
 
 
 def _translation_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console"
 ) -> "TranslationRun":
-    from regard.checkpoint import CONFIG_FILE
-    from regard.config import apply_settings, merge_settings, read_settings
-    from regard.translation.autoconfig import (
-        autoconfigure_translation,
-        select_translation_auto_settings,
-        with_device_batch_tokens,
-    )
+    from regard.config import apply_settings, merge_settings
+    from regard.translation.autoconfig import autoconfigure_translation, with_device_batch_tokens
     from regard.translation.finetune import inherit_finetune_settings
     from regard.translation.run import TranslationRun
 
+    has_size_flag = _has_size_flag(options, "translation", explicit)
     if parent := explicit.get("start", {}).get("model"):
-        if options.preset is not None or options.recipe is not None:
-            flag = "--recipe" if options.preset is None else f"--preset {options.preset}"
-            raise ConfigError(f"{flag} conflicts with --from: the model and its size come from {parent}")
         return apply_settings(
             TranslationRun(), merge_settings(inherit_finetune_settings(Path(str(parent))), explicit)
         )
-    if options.preset is None and options.recipe is None and "d_model" not in explicit.get("model", {}):
+    if not has_size_flag and _is_automatic(options, explicit):
 
         def autoconfigure(run: TranslationRun) -> AutoconfigResult[TranslationRun]:
-            steps = run.train.steps if "steps" in explicit.get("train", {}) else None
-            return autoconfigure_translation(run, steps, console)
+            return autoconfigure_translation(run, _explicit_steps(run, explicit), console)
 
-        return _autoconfigured(
-            TranslationRun(), explicit, autoconfigure, select_translation_auto_settings, console, out
-        )
-    run = apply_settings(_preset_settings(options), explicit)
+        return _autoconfigured(TranslationRun(), explicit, autoconfigure, console)
+    run = apply_settings(_preset_run(options), explicit)
     if options.recipe is not None or "batch_tokens" in explicit.get("data", {}):
         return run
-    if out is not None and (out / CONFIG_FILE).is_file():  # a run keeps its token budget on another device
-        stored = read_settings(out / CONFIG_FILE).get("data", {})
-        return apply_settings(run, {"data": {"batch_tokens": stored.get("batch_tokens")}})
     return with_device_batch_tokens(run, console)
 
 
 def _classification_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console"
 ) -> "ClassificationRun":
-    from regard.classification.autoconfig import (
-        autoconfigure_classification,
-        select_classification_auto_settings,
-    )
+    from regard.classification.autoconfig import autoconfigure_classification
     from regard.classification.run import ClassificationRun
     from regard.config import apply_settings
 
-    for name in ("preset", "recipe"):
-        if (value := getattr(options, name)) is not None:
-            raise ConfigError(f"--{name} {value} is for translation, but the task is classification")
-    if "d_model" in explicit.get("model", {}):
+    _has_size_flag(options, "classification", explicit)
+    if not _is_automatic(options, explicit):
         return apply_settings(ClassificationRun(), explicit)
 
     def autoconfigure(run: ClassificationRun) -> AutoconfigResult[ClassificationRun]:
-        steps = run.train.steps if "steps" in explicit.get("train", {}) else None
-        return autoconfigure_classification(run, steps, console)
+        return autoconfigure_classification(run, _explicit_steps(run, explicit), console)
 
-    return _autoconfigured(
-        ClassificationRun(), explicit, autoconfigure, select_classification_auto_settings, console, out
-    )
+    return _autoconfigured(ClassificationRun(), explicit, autoconfigure, console)
 
 
 def _forecast_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console", out: Path | None
+    options: argparse.Namespace, explicit: "Settings", console: "Console"
 ) -> "ForecastingRun":
     from regard.config import apply_settings
-    from regard.forecasting.autoconfig import autoconfigure_forecasting, select_forecasting_auto_settings
+    from regard.forecasting.autoconfig import autoconfigure_forecasting
     from regard.forecasting.run import ForecastingRun
 
-    for name in ("preset", "recipe"):
-        if (value := getattr(options, name)) is not None:
-            raise ConfigError(f"--{name} {value} is for translation, but the task is forecasting")
+    _has_size_flag(options, "forecasting", explicit)
     if options.strict:
         raise ConfigError("--strict is for texts; for a table use `regard check --series FILE --strict`")
-    if "d_model" in explicit.get("model", {}):
+    if not _is_automatic(options, explicit):
         return apply_settings(ForecastingRun(), explicit)
     return _autoconfigured(
-        ForecastingRun(),
-        explicit,
-        lambda run: autoconfigure_forecasting(run, explicit),
-        select_forecasting_auto_settings,
-        console,
-        out,
+        ForecastingRun(), explicit, lambda run: autoconfigure_forecasting(run, explicit), console
     )
+
+
+def _explicit_steps(run: "RunConfig", explicit: "Settings") -> int | None:
+    return run.train.steps if "steps" in explicit.get("train", {}) else None
 
 
 def _autoconfigured(
     default: RunT,
     explicit: "Settings",
     autoconfigure: Callable[[RunT], AutoconfigResult[RunT]],
-    select: Callable[["Settings"], "Settings"],
     console: "Console",
-    out: Path | None,
 ) -> RunT:
-    """Return the automatic settings for the data, overridden by explicit ones; an existing run keeps its own.
+    """Return the automatic settings for the data, overridden by explicit ones."""
+    from regard.config import apply_settings
 
-    `select` picks the automatic settings out of a settings file.
-    """
-    from regard.checkpoint import CONFIG_FILE
-    from regard.config import apply_settings, merge_settings, read_settings
-
-    run = apply_settings(default, explicit)
-    if out is not None and (out / CONFIG_FILE).is_file():
-        console.print(f"  auto    settings from the start of {out}")
-        return apply_settings(run, merge_settings(select(read_settings(out / CONFIG_FILE)), explicit))
-    result = autoconfigure(run)
+    result = autoconfigure(apply_settings(default, explicit))
     configured = apply_settings(result.run, explicit)
     console.print(f"  auto    {result.explain(configured)}")
     return configured
 
 
-def _preset_settings(options: argparse.Namespace) -> "TranslationRun":
+def _size_settings(options: argparse.Namespace) -> "Settings":
+    """Return the sections of --preset or --recipe that an existing run must agree with."""
+    run = _preset_run(options)
+    names = ("model",) if options.recipe is None else ("model", "optimizer", "loss")
+    return {name: asdict(getattr(run, name)) for name in names}
+
+
+def _preset_run(options: argparse.Namespace) -> "TranslationRun":
     """Return the settings of --preset or --recipe."""
     from regard.model import config as presets
     from regard.translation.paper_recipe import build_paper_run

@@ -27,8 +27,8 @@ class TensorBoardWriter:
             from torch.utils.tensorboard.writer import SummaryWriter
         except ImportError:
             raise ConfigError(
-                "train.tensorboard = true needs a package that is not installed; "
-                "pip install tensorboard, or set it to false"
+                "train.tensorboard = true cannot work: it needs the package tensorboard: "
+                'pip install "regard[tensorboard]"'
             ) from None
         self._writer = SummaryWriter(str(folder), purge_step=resumed_step + 1 if resumed_step else None)
         self._notify = notify

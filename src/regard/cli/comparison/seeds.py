@@ -1,0 +1,103 @@
+"""`regard train --seeds`: the same training with several seeds, and their scores side by side."""
+
+import argparse
+import shlex
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.output import command_name
+from regard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from regard.train.loop import TrainingResult
+
+MAX_SEED = 2**32 - 1
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Parse the value of --seeds: numbers with commas between them."""
+    try:
+        seeds = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a list of numbers, as in 1,2,3") from None
+    if len(set(seeds)) < len(seeds) or min(seeds) < 0 or max(seeds) > MAX_SEED:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} must be different numbers from 0 to {MAX_SEED}")
+    return seeds
+
+
+def train_seeds(
+    options: argparse.Namespace,
+    console: "Console",
+    train_run: "Callable[[argparse.Namespace, Console], TrainingResult]",
+) -> None:
+    """Train one run per seed, one after the other, in OUT/seed-N; print their validation scores.
+
+    Finished runs are not trained again, so that the same command goes on after an interrupt.
+    """
+    from regard.checkpoint import CONFIG_FILE
+
+    out: Path = options.out
+    if options.seed is not None:
+        raise ConfigError("--seed conflicts with --seeds; give one of them")
+    if (out / CONFIG_FILE).is_file():
+        raise ConfigError(f"{out} is a single run; choose another --out for the runs of --seeds")
+    results = []
+    for number, seed in enumerate(options.seeds, start=1):
+        folder = seed_folder(out, seed)
+        console.print(f"seed {seed} ({number} of {len(options.seeds)}): {folder}")
+        result = train_run(argparse.Namespace(**{**vars(options), "out": folder, "seed": seed}), console)
+        if result.stop_reason == "interrupt":
+            console.print("  interrupted; the same command goes on")
+            return
+        results.append(result)
+    for line in seed_table(options.seeds, [result.metrics for result in results]):
+        console.print(line)
+    folders = [shlex.quote(str(seed_folder(out, seed))) for seed in options.seeds]
+    if "bleu" in results[0].metrics and len(folders) > 1:
+        console.print(
+            f"\n  all of them as an ensemble: {command_name()} translate {folders[0]} "
+            f"--ensemble {' '.join(folders[1:])} < FILE\n"
+            f"  on a test set: {command_name()} score {shlex.quote(str(out))} --source FILE --reference FILE"
+        )
+
+
+def seed_folder(out: Path, seed: int) -> Path:
+    return out / f"seed-{seed}"
+
+
+def list_seed_runs(out: Path) -> list[Path]:
+    """Return the runs that --seeds has trained into a folder, by seed; none if it is another folder."""
+    from regard.checkpoint import CONFIG_FILE
+
+    runs = [path for path in out.glob("seed-*") if path.name.removeprefix("seed-").isdecimal()]
+    return sorted(
+        (path for path in runs if (path / CONFIG_FILE).is_file()),
+        key=lambda path: int(path.name.removeprefix("seed-")),
+    )
+
+
+def seed_table(seeds: Sequence[int], metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the validation scores of each seed as lines, with mean and standard deviation."""
+    names = [name for name, value in metrics[0].items() if isinstance(value, int | float)]
+    names = [name for name in names if all(name in each for each in metrics)]
+    rows = [
+        (f"seed {seed}", [each[name] for name in names]) for seed, each in zip(seeds, metrics, strict=True)
+    ]
+    if len(seeds) > 1:
+        columns = list(zip(*(values for _, values in rows), strict=True))
+        rows.append(("mean", [statistics.fmean(column) for column in columns]))
+        rows.append(("deviation", [statistics.stdev(column) for column in columns]))
+    widths = [max(10, len(name) + 2) for name in names]
+    head = "".join(f"{name:>{width}}" for name, width in zip(names, widths, strict=True))
+    return [
+        f"\n  {'validation':<14}{head}",
+        *(
+            f"  {title:<14}"
+            + "".join(f"{value:>{width}.4f}" for value, width in zip(values, widths, strict=True))
+            for title, values in rows
+        ),
+    ]
