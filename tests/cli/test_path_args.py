@@ -20,6 +20,7 @@ VERBS: dict[str, argparse.ArgumentParser] = next(
 TEXT_ARGUMENTS = {
     *(
         "format",
+        "seeds",
         "column",
         "columns",
         "time",
