@@ -11,8 +11,9 @@ from regard.model.transformer import Transformer
 
 settings.register_profile("same", derandomize=True, deadline=None)  # the same examples, however busy
 settings.load_profile("same")
-# A shell starts `make test &` with SIGINT ignored, and children would inherit that.
+# A shell starts `make test &` with SIGINT ignored, nohup a command with SIGHUP; children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 torch.set_num_threads(1)  # what tests compute is too small to share
 
 MICRO = ModelConfig(
