@@ -15,7 +15,6 @@ from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
 from regard.cli.output import open_output
 from regard.errors import RegardError
 from regard.runtime import max_parallel
-from regard.text.labelled_files import clean_label, clean_text
 
 if TYPE_CHECKING:
     from regard.classification.classifier import Classification, Classifier
@@ -195,6 +194,8 @@ def _new_columns(
     labels: Sequence[str], classification: "Classification | None", options: argparse.Namespace
 ) -> dict[str, Any]:
     """Return the values of the new columns; empty ones for a row without a label."""
+    from regard.text.labelled_files import clean_label
+
     count = min(options.top_k or 1, len(labels))
     top: list[tuple[str, Any]] = [("", "")] * count
     if classification is not None:
@@ -238,6 +239,7 @@ def _classify_texts(
 ) -> "list[Classification | None]":
     """Return the classification of each text, None for a blank one and one that is not UTF-8."""
     from regard.jobs.line_report import CUT_LINE, NOT_UTF8_LINE, LineIssue
+    from regard.text.labelled_files import clean_text
 
     indexes = [index for index, text in enumerate(texts) if text is not None and clean_text(text)]
     found = classifier.classify([texts[index] or "" for index in indexes])
@@ -259,6 +261,8 @@ def _classify_texts(
 def _as_columns(
     _: int, __: str | None, classification: "Classification | None", options: argparse.Namespace
 ) -> str:
+    from regard.text.labelled_files import clean_label
+
     if classification is None:
         return ""
     top_labels = list(classification.probabilities.items())[: options.top_k or 1]
