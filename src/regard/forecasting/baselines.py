@@ -8,6 +8,8 @@ from jaxtyping import Float, Float64
 
 HistoryRows = Float[np.ndarray, "windows time"]
 FutureRows = Float[np.ndarray, "windows horizon"]
+WindowBatch = tuple[Float[np.ndarray, "_ time"], Float[np.ndarray, "_ horizon"]]
+"""Histories and their futures; the last batch may hold fewer windows, so their number has no name."""
 RIDGE_PENALTIES = (1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0)
 
 
@@ -52,7 +54,7 @@ class RidgeStatistics:
         return NLinear(np.linalg.solve(self.inputs + np.diag(diagonal), self.outputs))
 
 
-def collect_ridge_statistics(batches: Iterable[tuple[HistoryRows, FutureRows]]) -> RidgeStatistics:
+def collect_ridge_statistics(batches: Iterable[WindowBatch]) -> RidgeStatistics:
     """Sum the statistics over batches of histories and futures."""
     inputs, outputs, windows = 0.0, 0.0, 0
     for history, future in batches:
@@ -63,7 +65,7 @@ def collect_ridge_statistics(batches: Iterable[tuple[HistoryRows, FutureRows]]) 
     return RidgeStatistics(np.asarray(inputs), np.asarray(outputs), windows)
 
 
-def fit_nlinear(statistics: RidgeStatistics, valid: Iterable[tuple[HistoryRows, FutureRows]]) -> NLinear:
+def fit_nlinear(statistics: RidgeStatistics, valid: Iterable[WindowBatch]) -> NLinear:
     """Fit with every penalty and return the model with the least error on the validation windows."""
     models = [statistics.solve(penalty) for penalty in RIDGE_PENALTIES]
     errors = np.zeros(len(models))
