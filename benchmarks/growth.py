@@ -134,7 +134,7 @@ def measure_warm_start(work: Path, size: int) -> Figures:
 def measure_steps(work: Path, size: int) -> Figures:
     """Measure batching alone, then training steps."""
     from regard.runtime import keep_freed_memory
-    from regard.train.step import EagerStep
+    from regard.training.step import EagerStep
     from regard.translation.task import TranslationTask
 
     keep_freed_memory()

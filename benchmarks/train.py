@@ -34,11 +34,11 @@ from regard.model.position import paper_position_table
 from regard.model.transformer import Transformer
 from regard.runtime import keep_freed_memory
 from regard.text.tokenizer import BOS, EOS, PAD
-from regard.train.cuda_graph_step import CudaGraphStep
-from regard.train.device import autocast_to
-from regard.train.optimizer import OptimizerConfig, build_optimizer
-from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts
+from regard.training.cuda_graph_step import CudaGraphStep
+from regard.training.device import autocast_to
+from regard.training.optimizer import OptimizerConfig, build_optimizer
+from regard.training.step import EagerStep, Learner, TrainStep
+from regard.training.task import BatchCounts
 from regard.translation.task import pair_loss
 
 

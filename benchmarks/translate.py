@@ -91,7 +91,7 @@ def load_transformer(folder: Path, model: ModelConfig, hardware: Hardware):
     import torch
 
     from regard.model.transformer import Transformer
-    from regard.train.weights import load_weights
+    from regard.training.weights import load_weights
 
     torch.set_num_threads(hardware.threads)
     transformer = Transformer(model).eval()
@@ -196,7 +196,7 @@ def write_model(folder: Path, model: ModelConfig) -> None:
 
     from regard.model.position import paper_position_table
     from regard.model.transformer import Transformer
-    from regard.train.weights import save_weights
+    from regard.training.weights import save_weights
 
     torch.manual_seed(0)
     transformer = Transformer(model)

@@ -11,7 +11,7 @@ PAGE = Path(__file__).with_suffix(".md")
 SOURCE = PAGE.parent.parent / "src" / "regard"
 START, END = "<!-- module tree: python docs/architecture.py -->\n", "<!-- end of the module tree -->\n"
 DATA_FLOW = [
-    *("text", "corpus", "data", "model", "train", "search", "metrics", "inference"),
+    *("text", "corpus", "data", "model", "training", "search", "metrics", "inference"),
     *("translation", "classification", "forecasting", "documents", "jobs"),
     *("trace", "plots", "server", "assets", "demo", "cli"),
 ]

@@ -37,7 +37,7 @@ def own_cache(tmp_path_factory, monkeypatch):
 @pytest.fixture
 def diverging(monkeypatch) -> None:
     """A learning rate so high that the first steps end in a loss that is not finite."""
-    monkeypatch.setattr("regard.train.setup.learning_rate", lambda *_: 1e30)
+    monkeypatch.setattr("regard.training.setup.learning_rate", lambda *_: 1e30)
 
 
 @pytest.fixture

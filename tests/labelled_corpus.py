@@ -6,8 +6,8 @@ from pathlib import Path
 
 from regard.classification.run import ClassificationRun, LabelledDataConfig
 from regard.model.transformer_classifier import ClassifierConfig
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig
 
 THINGS = {
     "animal": ["cat", "dog", "horse", "cow", "bird"],

@@ -8,9 +8,9 @@ import numpy as np
 from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.config import SeriesDataConfig
 from regard.model.transformer_forecaster import ForecasterConfig
-from regard.train.device import ComputeConfig
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.training.device import ComputeConfig
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig
 
 START = datetime(2024, 1, 1)
 MODEL = ForecasterConfig(

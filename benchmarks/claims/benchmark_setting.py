@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from regard.train.device import describe_device
+from regard.training.device import describe_device
 
 Measurements = dict[str, Any]
 """The results of a claim, as JSON values."""

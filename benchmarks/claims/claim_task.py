@@ -15,14 +15,14 @@ from torch.nn import functional
 
 from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD
-from regard.train.interrupt import InterruptHandler
-from regard.train.logs.metrics_file import METRICS_FILE, read_metrics
-from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainConfig, TrainingLoop
-from regard.train.optimizer import OptimizerConfig, build_optimizer, learning_rate
-from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts, DataPosition, ValidationResult
-from regard.train.weights import save_weights
+from regard.training.interrupt import InterruptHandler
+from regard.training.logs.metrics_file import METRICS_FILE, read_metrics
+from regard.training.logs.training_log import TrainingLog
+from regard.training.loop import TrainConfig, TrainingLoop
+from regard.training.optimizer import OptimizerConfig, build_optimizer, learning_rate
+from regard.training.step import EagerStep, Learner
+from regard.training.task import BatchCounts, DataPosition, ValidationResult
+from regard.training.weights import save_weights
 
 CLIP = 1.0
 
@@ -111,7 +111,7 @@ class ClaimTrainingResult:
 def train_claim_model(
     task: ClaimTask, steps: int, peak: float = 2e-3, seed: int = 1, points: int = 25
 ) -> ClaimTrainingResult:
-    """Train with `regard.train.loop.TrainingLoop`: Adam, warm-up and cooldown, gradients clipped at 1."""
+    """Train with `regard.training.loop.TrainingLoop`: Adam, warm-up and cooldown, gradients clipped at 1."""
     config = TrainConfig(
         steps=steps, save_every=steps, log_every=max(1, steps // points), clip=CLIP, seed=seed
     )

@@ -27,7 +27,7 @@ import training_speed
 import translation_quality
 from benchmark_setting import BenchmarkSetting, Measurements
 from regard.runtime import keep_freed_memory
-from regard.train.device import choose_device
+from regard.training.device import choose_device
 from report_figures import charts_to_svg
 
 CLAIMS: dict[str, ModuleType] = {

@@ -21,8 +21,8 @@ from parameter_matching import (
     match_parameter_count,
 )
 from regard.model.config import ModelConfig
-from regard.train.optimizer import OptimizerConfig, build_optimizer
-from regard.train.step import EagerStep, Learner
+from regard.training.optimizer import OptimizerConfig, build_optimizer
+from regard.training.step import EagerStep, Learner
 from report_figures import LineChart, line_chart, markdown_table
 from synthetic_data import copy_batch, seeded_batches
 

@@ -7,7 +7,7 @@ import pytest
 from browser.explorer_page import open_page
 from regard.plots.scale import LinearScale
 from regard.text.unicode import diff_words
-from regard.train.logs.metrics_file import METRICS_FILE
+from regard.training.logs.metrics_file import METRICS_FILE
 
 
 def table(page, title):

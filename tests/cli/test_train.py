@@ -11,8 +11,8 @@ from labelled_corpus import write_labelled_file
 from regard.checkpoint import WEIGHTS_FILE, file_sha256
 from regard.cli.main import main
 from regard.config import read_settings
-from regard.train.run_folder import read_run_settings
-from regard.train.schedule import MeasuredSpeed
+from regard.training.run_folder import read_run_settings
+from regard.training.schedule import MeasuredSpeed
 
 FILES = ["--source", "en", "--target", "fr"]
 SIZES = [
@@ -41,7 +41,7 @@ def corpus(tmp_path, monkeypatch):
 @pytest.fixture
 def speed(monkeypatch):
     """Steps of one second, whatever the machine."""
-    monkeypatch.setattr("regard.train.harness.measure_speed", lambda *_: MeasuredSpeed(1.0, 5.0))
+    monkeypatch.setattr("regard.training.harness.measure_speed", lambda *_: MeasuredSpeed(1.0, 5.0))
 
 
 def train(*arguments):
@@ -84,7 +84,7 @@ def test_a_planned_run_resumes_with_its_plan_from_its_folder_alone(monkeypatch, 
     before = weights("run", 91)
     for name in ("model", "step-000091"):
         shutil.rmtree(Path("run", name))
-    monkeypatch.setattr("regard.train.harness.measure_speed", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("regard.training.harness.measure_speed", lambda *_: pytest.fail("measured again"))
     capsys.readouterr()
     train("--out", "run")
     assert "of 91" in capsys.readouterr().out

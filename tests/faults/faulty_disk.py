@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from regard.train.logs.metrics_file import METRICS_FILE
+from regard.training.logs.metrics_file import METRICS_FILE
 
 DISK_CALLS = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink")
 

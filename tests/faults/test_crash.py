@@ -5,7 +5,7 @@ import pytest
 from faults.faulty_disk import FaultyDisk, SimulatedCrash, copy_folder, crash_at
 from faults.toy_task import ToyTask, read_exact_losses, step_digests, train_toy
 from regard.checkpoint import list_checkpoints, read_manifest
-from regard.train.state import find_resume_point
+from regard.training.state import find_resume_point
 
 pytestmark = pytest.mark.fault
 STEPS = 12

@@ -13,8 +13,8 @@ from regard.checkpoint import FORMAT_VERSION, list_checkpoints
 from regard.data.cache import DiskCache
 from regard.errors import DataError, FormatError
 from regard.strict_json import parse_sealed_json, seal_json
-from regard.train.state import find_resume_point
-from regard.train.task import ValidationResult
+from regard.training.state import find_resume_point
+from regard.training.task import ValidationResult
 
 pytestmark = pytest.mark.fault
 

@@ -19,7 +19,7 @@ from peak_memory import measure_peak_memory
 from regard.data.config import DataConfig
 from regard.errors import DataError
 from regard.text.lines import count_lines, read_lines
-from regard.train.state import reject_changed_data
+from regard.training.state import reject_changed_data
 from regard.translation.corpus import prepare_pair_corpora
 
 pytestmark = pytest.mark.fault

@@ -13,9 +13,9 @@ from regard.checkpoint import list_checkpoints
 from regard.data.config import DataConfig
 from regard.errors import RegardError
 from regard.model.config import TINY
-from regard.train.logs.metrics_file import METRICS_FILE
-from regard.train.loop import TrainConfig
-from regard.train.weights import load_tensors
+from regard.training.logs.metrics_file import METRICS_FILE
+from regard.training.loop import TrainConfig
+from regard.training.weights import load_tensors
 from regard.translation.run import TranslationRun
 from regard.translation.task import TranslationTask, train_translation
 

@@ -12,7 +12,7 @@ from faults.slow_training import start_slow_training, train_slow_toy, wait_until
 from faults.toy_task import read_exact_losses, step_digests
 from faults.training_process import start_process
 from regard.checkpoint import list_checkpoints, read_manifest
-from regard.train.interrupt import InterruptHandler
+from regard.training.interrupt import InterruptHandler
 
 pytestmark = pytest.mark.fault
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)

@@ -11,22 +11,22 @@ from torch.nn import functional
 
 from regard.checkpoint import WEIGHTS_FILE, file_sha256, publish_model
 from regard.text.corpus_files import FileLines
-from regard.train.interrupt import InterruptHandler
-from regard.train.logs.metrics_file import METRICS_FILE
-from regard.train.logs.training_log import TrainingLog
-from regard.train.loop import TrainConfig, TrainingLoop
-from regard.train.optimizer import Ema, OptimizerConfig, build_optimizer, learning_rate
-from regard.train.run_folder import open_run_folder
-from regard.train.state import (
+from regard.training.interrupt import InterruptHandler
+from regard.training.logs.metrics_file import METRICS_FILE
+from regard.training.logs.training_log import TrainingLog
+from regard.training.loop import TrainConfig, TrainingLoop
+from regard.training.optimizer import Ema, OptimizerConfig, build_optimizer, learning_rate
+from regard.training.run_folder import open_run_folder
+from regard.training.state import (
     OPTIMIZER_FILE,
     TRAINING_FILES,
     TrainingState,
     find_resume_point,
     restore_training,
 )
-from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts, ValidationResult
-from regard.train.weights import save_weights
+from regard.training.step import EagerStep, Learner
+from regard.training.task import BatchCounts, ValidationResult
+from regard.training.weights import save_weights
 
 BATCHES_PER_EPOCH = 7
 

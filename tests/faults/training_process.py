@@ -14,10 +14,10 @@ from regard.cli.demo import write_phrasebook
 from regard.data.config import DataConfig
 from regard.demo.phrasebook.corpus import phrasebook
 from regard.model.config import TINY
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig, learning_rate
-from regard.train.setup import TrainingSetup
-from regard.train.step import Learner
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig, learning_rate
+from regard.training.setup import TrainingSetup
+from regard.training.step import Learner
 from regard.translation.run import TranslationRun
 from regard.translation.task import TranslationTask, train_translation
 
@@ -83,7 +83,7 @@ def _none():
 
 def _ignores_the_seed():
     """Dropout ignores the step and continues the process's own random state."""
-    return mock.patch("regard.train.step.torch.manual_seed", return_value=None)
+    return mock.patch("regard.training.step.torch.manual_seed", return_value=None)
 
 
 def _forgets_moments():

@@ -19,8 +19,8 @@ from regard.forecasting.task import (
     pinball_loss,
     train_forecasting,
 )
-from regard.train.harness import TrainingTask
-from regard.train.loop import TrainConfig
+from regard.training.harness import TrainingTask
+from regard.training.loop import TrainConfig
 from regard.translation.translator import Translator
 from synthetic_series import small_forecast_run, write_wave_series
 

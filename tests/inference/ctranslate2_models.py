@@ -10,7 +10,7 @@ from regard.data.batch import pad_rows
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import BOS, EOS, PAD
-from regard.train.weights import save_weights
+from regard.training.weights import save_weights
 
 
 def write_engine_folder(folder: Path, model: Transformer) -> Path:

@@ -8,8 +8,8 @@ from rich.console import Console
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
 from regard.data.config import DataConfig
 from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
-from regard.train.device import ComputeConfig
-from regard.train.memory import USABLE_SHARE, fit_batches_to_memory
+from regard.training.device import ComputeConfig
+from regard.training.memory import USABLE_SHARE, fit_batches_to_memory
 from regard.translation.autoconfig import (
     autoconfigure_translation,
     choose_translation_settings,
@@ -177,7 +177,7 @@ def test_a_token_budget_that_does_not_fit_into_memory_is_split(resolve, monkeypa
     batches = []
     for share in (1.01, 0.7):
         free = int(memory.total_bytes(run.data.batch_tokens) * share / USABLE_SHARE)
-        monkeypatch.setattr("regard.train.memory.free_memory", lambda _, free=free: free)
+        monkeypatch.setattr("regard.training.memory.free_memory", lambda _, free=free: free)
         batches.append(
             fit_batches_to_memory(memory, run.data.batch_tokens, run.model.max_length, "auto", gpu)
         )

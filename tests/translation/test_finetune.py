@@ -11,8 +11,8 @@ from regard.model.config import TINY
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
 from regard.text.vocab_extension import decompose_new_tokens, extend_tokenizer
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig
 from regard.translation.finetune import (
     StartConfig,
     extend_transformer,

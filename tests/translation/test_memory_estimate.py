@@ -7,7 +7,7 @@ import torch
 from peak_memory import measure_peak_memory
 from regard.model.config import BASE, BIG, SMALL, TINY
 from regard.model.transformer import Transformer
-from regard.train.loss import LossConfig
+from regard.training.loss import LossConfig
 from regard.translation.memory_estimate import count_transformer_weights, estimate_translation_step_memory
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -24,10 +24,10 @@ from regard.model import config
 from regard.model.transformer import Transformer
 from regard.translation.task import pair_loss, rdrop_pair_loss
 from regard.runtime import keep_freed_memory
-from regard.train.device import autocast_to
-from regard.train.optimizer import OptimizerConfig, build_optimizer
-from regard.train.step import EagerStep, Learner
-from regard.train.task import BatchCounts
+from regard.training.device import autocast_to
+from regard.training.optimizer import OptimizerConfig, build_optimizer
+from regard.training.step import EagerStep, Learner
+from regard.training.task import BatchCounts
 name, is_bf16, (tokens, length, rdrop) = sys.argv[1], sys.argv[2] == "bf16", map(int, sys.argv[3:])
 keep_freed_memory()
 torch.set_num_threads(1)

@@ -4,7 +4,7 @@ import pytest
 
 from regard.config import apply_settings
 from regard.model.config import BASE, BIG
-from regard.train.optimizer import learning_rate
+from regard.training.optimizer import learning_rate
 from regard.translation import paper_recipe
 from regard.translation.paper_recipe import (
     PAPER_BASE_SETTINGS,

@@ -14,11 +14,11 @@ from regard.data.config import DataConfig
 from regard.errors import CheckpointError, ConfigError, DataError, RegardError
 from regard.model.config import TINY
 from regard.text.tokenizer import Tokenizer
-from regard.train import memory
-from regard.train.device import ComputeConfig
-from regard.train.loop import TrainConfig
-from regard.train.loss import LossConfig, label_smoothing_floor
-from regard.train.optimizer import OptimizerConfig, learning_rate
+from regard.training import memory
+from regard.training.device import ComputeConfig
+from regard.training.loop import TrainConfig
+from regard.training.loss import LossConfig, label_smoothing_floor
+from regard.training.optimizer import OptimizerConfig, learning_rate
 from regard.translation import unlike_training
 from regard.translation.corpus import prepare_pair_corpora
 from regard.translation.memory_estimate import estimate_translation_step_memory
@@ -150,7 +150,7 @@ def test_the_error_is_reported_even_if_the_run_folder_cannot_be_removed(small_ru
         (out / "notes.txt").write_text("mine")
         raise RegardError("the loss is nan")
 
-    monkeypatch.setattr("regard.train.harness.TrainingLoop", fail)
+    monkeypatch.setattr("regard.training.harness.TrainingLoop", fail)
     with pytest.raises(RegardError, match="the loss is nan"):
         train_translation(small_run, out, QUIET)
     assert [path.name for path in out.iterdir()] == ["notes.txt"]
@@ -300,7 +300,7 @@ def test_the_lines_of_a_batch_can_be_located(small_run):
 def test_a_changed_corpus_is_refused_with_the_names_of_the_files(small_run, tmp_path, monkeypatch, change):
     """One byte changes, or lines are appended, between an interrupted run and its resumption."""
     out = tmp_path / "run"
-    monkeypatch.setattr("regard.train.harness.publish_model", _interrupt)
+    monkeypatch.setattr("regard.training.harness.publish_model", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         train_translation(small_run, out, QUIET)
     for name in ("source", "target"):
@@ -318,7 +318,7 @@ def _interrupt(*_, **__):
 
 def test_a_run_killed_before_publishing_finishes_without_another_step(small_run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("regard.train.harness.publish_model", _interrupt)
+        patch.setattr("regard.training.harness.publish_model", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             train_translation(small_run, tmp_path / "run", QUIET)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
@@ -388,7 +388,7 @@ def test_a_resumed_run_keeps_its_precision(small_run, tmp_path, monkeypatch):
     """Another machine, or another version, might choose another."""
     out = tmp_path / "run"
     for steps, has_bf16 in ((2, True), (4, False)):
-        monkeypatch.setattr("regard.train.device._has_native_bf16", lambda _, has_bf16=has_bf16: has_bf16)
+        monkeypatch.setattr("regard.training.device._has_native_bf16", lambda _, has_bf16=has_bf16: has_bf16)
         train_translation(replace(small_run, train=replace(small_run.train, steps=steps)), out, QUIET)
     assert read_settings(out / "config.toml")["compute"]["precision"] == "auto"
     for step in (2, 4):

@@ -11,8 +11,8 @@ from rich.console import Console
 from regard.classification.corpus import list_training_labelled_files
 from regard.classification.run import SMALL_RUN, ClassificationRun
 from regard.corpus.prepare import count_files, open_cache
-from regard.train.device import choose_device
-from regard.train.schedule import VALIDATIONS
+from regard.training.device import choose_device
+from regard.training.schedule import VALIDATIONS
 
 BYTES_PER_TOKEN = 5
 """An estimate, used before there is a tokenizer."""

@@ -16,7 +16,7 @@ from regard.metrics.classification import class_probabilities
 from regard.text.labelled_files import clean_text
 from regard.text.tokenizer import Tokenizer
 from regard.text.unicode import reject_lone_surrogates
-from regard.train.device import DeviceChoice, choose_device
+from regard.training.device import DeviceChoice, choose_device
 
 if TYPE_CHECKING:
     from regard.model.transformer_classifier import TransformerClassifier

@@ -12,7 +12,7 @@ from regard.safetensors_file import check_weight_specs
 from regard.strict_json import read_json
 from regard.text.tokenizer import PAD, Tokenizer
 from regard.text.tokenizer_file import load_tokenizer
-from regard.train.model_files import open_model_folder, read_config_section, write_model_files
+from regard.training.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
     from regard.model.transformer_classifier import TransformerClassifier
@@ -57,7 +57,7 @@ def load_classifier(path: Path) -> LoadedClassifier:
     import torch
 
     from regard.model.transformer_classifier import TransformerClassifier
-    from regard.train.weights import load_weights
+    from regard.training.weights import load_weights
 
     folder, manifest = open_model_folder(
         path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE], size_only=[WEIGHTS_FILE]

@@ -8,9 +8,9 @@ from regard.config import check_ranges, setting
 from regard.data.config import LongTextPolicy, require_paths
 from regard.errors import ConfigError, require_setting
 from regard.model.transformer_classifier import ClassifierConfig
-from regard.train.device import ComputeConfig
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.training.device import ComputeConfig
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig
 
 TokenizerKind = Literal["words", "bpe"]
 

@@ -21,7 +21,7 @@ from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError, TraceReques
 from regard.trace.schema import ModelFacts, TraceSource, TraceTarget, TraceToken, VocabSizes
 from regard.trace.tokens import TokenRenderer, describe_tokens
 from regard.trace.trace import Trace
-from regard.train.device import DeviceChoice
+from regard.training.device import DeviceChoice
 
 
 class ClassifierTracer:

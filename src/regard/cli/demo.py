@@ -76,7 +76,7 @@ def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
     from regard.demo.phrasebook.corpus import phrasebook
     from regard.plots.curves_page import render_model_card_svg
     from regard.runtime import keep_freed_memory
-    from regard.train.run_folder import reject_unusable_folder
+    from regard.training.run_folder import reject_unusable_folder
     from regard.translation.task import train_translation
 
     out: Path = options.out
@@ -97,8 +97,8 @@ def demo_settings(text: Path, steps: int) -> "TranslationRun":
     """
     from regard.data.config import DataConfig
     from regard.model.config import TINY
-    from regard.train.loop import TrainConfig
-    from regard.train.optimizer import OptimizerConfig
+    from regard.training.loop import TrainConfig
+    from regard.training.optimizer import OptimizerConfig
     from regard.translation.run import TranslationRun
 
     return TranslationRun(

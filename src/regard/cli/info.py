@@ -205,7 +205,7 @@ def _engines(folder: Path, task: str) -> Iterator[str]:
     if task == "translation":
         from regard.inference.engine_selection import select_engine
         from regard.model.config import ModelConfig
-        from regard.train.model_files import read_config_section
+        from regard.training.model_files import read_config_section
 
         if select_engine(
             "auto", has_gpu=False, model=read_config_section(folder, ModelConfig, "model")
@@ -215,7 +215,7 @@ def _engines(folder: Path, task: str) -> Iterator[str]:
 
 def _info_rows(summary: ModelSummary) -> Iterator[tuple[str, str]]:
     """Yield the rows of `regard info`: a title and its text."""
-    from regard.train.model_files import TASK_COMMANDS
+    from regard.training.model_files import TASK_COMMANDS
 
     yield "model", summary.folder if summary.status == "finished" else f"{summary.folder} (unfinished run)"
     command = TASK_COMMANDS.get(summary.task)

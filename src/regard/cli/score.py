@@ -361,7 +361,7 @@ def run_score_references(options: argparse.Namespace) -> None:
     from rich.progress import Progress
 
     from regard.text.corpus_files import read_sentences
-    from regard.train.device import choose_device
+    from regard.training.device import choose_device
     from regard.translation.force_decode import force_decode_texts
     from regard.translation.model_folder import load_translation_model
 

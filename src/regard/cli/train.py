@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from regard.train.loop import TrainingResult
-    from regard.train.setup import RunConfig
+    from regard.training.loop import TrainingResult
+    from regard.training.setup import RunConfig
     from regard.translation.paper_recipe import PaperComparison
 
 MODEL_USAGE = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
@@ -101,13 +101,13 @@ def run_train(options: argparse.Namespace) -> None:
 
 def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResult":
     """Train one run and print where its model is."""
-    from regard.train.run_folder import reject_unusable_folder
+    from regard.training.run_folder import reject_unusable_folder
 
     reject_unusable_folder(options.out)  # before files are read
     run = resolve_settings(options, console, options.out)
     reject_inputs_in_run_folder(options.out, _input_settings(run))
     from regard.runtime import keep_freed_memory
-    from regard.train.model_files import TASK_COMMANDS
+    from regard.training.model_files import TASK_COMMANDS
 
     keep_freed_memory()
     result = _train_task(run, options.out, console)

@@ -187,7 +187,7 @@ def _default_workers(source: _InputSource, translator: "LineTranslator") -> int:
         return 1
     import torch
 
-    from regard.train.memory import free_memory
+    from regard.training.memory import free_memory
 
     weights = sum(path.stat().st_size for path in translator.folder.path.iterdir() if path.is_file())
     free = free_memory(torch.device("cpu"))

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.train_args import add_train_arguments, resolve_settings
 from regard.errors import RegardError
-from regard.train.logs.metrics_file import METRICS_FILE, read_losses
+from regard.training.logs.metrics_file import METRICS_FILE, read_losses
 
 if TYPE_CHECKING:
-    from regard.train.setup import RunConfig
+    from regard.training.setup import RunConfig
 
 KILL_ATTEMPTS = 5
 
@@ -79,7 +79,7 @@ def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
 
     The memory limit is off, since free memory may differ from one start to the next.
     """
-    from regard.train.setup import replace_sections
+    from regard.training.setup import replace_sections
     from regard.translation.run import TranslationRun
 
     train = replace(
@@ -135,7 +135,7 @@ def _train_and_kill(config: Path, out: Path, after: int) -> int:
 def _compare_runs(whole: Path, killed: Path, steps: int) -> str:
     """Return the comparison as text; raise RegardError if anything differs."""
     from regard.checkpoint import WEIGHTS_FILE, file_sha256
-    from regard.train.state import OPTIMIZER_FILE
+    from regard.training.state import OPTIMIZER_FILE
 
     first, second = (read_losses(run / METRICS_FILE) for run in (whole, killed))
     equal = [step for step in first if step in second and first[step] == second[step]]

@@ -36,7 +36,7 @@ from regard.text.tokenizer import (
 )
 from regard.text.tokenizer_file import load_tokenizer
 from regard.text.vocab_extension import extend_tokenizer
-from regard.train.run_folder import DATA_REPORT_FILE
+from regard.training.run_folder import DATA_REPORT_FILE
 
 MEASURED_SENTENCES = 100_000
 """Sentences of a large corpus whose lengths are measured, evenly spaced."""

@@ -13,8 +13,8 @@ from regard.forecasting.run import ForecastingRun
 from regard.forecasting.series.calendar import season_length
 from regard.forecasting.series.time_axis import MICROSECONDS_PER_DAY, TimeStep
 from regard.model.transformer_forecaster import ForecasterConfig
-from regard.train.device import choose_device
-from regard.train.schedule import VALIDATIONS
+from regard.training.device import choose_device
+from regard.training.schedule import VALIDATIONS
 
 MIN_FORECASTING_STEPS, MAX_FORECASTING_STEPS = 300, 1500
 CPU_VALID_WINDOWS = 1000

@@ -18,8 +18,8 @@ from regard.forecasting.series.read_table import read_series_table
 from regard.forecasting.series.table import SeriesTable, fit_scaler
 from regard.forecasting.series.windows import SeriesWindows, build_windows, reject_empty_windows
 from regard.text.corpus_files import FileLines
-from regard.train.logs.console import format_header
-from regard.train.run_folder import DATA_REPORT_FILE
+from regard.training.logs.console import format_header
+from regard.training.run_folder import DATA_REPORT_FILE
 
 MAX_LISTED_COLUMNS = 8
 """Column names that are printed before training."""

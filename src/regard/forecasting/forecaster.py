@@ -17,7 +17,7 @@ from regard.forecasting.series.regularize import interpolate_gaps
 from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import Times
 from regard.model.transformer_forecaster import ForecasterConfig, TransformerForecaster
-from regard.train.device import DeviceChoice, choose_device
+from regard.training.device import DeviceChoice, choose_device
 
 MAX_FORECAST_STEPS = 2**20
 """As `model.horizon` allows."""

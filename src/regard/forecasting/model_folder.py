@@ -18,7 +18,7 @@ from regard.forecasting.series.time_axis import TIME_FORMATS, TimeAxis, TimeStep
 from regard.model.transformer_forecaster import ForecasterConfig, forecaster_weight_shapes
 from regard.safetensors_file import check_weight_specs
 from regard.strict_json import read_json
-from regard.train.model_files import open_model_folder, read_config_section, write_model_files
+from regard.training.model_files import open_model_folder, read_config_section, write_model_files
 
 if TYPE_CHECKING:
     from regard.model.transformer_forecaster import TransformerForecaster
@@ -106,7 +106,7 @@ def load_forecaster(path: Path) -> LoadedForecaster:
     import torch
 
     from regard.model.transformer_forecaster import TransformerForecaster
-    from regard.train.weights import load_weights
+    from regard.training.weights import load_weights
 
     folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE], size_only=[WEIGHTS_FILE])
     config = read_config_section(folder, ForecasterConfig, "model")

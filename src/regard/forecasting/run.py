@@ -8,9 +8,9 @@ from regard.errors import require_setting
 from regard.forecasting.model_folder import FORECASTING_TASK
 from regard.forecasting.series.config import SeriesDataConfig
 from regard.model.transformer_forecaster import ForecasterConfig
-from regard.train.device import ComputeConfig
-from regard.train.loop import TrainConfig
-from regard.train.optimizer import OptimizerConfig
+from regard.training.device import ComputeConfig
+from regard.training.loop import TrainConfig
+from regard.training.optimizer import OptimizerConfig
 
 PointLoss = Literal["squared", "absolute", "huber"]
 

@@ -26,15 +26,15 @@ from regard.forecasting.run import ForecastingRun, ForecastLossConfig, PointLoss
 from regard.forecasting.series.windows import SeriesBatch
 from regard.model.transformer_forecaster import TransformerForecaster
 from regard.text.corpus_files import FileLines
-from regard.train.device import choose_device
-from regard.train.harness import train_and_publish
-from regard.train.logs.console import format_header
-from regard.train.loop import TrainingResult
-from regard.train.model_card import CardText, CurvesRenderer
-from regard.train.setup import Schedule, TrainingSetup, resolve_device
-from regard.train.state import ResumePoint
-from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts, DataPosition, ValidationResult
+from regard.training.device import choose_device
+from regard.training.harness import train_and_publish
+from regard.training.logs.console import format_header
+from regard.training.loop import TrainingResult
+from regard.training.model_card import CardText, CurvesRenderer
+from regard.training.setup import Schedule, TrainingSetup, resolve_device
+from regard.training.state import ResumePoint
+from regard.training.step import EagerStep, Learner, TrainStep
+from regard.training.task import BatchCounts, DataPosition, ValidationResult
 
 PREFETCH_BATCHES = 8
 """Batches prepared ahead on a GPU, so that it never waits for one."""

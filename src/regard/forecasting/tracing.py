@@ -22,7 +22,7 @@ from regard.trace.model_facts import ModelIdentity, build_model_facts, identify_
 from regard.trace.request import MAX_TRACE_TOKENS, TraceLengthError, TraceRequest
 from regard.trace.schema import ModelFacts, TraceSource, TraceTarget, TraceToken, VocabSizes
 from regard.trace.trace import Trace
-from regard.train.device import DeviceChoice
+from regard.training.device import DeviceChoice
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from jaxtyping import Float64
 from regard.errors import DataError
 from regard.plots.downsample import PlotSeries
 from regard.strict_json import read_json
-from regard.train.logs.metrics_file import METRICS_FILE, MetricsRow, find_metrics_folder, read_metrics
-from regard.train.run_folder import DATA_REPORT_FILE
+from regard.training.logs.metrics_file import METRICS_FILE, MetricsRow, find_metrics_folder, read_metrics
+from regard.training.run_folder import DATA_REPORT_FILE
 
 CurveAxis = Literal["step", "tokens", "hours"]
 EventColumn = Float64[np.ndarray, " events"]

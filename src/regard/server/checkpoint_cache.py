@@ -14,7 +14,7 @@ from regard.server.http_messages import RequestError
 from regard.server.training_runs import TrainingRun, checkpoint_step
 from regard.text.tokenizer import Tokenizer
 from regard.trace.model_facts import identify_model_folder
-from regard.train.device import DeviceChoice, choose_device
+from regard.training.device import DeviceChoice, choose_device
 from regard.translation.model_folder import load_translation_model
 from regard.translation.tracing import Tracer
 from regard.translation.translator import Translator

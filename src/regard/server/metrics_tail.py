@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 
 from regard.plots.downsample import MAX_POINTS, downsample_extrema
-from regard.train.logs.metrics_file import MetricsReader, MetricsRow
+from regard.training.logs.metrics_file import MetricsReader, MetricsRow
 
 POSITION_KEYS = ("kind", "step", "epoch", "time_s", "tokens")
 """Keys that place a row on an axis; `tokens`, the target tokens seen so far, is added here."""

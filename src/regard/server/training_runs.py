@@ -14,9 +14,9 @@ from regard.plots.history import distinct_run_names, read_data_report
 from regard.server.http_messages import ApiRequest, ApiResponse, RouteTable, json_response
 from regard.server.metrics_tail import MetricsTail
 from regard.server.request_fields import parse_integer, parse_query_numbers
-from regard.train.logs.metrics_file import METRICS_FILE, find_metrics_folder
-from regard.train.loop import AVERAGED_FOLDER
-from regard.train.model_card import CARD_FILE
+from regard.training.logs.metrics_file import METRICS_FILE, find_metrics_folder
+from regard.training.loop import AVERAGED_FOLDER
+from regard.training.model_card import CARD_FILE
 
 CARD_SAMPLES = re.compile(r"^\| source \| reference \|.*\n\|[ |-]+\n\| (.*?) \| ", re.MULTILINE)
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from regard.corpus.prepare import count_files, open_cache
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
-from regard.train.device import choose_device
-from regard.train.loop import TrainConfig
-from regard.train.loss import LossConfig
-from regard.train.optimizer import OptimizerConfig
-from regard.train.schedule import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
+from regard.training.device import choose_device
+from regard.training.loop import TrainConfig
+from regard.training.loss import LossConfig
+from regard.training.optimizer import OptimizerConfig
+from regard.training.schedule import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
 from regard.translation.corpus import list_training_pair_files
 from regard.translation.run import TranslationRun
 

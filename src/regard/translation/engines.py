@@ -235,7 +235,7 @@ def uses_gpu(device: DeviceName) -> bool:
     """Return whether a GPU will compute; torch is imported only if the machine may have one."""
     if device == "cpu" or not (device == "cuda" or any(path.exists() for path in GPU_DEVICE_FILES)):
         return False
-    from regard.train.device import choose_device
+    from regard.training.device import choose_device
 
     return choose_device(device).type == "cuda"
 
@@ -244,7 +244,7 @@ def _fp32_model_of(folder: TranslationFolder, options: EngineOptions) -> Fp32Mod
     """Return the fp32 model of a folder, not yet loaded."""
 
     def load() -> "Transformer":
-        from regard.train.device import choose_device
+        from regard.training.device import choose_device
         from regard.translation.model_folder import load_transformer
 
         return load_transformer(folder).to(choose_device(options.device))
@@ -280,7 +280,7 @@ def _load_torch(folder: TranslationFolder, options: EngineOptions, fp32: Fp32Mod
     from regard.inference.eager import EagerEngine
     from regard.inference.incremental import IncrementalDecoder
     from regard.inference.word_boundaries import find_word_boundaries
-    from regard.train.device import choose_device
+    from regard.training.device import choose_device
     from regard.translation.model_folder import load_transformer
 
     if options.threads is not None:
@@ -320,7 +320,7 @@ def _load_ensemble(
     from regard.inference.ensemble import make_ensemble
     from regard.inference.forced import ForcedDecoder
     from regard.inference.word_boundaries import find_word_boundaries
-    from regard.train.device import choose_device
+    from regard.training.device import choose_device
     from regard.translation.model_folder import load_transformer, read_translation_folder
 
     if options.precision not in ("auto", "fp32"):

@@ -7,8 +7,8 @@ and token budgets, on a CPU in fp32 and bf16 and on a GPU in bf16.
 import torch
 
 from regard.model.config import ModelConfig
-from regard.train.loss import SCORES_PER_CHUNK, LossConfig
-from regard.train.memory import StepMemory
+from regard.training.loss import SCORES_PER_CHUNK, LossConfig
+from regard.training.memory import StepMemory
 
 ENCODER_ACTIVATIONS, DECODER_ACTIVATIONS, OUTER_ACTIVATIONS = (12, 15), (20, 25), 10
 """Activations that a layer keeps per token for the backward pass, in multiples of d_model, in fp32 and in

@@ -11,7 +11,7 @@ from regard.model.weight_shapes import transformer_weight_shapes
 from regard.safetensors_file import check_weight_specs
 from regard.text.tokenizer import Tokenizer
 from regard.text.tokenizer_file import load_tokenizer
-from regard.train.model_files import open_model_folder, read_config_section, write_model_files
+from regard.training.model_files import open_model_folder, read_config_section, write_model_files
 from regard.translation.unlike_training import LikelihoodCalibration, read_calibration
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def load_transformer(folder: TranslationFolder) -> "Transformer":
     import torch
 
     from regard.model.transformer import Transformer
-    from regard.train.weights import load_weights
+    from regard.training.weights import load_weights
 
     check_weight_specs(folder.path / WEIGHTS_FILE, transformer_weight_shapes(folder.config))
     verify_file(folder.path, folder.manifest, WEIGHTS_FILE)

@@ -13,12 +13,12 @@ from regard.data.config import DataConfig
 from regard.errors import require_setting
 from regard.model.attention import PACKED_KERNEL_HEAD_WIDTHS
 from regard.model.config import SMALL, ModelConfig
-from regard.train.device import ComputeConfig, can_capture_cuda_graphs, choose_device, choose_precision
-from regard.train.loop import TrainConfig
-from regard.train.loss import LossConfig
-from regard.train.memory import describe_resumed_memory, fit_batches_to_memory
-from regard.train.optimizer import OptimizerConfig
-from regard.train.setup import resolve_device
+from regard.training.device import ComputeConfig, can_capture_cuda_graphs, choose_device, choose_precision
+from regard.training.loop import TrainConfig
+from regard.training.loss import LossConfig
+from regard.training.memory import describe_resumed_memory, fit_batches_to_memory
+from regard.training.optimizer import OptimizerConfig
+from regard.training.setup import resolve_device
 from regard.translation.finetune import StartConfig
 from regard.translation.memory_estimate import estimate_translation_step_memory
 from regard.translation.model_folder import TRANSLATION_TASK

@@ -26,17 +26,17 @@ from regard.search.config import SearchConfig
 from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD
 from regard.text.tokenizer_file import load_tokenizer
-from regard.train.cuda_graph_step import CudaGraphStep
-from regard.train.device import choose_device
-from regard.train.harness import train_and_publish
-from regard.train.logs.console import format_header
-from regard.train.loop import TrainingResult
-from regard.train.loss import label_smoothing_floor, rdrop_cross_entropy, smoothed_cross_entropy
-from regard.train.model_card import CardText, CurvesRenderer
-from regard.train.setup import Schedule, TrainingSetup
-from regard.train.state import ResumePoint
-from regard.train.step import EagerStep, Learner, TrainStep
-from regard.train.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
+from regard.training.cuda_graph_step import CudaGraphStep
+from regard.training.device import choose_device
+from regard.training.harness import train_and_publish
+from regard.training.logs.console import format_header
+from regard.training.loop import TrainingResult
+from regard.training.loss import label_smoothing_floor, rdrop_cross_entropy, smoothed_cross_entropy
+from regard.training.model_card import CardText, CurvesRenderer
+from regard.training.setup import Schedule, TrainingSetup
+from regard.training.state import ResumePoint
+from regard.training.step import EagerStep, Learner, TrainStep
+from regard.training.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
 from regard.translation.corpus import hash_pair_files, prepare_pair_corpora
 from regard.translation.finetune import StartModel, read_start_model
 from regard.translation.model_folder import (

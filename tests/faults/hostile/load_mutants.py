@@ -23,7 +23,7 @@ import regard.forecasting.forecaster
 import regard.inference.ctranslate2
 import regard.inference.eager
 import regard.inference.incremental
-import regard.train.memory
+import regard.training.memory
 import regard.translation.line_worker
 import regard.translation.translator  # noqa: F401
 from faults.hostile.mutations import mutate_conversion, mutate_model

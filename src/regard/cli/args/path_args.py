@@ -174,11 +174,11 @@ def _is_model_folder(folder: Path) -> bool:
 
 def _is_run_file(folder: Path, name: str) -> bool:
     """Return whether a folder is a run, and the name one that a training writes there."""
-    from regard.train.logs.metrics_file import METRICS_FILE
+    from regard.training.logs.metrics_file import METRICS_FILE
 
     if not (folder / CONFIG_FILE).is_file() or not (folder / METRICS_FILE).is_file():
         return False
-    from regard.train.run_folder import RUN_NAMES
+    from regard.training.run_folder import RUN_NAMES
 
     return name.casefold() in RUN_NAMES
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from regard.classification.run import ClassificationRun
     from regard.config import Settings
     from regard.forecasting.run import ForecastingRun
-    from regard.train.setup import RunConfig
+    from regard.training.setup import RunConfig
     from regard.translation.run import TranslationRun
 
 TASK_NAMES = ("translation", "classification", "forecasting")
@@ -184,7 +184,7 @@ def resolve_settings(
     Later sources override earlier ones. The settings of an existing run in `run_folder` are its defaults.
     """
     from regard.config import merge_settings, parse_assignments, read_settings
-    from regard.train.run_folder import read_run_settings
+    from regard.training.run_folder import read_run_settings
 
     task = _resolve_task(options, run_folder)
     _reject_other_task(run_folder, task)
@@ -231,8 +231,8 @@ def _with_planned_settings(
     They are fitted here to a number of steps, when the training starts to minutes and epochs.
     """
     from regard.config import apply_settings, merge_settings
-    from regard.train.loop import PLANNED_SETTINGS
-    from regard.train.setup import replace_sections
+    from regard.training.loop import PLANNED_SETTINGS
+    from regard.training.setup import replace_sections
 
     if options.recipe is not None:
         return run
@@ -253,8 +253,8 @@ def _with_planned_settings(
 
 def _fit_steps(run: "RunConfig", steps: int, template_steps: int) -> "RunConfig":
     """Return the run with a schedule that fits `steps`; its own is for `template_steps`."""
-    from regard.train.schedule import fit_schedule
-    from regard.train.setup import replace_sections
+    from regard.training.schedule import fit_schedule
+    from regard.training.setup import replace_sections
 
     template = replace_sections(run, train=replace(run.train, steps=template_steps))
     schedule = fit_schedule(template, steps)
@@ -277,7 +277,7 @@ def _existing_settings(
     Limits on the command line replace those before.
     """
     from regard.config import apply_settings, merge_settings
-    from regard.train.setup import replace_sections
+    from regard.training.setup import replace_sections
 
     explicit = merge_settings(file_settings, command)
     before = apply_settings(_default_run(task), stored)

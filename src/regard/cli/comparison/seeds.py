@@ -13,7 +13,7 @@ from regard.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from regard.train.loop import TrainingResult
+    from regard.training.loop import TrainingResult
 
 MAX_SEED = 2**32 - 1
 
