@@ -83,7 +83,7 @@ def fields_and_keys(path: Path) -> list[str]:
 
 def is_command(path: Path) -> bool:
     """Return whether the module is that of a command, which is named after its verb."""
-    return path.parent == SOURCE / "cli"
+    return path.parent == SOURCE / "cli" / "verbs"
 
 
 @pytest.mark.parametrize("term", REPLACED)

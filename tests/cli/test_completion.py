@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from regard.cli.completion import SHELLS
 from regard.cli.main import main
+from regard.cli.verbs.completion import SHELLS
 
 needs_bash, needs_fish, needs_zsh = (
     pytest.mark.skipif(shutil.which(shell) is None, reason=f"there is no {shell}")

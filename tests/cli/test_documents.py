@@ -17,7 +17,7 @@ from failing_command import run_failing_command
 from fake_engines import EchoEngine
 from regard.cli.documents import open_input_document
 from regard.cli.main import main
-from regard.cli.translate import add_translate_parser
+from regard.cli.verbs.translate import add_translate_parser
 from regard.documents.formats import open_document
 from regard.errors import DataError, RegardError
 from regard.search.hypothesis import Hypothesis

@@ -3,7 +3,7 @@ import pytest
 from faults.toy_task import train_toy
 from labelled_corpus import write_labelled_file
 from regard.cli.main import main
-from regard.cli.verify_resume import _compare_runs, shorten_run
+from regard.cli.verbs.verify_resume import _compare_runs, shorten_run
 from regard.errors import RegardError
 from regard.translation.run import TranslationRun
 

@@ -10,7 +10,7 @@ from unittest import mock
 import torch
 from rich.console import Console
 
-from regard.cli.demo import write_phrasebook
+from regard.cli.verbs.demo import write_phrasebook
 from regard.data.config import DataConfig
 from regard.demo.phrasebook.corpus import phrasebook
 from regard.model.config import TINY

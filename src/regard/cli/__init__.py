@@ -1,1 +1,1 @@
-"""The command line, one module per subcommand."""
+"""The command line: `main.py`, the verbs, and the arguments and output that they share."""

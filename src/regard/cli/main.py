@@ -7,7 +7,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from regard.cli import (
+from regard.cli.args.command_parser import CommandParser
+from regard.cli.args.number_args import check_numbers
+from regard.cli.args.path_args import check_paths
+from regard.cli.output import discard_stdout, replace_closed_streams
+from regard.cli.verbs import (
     check,
     classify,
     completion,
@@ -22,10 +26,6 @@ from regard.cli import (
     translate,
     verify_resume,
 )
-from regard.cli.args.command_parser import CommandParser
-from regard.cli.args.number_args import check_numbers
-from regard.cli.args.path_args import check_paths
-from regard.cli.output import discard_stdout, replace_closed_streams
 from regard.errors import RegardError, SaveError
 from regard.version import __version__
 
