@@ -13,7 +13,7 @@ START, END = "<!-- module tree: python docs/architecture.py -->\n", "<!-- end of
 DATA_FLOW = [
     *("text", "corpus", "data", "model", "training", "search", "metrics", "inference"),
     *("translation", "classification", "forecasting", "documents", "jobs"),
-    *("trace", "plots", "server", "assets", "demo", "cli"),
+    *("trace", "plots", "server", "assets", "demo", "api", "cli"),
 ]
 """The packages in the order in which data passes through them."""
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.api.run_settings import resolve_settings
+from regard.cli.args.train_args import add_train_arguments
 from regard.data.config import DataConfig
 from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.training.device import ComputeConfig

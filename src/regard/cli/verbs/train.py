@@ -5,15 +5,15 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.api.run_settings import resolve_settings
+from regard.api.task_training import input_settings, train_task
 from regard.cli.args.path_args import RUN_FOLDER, reject_inputs_in_run_folder
-from regard.cli.args.train_args import add_length_arguments, add_train_arguments, resolve_settings
+from regard.cli.args.train_args import add_length_arguments, add_train_arguments
 from regard.cli.comparison.seeds import parse_seeds, train_seeds
 from regard.cli.output import command_name
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
     from rich.table import Table
 
@@ -105,12 +105,12 @@ def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResul
 
     reject_unusable_folder(options.out)  # before files are read
     run = resolve_settings(options, console, options.out)
-    reject_inputs_in_run_folder(options.out, _input_settings(run))
+    reject_inputs_in_run_folder(options.out, input_settings(run))
     from regard.runtime import keep_freed_memory
     from regard.training.model_files import TASK_COMMANDS
 
     keep_freed_memory()
-    result = _train_task(run, options.out, console)
+    result = train_task(run, options.out, console)
     command = TASK_COMMANDS[run.task]
     folder = shlex.quote(str(options.out))
     console.print(
@@ -119,17 +119,6 @@ def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResul
         f"  training curves: {command_name()} plot {folder} -o curves.html"
     )
     return result
-
-
-def _input_settings(run: "RunConfig") -> "Iterator[tuple[str, Path]]":
-    """Yield each setting that names an input, with its path: a run file may hold it instead of a flag."""
-    from regard.config import run_traits
-
-    for name, traits in run_traits(run).items():
-        section, _, key = name.partition(".")
-        value = getattr(getattr(run, section), key)
-        if traits.is_path and traits.flag is not None and value is not None:
-            yield from ((name, Path(path)) for path in ((value,) if isinstance(value, str) else value))
 
 
 def _report_conformance(run: "RunConfig") -> None:
@@ -141,26 +130,6 @@ def _report_conformance(run: "RunConfig") -> None:
     if not isinstance(run, TranslationRun):
         raise ConfigError(f"--compare-to-paper is for translation; the paper has no {run.task} model")
     print_conformance(compare_with_paper(run), Console(highlight=False, markup=False, emoji=False))
-
-
-def _train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingResult":
-    from regard.classification.run import ClassificationRun
-    from regard.classification.task import train_classification
-    from regard.forecasting.run import ForecastingRun
-    from regard.forecasting.task import train_forecasting
-    from regard.plots.curves_page import render_model_card_svg
-    from regard.translation.run import TranslationRun
-    from regard.translation.task import train_translation
-
-    match run:
-        case TranslationRun():
-            return train_translation(run, out, console, render_curves=render_model_card_svg)
-        case ClassificationRun():
-            return train_classification(run, out, console, render_curves=render_model_card_svg)
-        case ForecastingRun():
-            return train_forecasting(run, out, console, render_curves=render_model_card_svg)
-        case _:
-            raise TypeError(f"unknown task {run.task}")
 
 
 def _describe_outcome(result: "TrainingResult", out: Path) -> str:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.api.run_settings import resolve_settings
 from regard.cli.args.number_args import NumberArgument
-from regard.cli.args.train_args import add_train_arguments, resolve_settings
+from regard.cli.args.train_args import add_train_arguments
 from regard.errors import RegardError
 from regard.training.logs.metrics_file import METRICS_FILE, read_losses
 
