@@ -6,7 +6,7 @@ import torch
 from rich.console import Console
 
 from regard.api.run_settings import resolve_settings
-from regard.cli.args.train_args import add_train_arguments
+from regard.cli.args.train_args import add_train_arguments, read_training_request
 from regard.data.config import DataConfig
 from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
 from regard.training.device import ComputeConfig
@@ -131,7 +131,8 @@ def resolve(tmp_path):
     def resolve_flags(*flags, run_folder=None):
         parser = argparse.ArgumentParser()
         add_train_arguments(parser)
-        return resolve_settings(parser.parse_args([*files, *flags]), QUIET, run_folder)
+        request = read_training_request(parser.parse_args([*files, *flags]))
+        return resolve_settings(request, QUIET, run_folder)
 
     return resolve_flags
 

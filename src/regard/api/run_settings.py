@@ -1,6 +1,5 @@
 """Settings of a training: automatic, preset or start model, then run file, then what the caller gives."""
 
-import argparse
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -8,6 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
+from regard.api.training_request import TrainingRequest
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,36 +42,36 @@ class AutoconfigResult(Protocol[RunT]):
 
 
 def resolve_settings(
-    options: argparse.Namespace, console: "Console", run_folder: Path | None = None
+    request: TrainingRequest, console: "Console", run_folder: Path | None = None
 ) -> "RunConfig":
-    """Return the settings of a run: automatic, preset or parent, then run file, then --set, then flags.
+    """Return the settings of a run: automatic, preset or start model, then run file, then the request.
 
-    Later sources override earlier ones. The settings of an existing run in `run_folder` are its defaults.
+    Its arguments override its other settings. The settings of an existing run in `run_folder` are its
+    defaults.
     """
-    from regard.config import merge_settings, parse_assignments, read_settings
+    from regard.config import merge_settings, read_settings
     from regard.training.run_folder import read_run_settings
 
-    task = _resolve_task(options, run_folder)
+    task = _resolve_task(request, run_folder)
     _reject_other_task(run_folder, task)
-    file_settings = {} if options.config is None else read_settings(options.config)
-    memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
-    command = merge_settings(parse_assignments([*options.set, *memory]), _flag_settings(options, task))
+    file_settings = {} if request.config is None else read_settings(request.config)
+    command = merge_settings(request.settings, _argument_settings(request, task))
     explicit = merge_settings(file_settings, command)
     stored = None if run_folder is None else read_run_settings(run_folder)
     _require_packages(merge_settings(stored or {}, explicit))
     if stored is not None:
         console.print(f"  auto    settings from the start of {run_folder}")
-        return _existing_settings(options, task, stored, file_settings, command)
+        return _existing_settings(request, task, stored, file_settings, command)
     match task:
         case "translation":
-            run = _translation_settings(options, explicit, console)
+            run = _translation_settings(request, explicit, console)
         case "classification":
-            run = _classification_settings(options, explicit, console)
+            run = _classification_settings(request, explicit, console)
         case "forecasting":
-            run = _forecast_settings(options, explicit, console)
+            run = _forecast_settings(request, explicit, console)
         case _:
             raise ConfigError(f"task = {task} is unknown; it must be {' or '.join(TASK_NAMES)}")
-    return _with_planned_settings(options, run, file_settings, command)
+    return _with_planned_settings(request, run, file_settings, command)
 
 
 def _require_packages(settings: "Settings") -> None:
@@ -89,7 +89,7 @@ def _require_packages(settings: "Settings") -> None:
 
 
 def _with_planned_settings(
-    options: argparse.Namespace, run: "RunConfig", file_settings: "Settings", command: "Settings"
+    request: TrainingRequest, run: "RunConfig", file_settings: "Settings", command: "Settings"
 ) -> "RunConfig":
     """Return the run with its planned settings: those of the run file, or all that nobody set.
 
@@ -99,7 +99,7 @@ def _with_planned_settings(
     from regard.training.loop import PLANNED_SETTINGS
     from regard.training.setup import replace_sections
 
-    if options.recipe is not None:
+    if request.recipe is not None:
         return run
     if "planned" in file_settings.get("train", {}):
         planned, set_names = run.train.planned, _setting_names(command)
@@ -110,7 +110,7 @@ def _with_planned_settings(
             set_names.add("optimizer.peak")
     planned = tuple(name for name in planned if name not in set_names)
     run = replace_sections(run, train=replace(run.train, planned=planned))
-    if "train.steps" in planned or _is_automatic(options, merge_settings(file_settings, command)):
+    if "train.steps" in planned or _is_automatic(request, merge_settings(file_settings, command)):
         return run
     template = apply_settings(type(run)(), {"train": file_settings.get("train", {})})
     return _fit_steps(run, run.train.steps, template.train.steps)
@@ -131,7 +131,7 @@ def _setting_names(settings: "Settings") -> set[str]:
 
 
 def _existing_settings(
-    options: argparse.Namespace,
+    request: TrainingRequest,
     task: str,
     stored: "Settings",
     file_settings: "Settings",
@@ -146,7 +146,7 @@ def _existing_settings(
 
     explicit = merge_settings(file_settings, command)
     before = apply_settings(_default_run(task), stored)
-    model = {} if not _has_size_flag(options, task, explicit) else _size_settings(options)
+    model = {} if not _has_size_flag(request, task, explicit) else _size_settings(request)
     run = apply_settings(_default_run(task), merge_settings(stored, model, explicit))
     has_plan = "planned" in file_settings.get("train", {})
     planned = [name for name in run.train.planned if has_plan or _is_same(name, run, before)]
@@ -176,9 +176,9 @@ def _default_run(task: str) -> "RunConfig":
     raise ConfigError(f"task = {task} is unknown; it must be {' or '.join(TASK_NAMES)}")
 
 
-def _has_size_flag(options: argparse.Namespace, task: str, explicit: "Settings") -> bool:
+def _has_size_flag(request: TrainingRequest, task: str, explicit: "Settings") -> bool:
     """Return whether --preset or --recipe was given; reject them where the model is given otherwise."""
-    flags = {"--preset": options.preset, "--recipe": options.recipe}
+    flags = {"--preset": request.preset, "--recipe": request.recipe}
     given = [f"{flag} {value}" for flag, value in flags.items() if value is not None]
     if given and task != "translation":
         raise ConfigError(f"{given[0]} is for translation, but the task is {task}")
@@ -187,23 +187,23 @@ def _has_size_flag(options: argparse.Namespace, task: str, explicit: "Settings")
     return bool(given)
 
 
-def _is_automatic(options: argparse.Namespace, explicit: "Settings") -> bool:
+def _is_automatic(request: TrainingRequest, explicit: "Settings") -> bool:
     """Return whether nothing that was given decides the size of the model."""
-    sizes = (options.preset, options.recipe, explicit.get("start", {}).get("model"))
+    sizes = (request.preset, request.recipe, explicit.get("start", {}).get("model"))
     return all(size is None for size in sizes) and "d_model" not in explicit.get("model", {})
 
 
-def _resolve_task(options: argparse.Namespace, out: Path | None) -> str:
+def _resolve_task(request: TrainingRequest, out: Path | None) -> str:
     """Return the task of the flags, of the run file, or of the existing run; translation by default."""
     from regard.checkpoint import CONFIG_FILE
     from regard.config import DEFAULT_TASK, read_task
 
-    file = options.config
+    file = request.config
     if file is None and out is not None and (out / CONFIG_FILE).is_file():
         file = out / CONFIG_FILE
     file_task = DEFAULT_TASK if file is None else read_task(file)
-    flags = _flags_of_one_task(options)
-    task = next(iter(flags.values())) if flags and options.config is None else file_task
+    flags = _flags_of_one_task(request)
+    task = next(iter(flags.values())) if flags and request.config is None else file_task
     for flag, other in flags.items():
         if other != task:
             raise ConfigError(f"{flag} is for {other}, but the task is {task}")
@@ -232,7 +232,12 @@ def _task_flags() -> dict[str, dict[str, str]]:
     }
 
 
-def _flags_of_one_task(options: argparse.Namespace) -> dict[str, str]:
+def argument_keys() -> set[str]:
+    """Return the keys of all settings that `TrainingRequest.arguments` can hold."""
+    return {name.partition(".")[2] for flags in _task_flags().values() for name in flags}
+
+
+def _flags_of_one_task(request: TrainingRequest) -> dict[str, str]:
     """Return the task of each flag that was given and that one task alone has."""
     task_flags = _task_flags()
     counts = Counter(flag for flags in task_flags.values() for flag in flags.values())
@@ -240,53 +245,53 @@ def _flags_of_one_task(options: argparse.Namespace) -> dict[str, str]:
         flag: task
         for task, flags in task_flags.items()
         for name, flag in flags.items()
-        if counts[flag] == 1 and getattr(options, name.partition(".")[2], None) is not None
+        if counts[flag] == 1 and request.arguments.get(name.partition(".")[2]) is not None
     }
 
 
-def _flag_settings(options: argparse.Namespace, task: str) -> dict[str, dict[str, object]]:
+def _argument_settings(request: TrainingRequest, task: str) -> dict[str, dict[str, object]]:
     settings: dict[str, dict[str, object]] = {}
     for name in _task_flags()[task]:
         section, _, key = name.partition(".")
-        if (value := getattr(options, key, None)) is not None:
+        if (value := request.arguments.get(key)) is not None:
             settings.setdefault(section, {})[key] = value
     return settings
 
 
 def _translation_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console"
+    request: TrainingRequest, explicit: "Settings", console: "Console"
 ) -> "TranslationRun":
     from regard.config import apply_settings, merge_settings
     from regard.translation.autoconfig import autoconfigure_translation, with_device_batch_tokens
     from regard.translation.finetune import inherit_finetune_settings
     from regard.translation.run import TranslationRun
 
-    has_size_flag = _has_size_flag(options, "translation", explicit)
+    has_size_flag = _has_size_flag(request, "translation", explicit)
     if parent := explicit.get("start", {}).get("model"):
         return apply_settings(
             TranslationRun(), merge_settings(inherit_finetune_settings(Path(str(parent))), explicit)
         )
-    if not has_size_flag and _is_automatic(options, explicit):
+    if not has_size_flag and _is_automatic(request, explicit):
 
         def autoconfigure(run: TranslationRun) -> AutoconfigResult[TranslationRun]:
             return autoconfigure_translation(run, _explicit_steps(run, explicit), console)
 
         return _autoconfigured(TranslationRun(), explicit, autoconfigure, console)
-    run = apply_settings(_preset_run(options), explicit)
-    if options.recipe is not None or "batch_tokens" in explicit.get("data", {}):
+    run = apply_settings(_preset_run(request), explicit)
+    if request.recipe is not None or "batch_tokens" in explicit.get("data", {}):
         return run
     return with_device_batch_tokens(run, console)
 
 
 def _classification_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console"
+    request: TrainingRequest, explicit: "Settings", console: "Console"
 ) -> "ClassificationRun":
     from regard.classification.autoconfig import autoconfigure_classification
     from regard.classification.run import ClassificationRun
     from regard.config import apply_settings
 
-    _has_size_flag(options, "classification", explicit)
-    if not _is_automatic(options, explicit):
+    _has_size_flag(request, "classification", explicit)
+    if not _is_automatic(request, explicit):
         return apply_settings(ClassificationRun(), explicit)
 
     def autoconfigure(run: ClassificationRun) -> AutoconfigResult[ClassificationRun]:
@@ -296,16 +301,16 @@ def _classification_settings(
 
 
 def _forecast_settings(
-    options: argparse.Namespace, explicit: "Settings", console: "Console"
+    request: TrainingRequest, explicit: "Settings", console: "Console"
 ) -> "ForecastingRun":
     from regard.config import apply_settings
     from regard.forecasting.autoconfig import autoconfigure_forecasting
     from regard.forecasting.run import ForecastingRun
 
-    _has_size_flag(options, "forecasting", explicit)
-    if options.strict:
+    _has_size_flag(request, "forecasting", explicit)
+    if request.arguments.get("strict"):
         raise ConfigError("--strict is for texts; for a table use `regard check --series FILE --strict`")
-    if not _is_automatic(options, explicit):
+    if not _is_automatic(request, explicit):
         return apply_settings(ForecastingRun(), explicit)
     return _autoconfigured(
         ForecastingRun(), explicit, lambda run: autoconfigure_forecasting(run, explicit), console
@@ -331,23 +336,23 @@ def _autoconfigured(
     return configured
 
 
-def _size_settings(options: argparse.Namespace) -> "Settings":
+def _size_settings(request: TrainingRequest) -> "Settings":
     """Return the sections of --preset or --recipe that an existing run must agree with."""
-    run = _preset_run(options)
-    names = ("model",) if options.recipe is None else ("model", "optimizer", "loss")
+    run = _preset_run(request)
+    names = ("model",) if request.recipe is None else ("model", "optimizer", "loss")
     return {name: asdict(getattr(run, name)) for name in names}
 
 
-def _preset_run(options: argparse.Namespace) -> "TranslationRun":
+def _preset_run(request: TrainingRequest) -> "TranslationRun":
     """Return the settings of --preset or --recipe."""
     from regard.model import config as presets
     from regard.translation.paper_recipe import build_paper_run
     from regard.translation.run import TranslationRun
 
-    if options.recipe is None:
-        return TranslationRun(model=getattr(presets, (options.preset or "small").upper()))
-    if options.preset not in (None, "base", "big"):
+    if request.recipe is None:
+        return TranslationRun(model=getattr(presets, (request.preset or "small").upper()))
+    if request.preset not in (None, "base", "big"):
         raise ConfigError(
-            f"--preset {options.preset} conflicts with --recipe paper: the paper has a base and a big model"
+            f"--preset {request.preset} conflicts with --recipe paper: the paper has a base and a big model"
         )
-    return build_paper_run("big" if options.preset == "big" else "base")
+    return build_paper_run("big" if request.preset == "big" else "base")

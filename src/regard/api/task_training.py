@@ -1,8 +1,9 @@
-"""Training of a resolved run with the task it is for."""
+"""One training: its settings are resolved, its inputs checked, and its task trains."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from regard.api.training_request import TrainingRequest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -11,7 +12,25 @@ if TYPE_CHECKING:
     from regard.training.setup import RunConfig
 
 
+def train_request(
+    request: TrainingRequest, out: Path, console: "Console"
+) -> "tuple[RunConfig, TrainingResult]":
+    """Train what is asked for into the run folder `out`, or resume it; return its settings and result."""
+    from regard.training.run_folder import reject_unusable_folder
+
+    reject_unusable_folder(out)  # before files are read
+    from regard.api.run_inputs import input_settings, reject_inputs_in_run_folder
+    from regard.api.run_settings import resolve_settings
+    from regard.runtime import keep_freed_memory
+
+    run = resolve_settings(request, console, out)
+    reject_inputs_in_run_folder(out, input_settings(run))
+    keep_freed_memory()
+    return run, train_task(run, out, console)
+
+
 def train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingResult":
+    """Train the task that the settings are for."""
     from regard.classification.run import ClassificationRun
     from regard.classification.task import train_classification
     from regard.forecasting.run import ForecastingRun
@@ -29,14 +48,3 @@ def train_task(run: "RunConfig", out: Path, console: "Console") -> "TrainingResu
             return train_forecasting(run, out, console, render_curves=render_model_card_svg)
         case _:
             raise TypeError(f"unknown task {run.task}")
-
-
-def input_settings(run: "RunConfig") -> Iterator[tuple[str, Path]]:
-    """Yield each setting that names an input, with its path: a run file may hold it instead of a flag."""
-    from regard.config import run_traits
-
-    for name, traits in run_traits(run).items():
-        section, _, key = name.partition(".")
-        value = getattr(getattr(run, section), key)
-        if traits.is_path and traits.flag is not None and value is not None:
-            yield from ((name, Path(path)) for path in ((value,) if isinstance(value, str) else value))

@@ -5,13 +5,12 @@
 
 import argparse
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from regard.api.run_inputs import is_same_file, reject_inputs_in_run_folder, resolve_path
 from regard.checkpoint import CONFIG_FILE, MANIFEST_FILE
 from regard.cli.output import is_stream_path
 from regard.errors import RegardError
@@ -100,18 +99,6 @@ def reject_replaced_input(output: Path | None, path: Path | None) -> None:
         )
 
 
-def reject_inputs_in_run_folder(folder: Path, inputs: Iterable[tuple[str, Path]]) -> None:
-    """Reject inputs inside the folder that a training writes to, except its own settings file."""
-    for flag, path in inputs:
-        resolved = _resolve(path)
-        is_inside = any(_is_same(folder, each) for each in (resolved, *resolved.parents))
-        if is_inside and not _is_same(path, folder / CONFIG_FILE):
-            raise RegardError(
-                f"{flag} {path} is in the run folder {folder}, which the training writes to; move it, or "
-                "choose another --out"
-            )
-
-
 def _given_paths(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[_GivenPath]:
     """Yield the paths among the arguments of a command, each with the flag that the user knows."""
     for action in path_actions(parser):
@@ -142,7 +129,7 @@ def _reject_unwritable(path: Path) -> None:
 
 def _reject_same_file(output: _GivenPath, given: _GivenPath) -> None:
     """Reject an output that is an input, also through a link or another spelling of its name."""
-    if _is_same(output.path, given.path, regular=True):
+    if is_same_file(output.path, given.path, regular=True):
         raise RegardError(f"{output.title} would replace {given.title}; give another name to one of them")
 
 
@@ -150,14 +137,16 @@ def _reject_same_output(output: _GivenPath, other: _GivenPath) -> None:
     """Reject two outputs with one name; names that differ in case only are one on some file systems."""
     if output.is_stream or other.is_stream:
         return
-    names = [str(_resolve(each.path)).casefold() for each in (output, other) if isinstance(each.path, Path)]
-    if names[1:] == names[:1] or _is_same(output.path, other.path, regular=True):
+    names = [
+        str(resolve_path(each.path)).casefold() for each in (output, other) if isinstance(each.path, Path)
+    ]
+    if names[1:] == names[:1] or is_same_file(output.path, other.path, regular=True):
         raise RegardError(f"{output.title} is also {other.title}; give one of them another name")
 
 
 def _reject_file_of_model(path: Path, title: str, inputs: Iterable[_GivenPath] = ()) -> None:
     """Reject a path inside any model folder, a file of any run, and a hard link to one of the inputs."""
-    resolved = _resolve(path)
+    resolved = resolve_path(path)
     for folder in (resolved, *resolved.parents):
         name = next(iter(resolved.relative_to(folder).parts), "")
         if _is_model_folder(folder) or _is_run_file(folder, name):
@@ -188,19 +177,4 @@ def _has_file(folder: Path, path: Path) -> bool:
     if not (folder / CONFIG_FILE).is_file():
         return False
     folders = [folder, *(each for each in folder.iterdir() if _is_model_folder(each))]
-    return any(_is_same(path, each) for place in folders for each in place.iterdir())
-
-
-def _is_same(first: Path | int, second: Path | int, regular: bool = False) -> bool:
-    """Return whether two paths or file descriptors are one file or folder; `regular` excludes devices."""
-    with suppress(OSError, ValueError):  # one does not exist, or is a text that cannot be a path
-        status = os.stat(first)
-        return os.path.samestat(status, os.stat(second)) and (not regular or stat.S_ISREG(status.st_mode))
-    return False
-
-
-def _resolve(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError):  # a loop of links, or a text that cannot be a path
-        return path.absolute()
+    return any(is_same_file(path, each) for place in folders for each in place.iterdir())

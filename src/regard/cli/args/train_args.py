@@ -1,15 +1,19 @@
 """Arguments of `regard train`, which other commands that train share."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
+
+if TYPE_CHECKING:
+    from regard.api.training_request import TrainingRequest
 
 PRESETS = ("tiny", "small", "base", "big")
 
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `resolve_settings` reads; all commands that train share them."""
+    """Add the arguments that `read_training_request` reads; all commands that train share them."""
     parser.add_argument(
         "--source", metavar="FILE", type=INPUT_NAME, action="append", help="source sentences, one per line"
     )
@@ -138,3 +142,20 @@ def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
         help="name or number of the text column of labelled texts (default: by the header, or the second)",
     )
     parser.add_argument("--label-column", metavar="COLUMN", help="and of the label column (or the first)")
+
+
+def read_training_request(options: argparse.Namespace) -> "TrainingRequest":
+    """Return the training that the parsed arguments ask for."""
+    from regard.api.run_settings import argument_keys
+    from regard.api.training_request import TrainingRequest
+    from regard.config import parse_assignments
+
+    memory = [] if options.memory is None else [f"compute.memory={options.memory}"]
+    arguments = {key: getattr(options, key, None) for key in argument_keys()}
+    return TrainingRequest(
+        {key: value for key, value in arguments.items() if value is not None},
+        parse_assignments([*options.set, *memory]),
+        options.config,
+        options.preset,
+        options.recipe,
+    )

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.api.run_settings import resolve_settings
-from regard.api.task_training import input_settings, train_task
-from regard.cli.args.path_args import RUN_FOLDER, reject_inputs_in_run_folder
-from regard.cli.args.train_args import add_length_arguments, add_train_arguments
+from regard.cli.args.path_args import RUN_FOLDER
+from regard.cli.args.train_args import add_length_arguments, add_train_arguments, read_training_request
 from regard.cli.comparison.seeds import parse_seeds, train_seeds
 from regard.cli.output import command_name
 from regard.errors import ConfigError
@@ -89,7 +88,7 @@ def run_train(options: argparse.Namespace) -> None:
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if options.compare_to_paper:
-        _report_conformance(resolve_settings(options, console, options.out))
+        _report_conformance(resolve_settings(read_training_request(options), console, options.out))
         return
     if options.out is None:
         raise ConfigError("there is no run folder; give --out DIR")
@@ -101,16 +100,10 @@ def run_train(options: argparse.Namespace) -> None:
 
 def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResult":
     """Train one run and print where its model is."""
-    from regard.training.run_folder import reject_unusable_folder
-
-    reject_unusable_folder(options.out)  # before files are read
-    run = resolve_settings(options, console, options.out)
-    reject_inputs_in_run_folder(options.out, input_settings(run))
-    from regard.runtime import keep_freed_memory
+    from regard.api.task_training import train_request
     from regard.training.model_files import TASK_COMMANDS
 
-    keep_freed_memory()
-    result = train_task(run, options.out, console)
+    run, result = train_request(read_training_request(options), options.out, console)
     command = TASK_COMMANDS[run.task]
     folder = shlex.quote(str(options.out))
     console.print(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from regard.api.run_settings import resolve_settings
 from regard.cli.args.number_args import NumberArgument
-from regard.cli.args.train_args import add_train_arguments
+from regard.cli.args.train_args import add_train_arguments, read_training_request
 from regard.errors import RegardError
 from regard.training.logs.metrics_file import METRICS_FILE, read_losses
 
@@ -60,7 +60,8 @@ def run_verify_resume(options: argparse.Namespace) -> None:
     from regard.config import to_toml
 
     run = shorten_run(
-        resolve_settings(options, Console(highlight=False, markup=False)), options.compared_steps
+        resolve_settings(read_training_request(options), Console(highlight=False, markup=False)),
+        options.compared_steps,
     )
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
