@@ -10,7 +10,7 @@ from browser.explorer_page import choose, chosen, open_page, shown_trace
 from oracles import attention_rollout
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
-from regard.server.model_blocks import describe_model_blocks
+from regard.server.explorer.model_blocks import describe_model_blocks
 from regard.trace.trace import Trace
 
 CONFIG = ModelConfig(

@@ -10,10 +10,10 @@ from conftest import MICRO
 from regard.config import to_toml
 from regard.model.transformer import Transformer
 from regard.search.config import PAPER_SEARCH
-from regard.server.checkpoint_cache import CheckpointCache, load_explorer_model
-from regard.server.explorer_api import explorer_routes
-from regard.server.trace_service import ExplorerSettings, TraceService
-from regard.server.training_runs import find_training_run
+from regard.server.explorer.checkpoint_cache import CheckpointCache, load_explorer_model
+from regard.server.explorer.explorer_api import explorer_routes
+from regard.server.explorer.trace_service import ExplorerSettings, TraceService
+from regard.server.explorer.training_runs import find_training_run
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun

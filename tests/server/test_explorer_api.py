@@ -9,9 +9,9 @@ import torch
 import regard
 from regard.checkpoint import publish_model
 from regard.search.config import SearchConfig
-from regard.server.explorer_api import explorer_routes
+from regard.server.explorer.explorer_api import explorer_routes
+from regard.server.explorer.training_runs import find_example_text, find_training_run
 from regard.server.http_messages import ApiRequest
-from regard.server.training_runs import find_example_text, find_training_run
 from regard.trace.interventions import AblateHead
 from regard.trace.packing import unpack_array
 from regard.trace.trace import Trace

@@ -8,9 +8,9 @@ from threading import Event, Thread
 import pytest
 
 from regard.errors import DataError, RegardError
+from regard.server.explorer.request_queue import RequestQueue
 from regard.server.http_messages import NDJSON_TYPE, ApiResponse, RequestError, json_response
 from regard.server.http_server import MAX_BODY_BYTES, ExplorerServer
-from regard.server.request_queue import RequestQueue
 from regard.server.static_files import static_file_routes
 from server.http_client import HttpClient, run_server
 

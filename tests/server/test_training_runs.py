@@ -4,9 +4,14 @@ import os
 import pytest
 
 from regard.errors import DataError
+from regard.server.explorer.metrics_tail import MetricsTail, downsample_rows
+from regard.server.explorer.training_runs import (
+    TrainingRun,
+    list_run_names,
+    load_comparison_runs,
+    training_routes,
+)
 from regard.server.http_messages import ApiRequest
-from regard.server.metrics_tail import MetricsTail, downsample_rows
-from regard.server.training_runs import TrainingRun, list_run_names, load_comparison_runs, training_routes
 
 
 def train(step, **facts):

@@ -1,1 +1,1 @@
-"""HTTP server of the explorer: security, limits, request queue, API."""
+"""HTTP servers: the explorer and what every server shares."""

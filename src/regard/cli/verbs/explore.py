@@ -16,9 +16,9 @@ from regard.errors import RegardError
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
-    from regard.server.attention_api import AttentionTracer
+    from regard.server.explorer.attention_api import AttentionTracer
+    from regard.server.explorer.training_runs import TrainingRun
     from regard.server.http_messages import RouteTable
-    from regard.server.training_runs import TrainingRun
 
 DESCRIPTION = """\
 Open a page in the browser that translates a sentence and shows each step: the
@@ -109,8 +109,8 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
 
 def run_explore(options: argparse.Namespace) -> None:
     task = read_model_task(resolve_model_folder(options.model))
+    from regard.server.explorer.training_runs import find_training_run, load_comparison_runs
     from regard.server.http_server import ExplorerServer
-    from regard.server.training_runs import find_training_run, load_comparison_runs
 
     run = find_training_run(options.model)
     others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
@@ -132,11 +132,11 @@ def _build_routes(
     """Return the API of the page for the task of the model."""
     from regard.classification.tracing import ClassifierTracer
     from regard.forecasting.tracing import ForecasterTracer
-    from regard.server.attention_api import AttentionApi
-    from regard.server.checkpoint_cache import CheckpointCache, load_explorer_model
-    from regard.server.explorer_api import explorer_routes
-    from regard.server.trace_service import ExplorerSettings, TraceService
-    from regard.server.training_runs import find_example_text
+    from regard.server.explorer.attention_api import AttentionApi
+    from regard.server.explorer.checkpoint_cache import CheckpointCache, load_explorer_model
+    from regard.server.explorer.explorer_api import explorer_routes
+    from regard.server.explorer.trace_service import ExplorerSettings, TraceService
+    from regard.server.explorer.training_runs import find_example_text
 
     text = find_example_text(options.model, run) if options.text is None else options.text
     settings = ExplorerSettings(text, SearchConfig(options.beam), options.max_trace_tokens)

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 from regard.checkpoint import find_model_folder, list_checkpoints
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
+from regard.server.explorer.training_runs import TrainingRun, checkpoint_step
 from regard.server.http_messages import RequestError
-from regard.server.training_runs import TrainingRun, checkpoint_step
 from regard.text.tokenizer import Tokenizer
 from regard.trace.model_facts import identify_model_folder
 from regard.training.device import DeviceChoice, choose_device

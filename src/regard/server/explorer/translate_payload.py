@@ -6,9 +6,9 @@ import numpy as np
 
 from regard.inference.alignment import pick_alignment_layer
 from regard.search.config import SearchConfig
-from regard.server.checkpoint_cache import ExplorerModel
-from regard.server.request_fields import JsonBody
-from regard.server.trace_service import TraceService
+from regard.server.explorer.checkpoint_cache import ExplorerModel
+from regard.server.explorer.request_fields import JsonBody
+from regard.server.explorer.trace_service import TraceService
 from regard.trace.request import TraceLengthError
 from regard.trace.tokens import TokenRenderer
 from regard.trace.trace import Trace

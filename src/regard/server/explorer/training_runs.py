@@ -11,9 +11,9 @@ from pathlib import Path
 from regard.checkpoint import MANIFEST_FILE, WEIGHTS_FILE, find_model_folder, list_checkpoints
 from regard.errors import DataError
 from regard.plots.history import distinct_run_names, read_data_report
+from regard.server.explorer.metrics_tail import MetricsTail
+from regard.server.explorer.request_fields import parse_integer, parse_query_numbers
 from regard.server.http_messages import ApiRequest, ApiResponse, RouteTable, json_response
-from regard.server.metrics_tail import MetricsTail
-from regard.server.request_fields import parse_integer, parse_query_numbers
 from regard.training.logs.metrics_file import METRICS_FILE, find_metrics_folder
 from regard.training.loop import AVERAGED_FOLDER
 from regard.training.model_card import CARD_FILE

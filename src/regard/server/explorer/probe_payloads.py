@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from regard.errors import DataError
-from regard.server.checkpoint_cache import ExplorerModel
+from regard.server.explorer.checkpoint_cache import ExplorerModel
 from regard.trace.packing import pack_array
 from regard.trace.probes import ContextComparison, PositionSurvival, sinusoid_tables
 from regard.trace.tokens import TokenRenderer

@@ -4,7 +4,34 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Literal
 
-from regard.server.checkpoint_cache import ExplorerModel
+from regard.server.explorer.checkpoint_cache import ExplorerModel
+from regard.server.explorer.model_blocks import describe_model_blocks
+from regard.server.explorer.probe_payloads import (
+    compare_token_mixers,
+    context_comparison_payload,
+    neighbours_payload,
+    position_survival_payload,
+    position_tables_payload,
+)
+from regard.server.explorer.request_fields import (
+    JsonBody,
+    parse_bounded_text,
+    parse_choice,
+    parse_integer,
+    parse_object,
+    parse_query_numbers,
+    parse_text_list,
+)
+from regard.server.explorer.trace_service import (
+    MAX_BEAM,
+    MAX_CANDIDATES,
+    MAX_TEXT_CHARACTERS,
+    TraceService,
+    info_payload,
+    parse_view,
+)
+from regard.server.explorer.training_runs import TrainingRun, training_routes
+from regard.server.explorer.translate_payload import translate_line_payload
 from regard.server.http_messages import (
     HTML_TYPE,
     NDJSON_TYPE,
@@ -16,34 +43,7 @@ from regard.server.http_messages import (
     json_response,
     to_json_bytes,
 )
-from regard.server.model_blocks import describe_model_blocks
-from regard.server.probe_payloads import (
-    compare_token_mixers,
-    context_comparison_payload,
-    neighbours_payload,
-    position_survival_payload,
-    position_tables_payload,
-)
-from regard.server.request_fields import (
-    JsonBody,
-    parse_bounded_text,
-    parse_choice,
-    parse_integer,
-    parse_object,
-    parse_query_numbers,
-    parse_text_list,
-)
 from regard.server.static_files import static_file_routes
-from regard.server.trace_service import (
-    MAX_BEAM,
-    MAX_CANDIDATES,
-    MAX_TEXT_CHARACTERS,
-    TraceService,
-    info_payload,
-    parse_view,
-)
-from regard.server.training_runs import TrainingRun, training_routes
-from regard.server.translate_payload import translate_line_payload
 from regard.trace.interventions import ATTENTION_KINDS, count_attention_layers
 from regard.trace.page import page_assets, render_trace_html
 from regard.trace.trace import Trace

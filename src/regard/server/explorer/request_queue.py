@@ -13,9 +13,9 @@ from typing import Generic, TypeVar
 
 import torch
 
-from regard.server.checkpoint_cache import CheckpointCache, ModelT
+from regard.server.explorer.checkpoint_cache import CheckpointCache, ModelT
+from regard.server.explorer.request_fields import JsonBody, parse_integer
 from regard.server.http_messages import ApiRequest, RequestError
-from regard.server.request_fields import JsonBody, parse_integer
 from regard.trace.request import TraceLengthError
 
 ExecutorResult = TypeVar("ExecutorResult")

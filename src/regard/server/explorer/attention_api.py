@@ -3,13 +3,18 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from regard.server.checkpoint_cache import CheckpointCache
+from regard.server.explorer.checkpoint_cache import CheckpointCache
+from regard.server.explorer.request_fields import JsonBody, parse_bounded_text, parse_object
+from regard.server.explorer.request_queue import ModelExecutor
+from regard.server.explorer.trace_service import (
+    MAX_TEXT_CHARACTERS,
+    ExplorerSettings,
+    info_payload,
+    parse_view,
+)
+from regard.server.explorer.training_runs import TrainingRun, training_routes
 from regard.server.http_messages import HTML_TYPE, ApiRequest, ApiResponse, RouteTable, json_response
-from regard.server.request_fields import JsonBody, parse_bounded_text, parse_object
-from regard.server.request_queue import ModelExecutor
 from regard.server.static_files import static_file_routes
-from regard.server.trace_service import MAX_TEXT_CHARACTERS, ExplorerSettings, info_payload, parse_view
-from regard.server.training_runs import TrainingRun, training_routes
 from regard.trace.page import page_assets, render_trace_html
 from regard.trace.schema import ModelFacts
 from regard.trace.trace import Trace

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from regard.search.config import SearchConfig
-from regard.server.checkpoint_cache import CheckpointCache, ExplorerModel
-from regard.server.http_messages import ApiRequest
-from regard.server.request_fields import (
+from regard.server.explorer.checkpoint_cache import CheckpointCache, ExplorerModel
+from regard.server.explorer.request_fields import (
     JsonBody,
     parse_bounded_text,
     parse_integer,
@@ -16,8 +15,9 @@ from regard.server.request_fields import (
     parse_object_list,
     parse_text_or_ids,
 )
-from regard.server.request_queue import ModelExecutor
-from regard.server.training_runs import TrainingRun, list_run_names
+from regard.server.explorer.request_queue import ModelExecutor
+from regard.server.explorer.training_runs import TrainingRun, list_run_names
+from regard.server.http_messages import ApiRequest
 from regard.trace.request import TraceRequest, trace_id
 from regard.trace.schema import ModelFacts
 from regard.trace.trace import Trace

@@ -1,0 +1,1 @@
+"""The explorer: its routes, the trace service, checkpoints of a run and training metrics."""
