@@ -1,0 +1,1 @@
+"""Translation service: requests, results, languages and settings; no HTTP, no torch."""
