@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import statistics
 from pathlib import Path
 
 import pytest
@@ -148,19 +149,19 @@ def test_a_cooldown_from_the_first_step_means_to_start_again(capsys):
 
 
 def test_seeds_share_their_split_and_can_be_an_ensemble(capsys):
-    command = [*FILES, *SIZES, "--steps", "2", "--seeds", "1,2", "--out", "runs"]
+    command = [*FILES, *SIZES, "--steps", "2", "--seeds", "1,2,3", "--out", "runs"]
     train(*command)
     output = capsys.readouterr().out
     rows = {line.split()[0]: line.split() for line in output.splitlines() if line.strip()}
     assert rows["validation"][1] == "loss"
-    losses = [float(re.search(rf"seed {seed} +([0-9.]+)", output)[1]) for seed in (1, 2)]
-    assert losses[0] != losses[1]
-    assert float(rows["mean"][1]) == pytest.approx(sum(losses) / 2, abs=1e-4)
-    assert float(rows["deviation"][1]) == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5, abs=1e-4)
-    assert "translate runs/seed-1 --ensemble runs/seed-2" in output
+    losses = [float(re.search(rf"seed {seed} +([0-9.]+)", output)[1]) for seed in (1, 2, 3)]
+    assert len(set(losses)) == 3
+    assert float(rows["mean"][1]) == pytest.approx(statistics.fmean(losses), abs=1e-4)
+    assert float(rows["deviation"][1]) == pytest.approx(statistics.stdev(losses), abs=1e-4)
     Path("new").write_text("the cat 3 sleeps\n")
-    ensemble = ["--ensemble", "runs/seed-2"]
-    main(["translate", "runs/seed-1", *ensemble, "--input", "new", "--output", "out"])
+    suggested = re.search(r"ensemble: .*(translate .*) < FILE", output)[1].split()
+    assert suggested[2:] == ["--ensemble", "runs/seed-2", "--ensemble", "runs/seed-3"]
+    main([*suggested, "--input", "new", "--output", "out"])
     before = Path("runs/seed-1/model/manifest.json").read_bytes()
     capsys.readouterr()
     train(*command)

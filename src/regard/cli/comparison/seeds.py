@@ -56,11 +56,11 @@ def train_seeds(
         results.append(result)
     for line in seed_table(options.seeds, [result.metrics for result in results]):
         console.print(line)
-    folders = [shlex.quote(str(seed_folder(out, seed))) for seed in options.seeds]
-    if "bleu" in results[0].metrics and len(folders) > 1:
+    if "bleu" in results[0].metrics and len(options.seeds) > 1:
+        first, *others = (shlex.quote(str(seed_folder(out, seed))) for seed in options.seeds)
+        ensemble = " ".join(f"--ensemble {folder}" for folder in others)
         console.print(
-            f"\n  all of them as an ensemble: {command_name()} translate {folders[0]} "
-            f"--ensemble {' '.join(folders[1:])} < FILE\n"
+            f"\n  all of them as an ensemble: {command_name()} translate {first} {ensemble} < FILE\n"
             f"  on a test set: {command_name()} score {shlex.quote(str(out))} --source FILE --reference FILE"
         )
 
