@@ -24,10 +24,10 @@ from regard.text.glossary import Glossary
 from regard.text.tokenizer import learn_tokenizer
 from regard.text.tokenizer_file import load_tokenizer
 from regard.translation import engines, model_folder
-from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import LoadedModel
 from regard.translation.model_folder import load_translation_model, save_translation_model
 from regard.translation.options import TranslateOptions
+from regard.translation.phrases.constraint_compiler import ConstraintCompiler
 from regard.translation.run import TranslationRun
 from regard.translation.translator import Translator
 
@@ -359,8 +359,8 @@ def test_fewer_threads_than_one_are_refused(folder, engine, threads):
         Translator.load(folder, "cpu", engine, threads=threads)
 
 
-def test_a_text_that_is_not_in_a_list_is_refused(parts):
-    for invalid in ("cat", [b"cat"], [None]):
+def test_what_is_no_text_is_refused(parts):
+    for invalid in (b"cat", [b"cat"], [None], 5):
         with pytest.raises(TypeError):
             Translator.from_model(*parts).translate(invalid)
 

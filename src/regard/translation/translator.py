@@ -1,28 +1,19 @@
 """Translator: text in, text out, with the model of one folder; no torch until an engine needs it."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from regard.checkpoint import WEIGHTS_FILE
-from regard.data.bucketing import bucket_by_length
 from regard.errors import ConfigError
-from regard.inference.alignment import align_words, word_confidences
 from regard.inference.engine_selection import EngineChoice, EngineName, RequestedPrecision
 from regard.search.config import PAPER_SEARCH, SearchConfig
-from regard.search.constraints import Constraints
-from regard.search.hypothesis import Hypothesis
 from regard.text.glossary import EMPTY_GLOSSARY
-from regard.text.token_spans import map_tokens_to_words
 from regard.text.tokenizer import EOS, Tokenizer
 from regard.text.unicode import reject_lone_surrogates
 from regard.trace.request import MAX_TRACE_TOKENS
-from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import (
     DEFAULT_ENGINE,
     DeviceName,
@@ -36,11 +27,17 @@ from regard.translation.engines import (
     select_translation_engine,
     wrap_model,
 )
-from regard.translation.glossary_search import GlossarySearch
-from regard.translation.long_text import TextParts, merge_parts, split_long_texts
+from regard.translation.keywords import (
+    AllTranslateKeywords,
+    OnDone,
+    TranslateKeywords,
+    build_translate_settings,
+)
+from regard.translation.long_text import merge_parts, split_long_texts
 from regard.translation.model_folder import TranslationFolder, read_translation_folder
 from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
-from regard.translation.result import IMPOSSIBLE_TRANSLATION, Continuation, Translation, WordConfidence
+from regard.translation.result import Continuation, Translation
+from regard.translation.sentence_search import SentenceSearch, replace_newlines
 from regard.translation.unlike_training import LikelihoodCalibration, is_free_search
 
 if TYPE_CHECKING:
@@ -48,9 +45,6 @@ if TYPE_CHECKING:
     from regard.trace.interventions import Intervention
     from regard.trace.trace import Trace
     from regard.translation.tracing import Tracer
-
-FORCED_DECODING_BATCH = 32
-"""Translations decoded at once for alignments and confidences; each needs the logits of all its tokens."""
 
 
 class Translator:
@@ -60,7 +54,7 @@ class Translator:
         self._model = model
         self._tokenizer = model.tokenizer
         self._fallback: Translator | None = None
-        self._token_text = cache(self._tokenizer.id_to_token)  # so that equal tokens share one string
+        self._sentences = SentenceSearch(model)
 
     @classmethod
     def load(
@@ -116,32 +110,93 @@ class Translator:
         """The engine and precision in use."""
         return self._model.info
 
+    @overload
+    def translate(  # pyright: ignore[reportOverlappingOverload]  # a str is also an iterable of texts
+        self, texts: str, *, n_best: None = None, **keywords: Unpack[AllTranslateKeywords]
+    ) -> str: ...
+    @overload
+    def translate(
+        self, texts: Iterable[str], *, n_best: None = None, **keywords: Unpack[AllTranslateKeywords]
+    ) -> list[str]: ...
+    @overload
+    def translate(  # pyright: ignore[reportOverlappingOverload]
+        self, texts: str, *, n_best: int, **keywords: Unpack[AllTranslateKeywords]
+    ) -> list[str]: ...
+    @overload
+    def translate(
+        self, texts: Iterable[str], *, n_best: int, **keywords: Unpack[AllTranslateKeywords]
+    ) -> list[list[str]]: ...
     def translate(
         self,
-        texts: Sequence[str],
+        texts: str | Iterable[str],
         *,
-        beam: int = PAPER_SEARCH.beam,
-        alpha: float = PAPER_SEARCH.alpha,
-        options: TranslateOptions = DEFAULT_OPTIONS,
-        on_done: Callable[[int], None] | None = None,
-    ) -> list[str]:
-        """Return one translation for each text, in the same order, on one line; a blank text stays blank.
+        n_best: int | None = None,
+        **keywords: Unpack[AllTranslateKeywords],
+    ) -> str | list[str] | list[list[str]]:
+        """Return the translation of a text, or those of several texts in the same order.
 
-        `beam` and `alpha` are those of section 6.1; a beam of 1 is greedy search. A text that is too long
-        for the model is translated sentence by sentence unless `options` say otherwise. `on_done` is
-        called after each batch with the number of texts finished in it.
+        A translation is one line, and that of a blank text is blank. With `n_best` there is a list for each
+        text, the best translation first. Keywords are `search` and `options`, or their settings by name:
+        `beam`, `alpha`, `max_length`, `temperature`, `glossary`, `forbidden` and so on. `on_done` is called
+        after each batch with the number of texts finished in it.
         """
-        results = self.translate_detailed(texts, SearchConfig(beam, alpha), options, on_done)
-        return [translation.text for translation in results]
+        several = [texts] if isinstance(texts, str) else texts
+        results = self.translate_detailed(several, n_best=n_best, **keywords)
+        if n_best is None:
+            found = [translation.text for translation in results]
+        else:
+            found = [[each.text, *(other.text for other in each.alternatives)] for each in results]
+        return found[0] if isinstance(texts, str) else found
 
-    def translate_detailed(
+    @overload
+    def translate_detailed(  # pyright: ignore[reportOverlappingOverload]
         self,
-        texts: Sequence[str],
+        texts: str,
         search: SearchConfig = PAPER_SEARCH,
         options: TranslateOptions = DEFAULT_OPTIONS,
-        on_done: Callable[[int], None] | None = None,
+        on_done: OnDone | None = None,
+        *,
+        n_best: int | None = None,
+        **keywords: Unpack[TranslateKeywords],
+    ) -> Translation: ...
+    @overload
+    def translate_detailed(
+        self,
+        texts: Iterable[str],
+        search: SearchConfig = PAPER_SEARCH,
+        options: TranslateOptions = DEFAULT_OPTIONS,
+        on_done: OnDone | None = None,
+        *,
+        n_best: int | None = None,
+        **keywords: Unpack[TranslateKeywords],
+    ) -> list[Translation]: ...
+    def translate_detailed(
+        self,
+        texts: str | Iterable[str],
+        search: SearchConfig = PAPER_SEARCH,
+        options: TranslateOptions = DEFAULT_OPTIONS,
+        on_done: OnDone | None = None,
+        *,
+        n_best: int | None = None,
+        **keywords: Unpack[TranslateKeywords],
+    ) -> Translation | list[Translation]:
+        """Return translations with scores, alternatives and, on request, alignments and confidences.
+
+        Keywords are settings of `search` and `options` by name, as in `translate`; of the `n_best`, those
+        after the first are the `alternatives`.
+        """
+        search, options = build_translate_settings(search, options, n_best, keywords)
+        if isinstance(texts, str):
+            return self._translate_all([texts], search, options, on_done)[0]
+        return self._translate_all(list(texts), search, options, on_done)
+
+    def _translate_all(
+        self,
+        texts: Sequence[str],
+        search: SearchConfig,
+        options: TranslateOptions,
+        on_done: OnDone | None,
     ) -> list[Translation]:
-        """Return translations with scores, alternatives and, on request, alignments and confidences."""
         _check_texts(texts)
         reject_conflicting_options(search, options)
         if options.ensemble not in ((), self._model.ensemble):
@@ -155,7 +210,7 @@ class Translator:
         texts: Sequence[str],
         search: SearchConfig,
         options: TranslateOptions,
-        on_done: Callable[[int], None] | None,
+        on_done: OnDone | None,
     ) -> list[Translation]:
         """Translate the texts that have a glossary phrase; the others as if there were no glossary."""
         has_phrase = [bool(options.glossary.find_matches(text)) for text in texts]
@@ -173,13 +228,13 @@ class Translator:
         texts: Sequence[str],
         search: SearchConfig,
         options: TranslateOptions,
-        on_done: Callable[[int], None] | None,
+        on_done: OnDone | None,
     ) -> list[Translation]:
         """Translate texts in the same engine, the fallback if the options need it."""
         fallback = self._model.fallback
         if fallback is not None and (reason := fallback.reason(search, options)):
             translator = self._load_fallback(fallback, reason)
-            return translator.translate_detailed(texts, search, options, on_done)
+            return translator._translate_all(texts, search, options, on_done)
         needs_decoder = options.needs_forced_decoding or bool(options.glossary.entries)
         if needs_decoder and self._model.get_forced_decoder is None:
             needing = "no alignments and no confidences" if options.needs_forced_decoding else "no glossaries"
@@ -188,7 +243,7 @@ class Translator:
             raise ConfigError("alignments and confidences come from one model, and this is an ensemble")
         max_tokens = self._model.engine.max_tokens
         split_texts = split_long_texts(texts, self._tokenizer, max_tokens, options.long_text)
-        translations = self._search_all(split_texts, search, options, on_done or (lambda _: None))
+        translations = self._sentences.search_all(split_texts, search, options, on_done or (lambda _: None))
         calibration = self._model.calibration if is_free_search(search, options) else None
         return [
             _flag_unlike_training(
@@ -201,12 +256,12 @@ class Translator:
         """Translate tokenized sentences, each within the model's limit; no ids give no text."""
         texts = [""] * len(rows)
         filled = [index for index, row in enumerate(rows) if row]
-        for batch in self._batches([len(rows[index]) for index in filled], search, DEFAULT_OPTIONS):
+        for batch in self._sentences.batches([len(rows[index]) for index in filled], search, DEFAULT_OPTIONS):
             indexes = [filled[place] for place in batch]
             hypotheses = self._model.engine.translate([rows[index] for index in indexes], search)
             batch_texts = self._tokenizer.detokenize([best.tokens for best, *_ in hypotheses])
             for index, text in zip(indexes, batch_texts, strict=True):
-                texts[index] = _replace_newlines(text)
+                texts[index] = replace_newlines(text)
         return texts
 
     def continuations(
@@ -223,12 +278,12 @@ class Translator:
         source, prefix_ids = self._tokenizer.tokenize([text.strip(), prefix.strip()])
         engine = EagerEngine(self._fp32_model.transformer)
         continuations = find_continuations(engine, source, prefix_ids, count, search)
-        translations = self._to_translations(
+        translations = self._sentences.to_translations(
             [source] * len(continuations), [[each.best] for each in continuations], DEFAULT_OPTIONS
         )
         return [
             Continuation(
-                "" if each.token == EOS else self._token_text(each.token),
+                "" if each.token == EOS else self._sentences.token_text(each.token),
                 math.exp(each.log_probability),
                 translation,
             )
@@ -286,147 +341,6 @@ class Translator:
             report_engine_choice(EngineChoice(self._fallback.engine_info.engine, reason))
         return self._fallback
 
-    def _search_all(
-        self,
-        split_texts: Sequence[TextParts],
-        search: SearchConfig,
-        options: TranslateOptions,
-        on_done: Callable[[int], None],
-    ) -> list[list[Translation]]:
-        """Return the translation of every part of every text."""
-        compiler = ConstraintCompiler(self._tokenizer, options)
-        glossary = self._make_glossary_search(compiler, options)
-        places = [(text, part) for text, parts in enumerate(split_texts) for part in range(len(parts.ids))]
-        translations = [[Translation("")] * len(parts.ids) for parts in split_texts]
-        open_parts = [len(parts.ids) for parts in split_texts]
-        on_done(open_parts.count(0))
-        lengths = [len(split_texts[text].ids[part]) for text, part in places]
-        for batch in self._batches(lengths, search, options):
-            batch_places = [places[index] for index in batch]
-            sources = [split_texts[text].ids[part] for text, part in batch_places]
-            parts = [(split_texts[text].parts[part], part == 0) for text, part in batch_places]
-            hypotheses, misplaced = self._search_batch(sources, parts, search, compiler, glossary)
-            batch_translations = self._to_translations(sources, hypotheses, options)
-            for (text, part), translation, terms in zip(
-                batch_places, batch_translations, misplaced, strict=True
-            ):
-                translations[text][part] = (
-                    replace(translation, misplaced_terms=terms) if terms else translation
-                )
-                open_parts[text] -= 1
-            on_done(sum(open_parts[text] == 0 for text in {text for text, _ in batch_places}))
-        return translations
-
-    def _make_glossary_search(
-        self, compiler: ConstraintCompiler, options: TranslateOptions
-    ) -> GlossarySearch | None:
-        if not options.glossary.entries:
-            return None
-        assert self._model.get_forced_decoder is not None
-        decoder = self._model.get_forced_decoder()
-        return GlossarySearch(
-            self._tokenizer, options.glossary, compiler.token_variants, decoder.force_decode
-        )
-
-    def _search_batch(
-        self,
-        sources: Sequence[Sequence[int]],
-        parts: Sequence[tuple[str, bool]],
-        search: SearchConfig,
-        compiler: ConstraintCompiler,
-        glossary: GlossarySearch | None,
-    ) -> tuple[list[list[Hypothesis]], Sequence[tuple[str, ...]]]:
-        """Search one batch under its constraints; return hypotheses and glossary terms not in place.
-
-        `parts` are the texts, and whether each is a first part.
-        """
-        misplaced: Sequence[tuple[str, ...]] = [()] * len(sources)
-        if not compiler.has_constraints:
-            return self._model.engine.translate(sources, search), misplaced
-
-        def search_sources(
-            chosen: Sequence[Sequence[int]], constraints: Sequence[Constraints]
-        ) -> list[list[Hypothesis]]:
-            def search_subset(
-                indexes: Sequence[int], narrower: Sequence[Constraints]
-            ) -> list[list[Hypothesis]]:
-                return self._model.engine.translate([chosen[index] for index in indexes], search, narrower)
-
-            return compiler.forbidden_search.search(constraints, search_subset)
-
-        constraints = [compiler.compile(is_first_part) for _, is_first_part in parts]
-        if glossary is None:
-            return search_sources(sources, constraints), misplaced
-        return glossary.search(sources, [text for text, _ in parts], constraints, search_sources)
-
-    def _batches(
-        self, lengths: Sequence[int], search: SearchConfig, options: TranslateOptions
-    ) -> Iterator[list[int]]:
-        """Yield batches of indexes, sentences of similar length together; or each sentence by itself."""
-        if options.deterministic:
-            yield from ([index] for index in range(len(lengths)))
-            return
-        rows = search.beam if search.sampling is None else search.n_best
-        for batch in bucket_by_length(np.array(lengths, np.int64), self._model.batch_tokens // rows):
-            yield batch.tolist()
-
-    def _to_translations(
-        self,
-        sources: Sequence[Sequence[int]],
-        hypotheses: Sequence[Sequence[Hypothesis]],
-        options: TranslateOptions,
-    ) -> list[Translation]:
-        """Return the best translation of each source, the further hypotheses as its alternatives."""
-        pairs = [(source, each) for source, row in zip(sources, hypotheses, strict=True) for each in row]
-        texts = self._tokenizer.detokenize([hypothesis.tokens for _, hypothesis in pairs])
-        translations = [
-            Translation(
-                _replace_newlines(text),
-                hypothesis.score,
-                hypothesis.log_probability,
-                tuple(map(self._token_text, hypothesis.tokens)),
-            )
-            for text, (_, hypothesis) in zip(texts, pairs, strict=True)
-        ]
-        if options.needs_forced_decoding:
-            translations = list(self._add_alignments_and_confidences(pairs, translations, options))
-        remaining = iter(translations)
-        grouped = [[next(remaining) for _ in row] for row in hypotheses]
-        return [
-            IMPOSSIBLE_TRANSLATION
-            if best.log_probability == -math.inf
-            else replace(best, alternatives=tuple(others))
-            for best, *others in grouped
-        ]
-
-    def _add_alignments_and_confidences(
-        self,
-        pairs: Sequence[tuple[Sequence[int], Hypothesis]],
-        translations: Sequence[Translation],
-        options: TranslateOptions,
-    ) -> Iterator[Translation]:
-        """Force-decode translations and yield them with their word alignments and confidences."""
-        assert self._model.get_forced_decoder is not None
-        decoder = self._model.get_forced_decoder()
-        for start in range(0, len(pairs), FORCED_DECODING_BATCH):
-            batch = pairs[start : start + FORCED_DECODING_BATCH]
-            decodings = decoder.force_decode(
-                [source for source, _ in batch], [best.tokens for _, best in batch]
-            )
-            for (source, hypothesis), decoding, translation in zip(
-                batch, decodings, translations[start:], strict=False
-            ):
-                words = map_tokens_to_words(self._tokenizer, hypothesis.tokens)
-                links = align_words(decoding, map_tokens_to_words(self._tokenizer, source), words)
-                confidences = zip(translation.text.split(), word_confidences(decoding, words), strict=True)
-                yield replace(
-                    translation,
-                    alignment=links if options.alignments else None,
-                    words=tuple(WordConfidence(*each) for each in confidences)
-                    if options.confidences
-                    else None,
-                )
-
 
 def _flag_unlike_training(
     translation: Translation, parts: int, calibration: LikelihoodCalibration | None
@@ -440,12 +354,8 @@ def _flag_unlike_training(
 
 
 def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise TypeError("it takes a list of texts; for one text, give [text]")
     for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TypeError(f"text {number} is of type {kind}; give a text, or a list of texts")
         reject_lone_surrogates(f"text {number}", text)
-
-
-def _replace_newlines(text: str) -> str:
-    """A model can write any byte, but a translation must stay on its line."""
-    return text.replace("\r", " ").replace("\n", " ")

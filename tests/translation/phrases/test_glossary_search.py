@@ -16,11 +16,11 @@ from regard.search.constraints import NO_CONSTRAINTS
 from regard.search.hypothesis import Hypothesis
 from regard.text.glossary import Glossary
 from regard.text.tokenizer import PAD, learn_tokenizer
-from regard.translation.constraint_compiler import ConstraintCompiler
 from regard.translation.engines import LoadedModel
-from regard.translation.glossary_placement import TranslatedWord, find_term
-from regard.translation.glossary_search import GlossarySearch
 from regard.translation.options import TranslateOptions
+from regard.translation.phrases.constraint_compiler import ConstraintCompiler
+from regard.translation.phrases.glossary_placement import TranslatedWord, find_term
+from regard.translation.phrases.glossary_search import GlossarySearch
 from regard.translation.translator import Translator
 
 LEXICON = {

@@ -12,13 +12,13 @@ from regard.search.constraints import Constraints
 from regard.search.hypothesis import Hypothesis
 from regard.search.required_phrases import RequiredPhrases
 from regard.text.tokenizer import SPECIAL_TOKENS, learn_tokenizer
-from regard.translation.constraint_compiler import (
+from regard.translation.options import TranslateOptions
+from regard.translation.phrases.constraint_compiler import (
     MAX_SEARCHES,
     ConstraintCompiler,
     ForbiddenPhraseSearch,
     sentence_case_variants,
 )
-from regard.translation.options import TranslateOptions
 from regard.translation.translator import Translator
 
 TEXTS = ["the cat sees the dog.", "the dog sees l'eau.", "(a bird) sings at 10 o'clock."] * 3

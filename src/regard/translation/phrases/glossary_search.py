@@ -17,8 +17,8 @@ from regard.search.hypothesis import Hypothesis
 from regard.text.glossary import Glossary
 from regard.text.token_spans import map_tokens_to_spans
 from regard.text.tokenizer import PAD, Tokenizer
-from regard.translation.constraint_compiler import sentence_case_variants
-from regard.translation.glossary_placement import (
+from regard.translation.phrases.constraint_compiler import sentence_case_variants
+from regard.translation.phrases.glossary_placement import (
     PlacedTranslation,
     RequiredTerm,
     find_term,
