@@ -24,6 +24,7 @@ Everything that `import regard` offers, generated from signatures and docstrings
 Names that are not on this page may change without notice. [translation.md](translation.md) is the tutorial.
 """
 GROUPS = {
+    "Training": ("train",),
     "Translation": (
         *("Translator", "TranslateOptions", "SearchConfig", "Sampling"),
         *("Glossary", "Translation"),
@@ -48,6 +49,8 @@ def page() -> str:
 
 
 def _entry(name: str, value: Any) -> str:
+    if isinstance(value, FunctionType):
+        return f"### regard.{name}\n\n{_signature(name, value)}\n{_text(value.__doc__)}"
     if not inspect.isclass(value):
         return f"### regard.{name}\n\n```python\n{name} = {_constructor(value)}\n```\n"
     lines = [f"### regard.{name}\n", _text(value.__doc__)]

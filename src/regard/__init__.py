@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from regard.version import __version__
 
 if TYPE_CHECKING:
+    from regard.api.train import train
     from regard.classification.classifier import Classification, Classifier
     from regard.errors import RegardError
     from regard.forecasting.forecast import Forecast
@@ -39,6 +40,7 @@ __all__ = [
     "Translation",
     "Translator",
     "__version__",
+    "train",
 ]
 
 _MODULE_OF_NAME = {
@@ -60,6 +62,7 @@ _MODULE_OF_NAME = {
     "Transformer": "regard.model.transformer",
     "Translation": "regard.translation.result",
     "Translator": "regard.translation.translator",
+    "train": "regard.api.train",
 }
 
 

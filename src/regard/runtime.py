@@ -21,7 +21,8 @@ def keep_freed_memory() -> None:
     """Make glibc reuse large blocks of memory instead of returning them to the system.
 
     Otherwise the pages of each large tensor are mapped again, which took nearly half the time of a training
-    step on a CPU and a tenth of that of a translation. Only commands call it: it affects the whole process.
+    step on a CPU and a tenth of that of a translation. It affects the whole process: only commands and
+    trainings call it.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

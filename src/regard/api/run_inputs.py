@@ -12,11 +12,14 @@ from regard.errors import RegardError
 
 
 def reject_inputs_in_run_folder(folder: Path, inputs: Iterable[tuple[str, Path]]) -> None:
-    """Reject inputs inside the folder that a training writes to, except its own settings file."""
+    """Reject inputs inside the folder that a training writes to, except its settings and data from memory."""
+    from regard.training.run_folder import MEMORY_DATA_FILES, MEMORY_DATA_FOLDER
+
+    own_files = [folder / CONFIG_FILE, *(folder / MEMORY_DATA_FOLDER / name for name in MEMORY_DATA_FILES)]
     for flag, path in inputs:
         resolved = resolve_path(path)
         is_inside = any(is_same_file(folder, each) for each in (resolved, *resolved.parents))
-        if is_inside and not is_same_file(path, folder / CONFIG_FILE):
+        if is_inside and not any(is_same_file(path, own) for own in own_files):
             raise RegardError(
                 f"{flag} {path} is in the run folder {folder}, which the training writes to; move it, or "
                 "choose another --out"

@@ -17,8 +17,17 @@ from regard.training.logs.metrics_file import METRICS_FILE
 
 DATA_REPORT_FILE, LOCK_FILE = "data.json", ".lock"
 TENSORBOARD_FOLDER = "tensorboard"
+MEMORY_DATA_FOLDER = "data"
+"""Folder of training data that were given in memory, from Python."""
+MEMORY_DATA_FILES = (
+    "pairs.jsonl",
+    "valid_pairs.jsonl",
+    "labelled.jsonl",
+    "valid_labelled.jsonl",
+    "series.csv",
+)
 RUN_FILES = (CONFIG_FILE, METRICS_FILE, DATA_REPORT_FILE, LOCK_FILE)
-RUN_NAMES = (*RUN_FILES, TENSORBOARD_FOLDER, "model")
+RUN_NAMES = (*RUN_FILES, TENSORBOARD_FOLDER, MEMORY_DATA_FOLDER, "model")
 """What a training writes to its run folder, besides the checkpoints."""
 
 
@@ -66,12 +75,21 @@ def open_run_folder(
 
 def reject_unusable_folder(out: Path) -> None:
     """Refuse, before any work, a folder that is no run or that cannot be written."""
-    has_files = out.is_dir() and any(path.name != LOCK_FILE for path in out.iterdir())
+    has_files = out.is_dir() and any(
+        path.name != LOCK_FILE and not _is_memory_data(path) for path in out.iterdir()
+    )
     if has_files and not (out / CONFIG_FILE).is_file():
         raise RegardError(f"{out} is not empty and holds no run; choose another --out, or delete it first")
     parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise RegardError(f"{out} cannot be written: {parent} is not a folder you may write to")
+
+
+def _is_memory_data(path: Path) -> bool:
+    """Return whether a path of a run folder is the folder of data from memory, and holds nothing else."""
+    if path.name != MEMORY_DATA_FOLDER or not path.is_dir():
+        return False
+    return all(file.name in MEMORY_DATA_FILES or ".writing-" in file.name for file in path.iterdir())
 
 
 @contextmanager

@@ -1,0 +1,203 @@
+"""`regard.train`: train from Python what `regard train` trains, from files or from data in memory."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from regard.api.memory_data import MemoryData, file_names, split_memory_data, write_memory_data
+from regard.api.task_training import train_request
+from regard.api.training_request import TrainingRequest
+from regard.checkpoint import CONFIG_FILE
+from regard.errors import ConfigError, RegardError
+from regard.training.run_folder import LOCK_FILE, MEMORY_DATA_FOLDER, reject_unusable_folder
+
+if TYPE_CHECKING:
+    from regard.classification.classifier import Classifier
+    from regard.forecasting.forecaster import Forecaster
+    from regard.training.setup import RunConfig
+    from regard.translation.translator import Translator
+
+FILES_ARGUMENTS = ("source", "target", "pairs", "labelled", "texts", "labels")
+"""Arguments that may name several files."""
+FILE_ARGUMENTS = (
+    *("valid_source", "valid_target", "valid_pairs", "valid_labelled", "valid_texts", "valid_labels"),
+    "series",
+)
+ARGUMENT_OF_FLAG = {"from": "start", "set": "settings"}
+"""Flags of `regard train` whose argument in Python has another name."""
+FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)\b(?: (?:FILE|DIR|N|MODEL)\b)?")
+
+
+def train(
+    *,
+    out: str | Path,
+    source: Any = None,
+    target: Any = None,
+    pairs: Any = None,
+    valid_source: Any = None,
+    valid_target: Any = None,
+    valid_pairs: Any = None,
+    labelled: Any = None,
+    texts: Any = None,
+    labels: Any = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    valid_labelled: Any = None,
+    valid_texts: Any = None,
+    valid_labels: Any = None,
+    series: Any = None,
+    time: str | None = None,
+    columns: Sequence[str] | None = None,
+    horizon: int | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    epochs: float | None = None,
+    seed: int | None = None,
+    preset: Literal["tiny", "small", "base", "big"] | None = None,
+    recipe: Literal["paper"] | None = None,
+    start: str | Path | None = None,
+    extend_vocabulary: int | None = None,
+    memory: float | str | None = None,
+    strict: bool | None = None,
+    config: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: bool = True,
+) -> "Translator | Classifier | Forecaster":
+    """Train a model as `regard train` does, and return it, loaded from `out`/model.
+
+    Translation takes `source` and `target`, or `pairs`; classification `labelled`, or `texts` and `labels`;
+    forecasting `series`. Each is a file (a text or a path), a list of paths, or data in memory: lists of
+    texts or a Series, and a DataFrame or a list of rows for `pairs`, `labelled` and `series`. What is in
+    memory is written to `out`/data once, so that the run can be resumed without it.
+
+    The same call resumes a run that was interrupted, and returns the model of one that is finished;
+    `out` alone does, too. Ctrl-C saves a checkpoint and raises KeyboardInterrupt.
+
+    `settings` are those of docs/settings.md, as `{"train.log_every": 10}`; `config` is a TOML file of them.
+    The other arguments are the flags of `regard train`, `start` that of `--from`.
+    """
+    arguments = {
+        "source": source,
+        "target": target,
+        "pairs": pairs,
+        "valid_source": valid_source,
+        "valid_target": valid_target,
+        "valid_pairs": valid_pairs,
+        "labelled": labelled,
+        "texts": texts,
+        "labels": labels,
+        "text_column": text_column,
+        "label_column": label_column,
+        "valid_labelled": valid_labelled,
+        "valid_texts": valid_texts,
+        "valid_labels": valid_labels,
+        "series": series,
+        "time": time,
+        "columns": [columns] if isinstance(columns, str) else columns,
+        "horizon": horizon,
+        "minutes": minutes,
+        "steps": steps,
+        "epochs": epochs,
+        "seed": seed,
+        "model": start,
+        "extend_vocabulary": extend_vocabulary,
+        "strict": strict,
+    }
+    folder = Path(out)
+    try:
+        data = split_memory_data(arguments, folder)
+        sections = _to_sections(settings or {})
+        if memory is not None:
+            sections.setdefault("compute", {})["memory"] = str(memory)
+        request = TrainingRequest(
+            _name_files(data.arguments),
+            sections,
+            None if config is None else Path(config),
+            preset,
+            recipe,
+        )
+        run, is_interrupted = _train(request, data, folder, progress)
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return _load_model(run, folder)
+    except RegardError as error:
+        message = _replace_flags(str(error))
+        if message == str(error):
+            raise
+        raise type(error)(message) from error
+
+
+def _train(request: TrainingRequest, data: MemoryData, out: Path, progress: bool) -> "tuple[RunConfig, bool]":
+    """Train into the run folder; return the settings, and whether the training was interrupted."""
+    from rich.console import Console
+
+    console = Console(quiet=not progress, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    reject_unusable_folder(out)
+    is_new_folder = not out.exists()
+    written = write_memory_data(data, out)
+    try:
+        run, result = train_request(request, out, console)
+    except BaseException:
+        if not (out / CONFIG_FILE).exists():
+            _remove_memory_data(written, out, is_new_folder)
+        raise
+    return run, result.stop_reason == "interrupt"
+
+
+def _remove_memory_data(written: Iterable[Path], out: Path, is_new_folder: bool) -> None:
+    """Delete the data of a run that was not started."""
+    with suppress(OSError):  # the error that ended the run is the one to report
+        for path in written:
+            path.unlink(missing_ok=True)
+        if (out / MEMORY_DATA_FOLDER).is_dir():
+            (out / MEMORY_DATA_FOLDER).rmdir()
+        if is_new_folder:
+            (out / LOCK_FILE).unlink(missing_ok=True)
+            out.rmdir()
+
+
+def _load_model(run: "RunConfig", out: Path) -> "Translator | Classifier | Forecaster":
+    """Return the published model of a run, on the device that it was trained on."""
+    from regard.classification.classifier import Classifier
+    from regard.forecasting.forecaster import Forecaster
+    from regard.translation.translator import Translator
+
+    model_of_task = {"translation": Translator, "classification": Classifier, "forecasting": Forecaster}
+    return model_of_task[run.task].load(out, run.compute.device)
+
+
+def _name_files(arguments: Mapping[str, Any]) -> dict[str, object]:
+    """Return the arguments with each file as text, as settings name it."""
+    named = dict(arguments)
+    for name in FILES_ARGUMENTS:
+        if name in named:
+            named[name] = file_names(name, named[name])
+    for name in (*FILE_ARGUMENTS, "model"):
+        if name in named:
+            argument = "start" if name == "model" else name
+            files = file_names(argument, named[name])
+            if len(files) != 1:
+                raise ConfigError(f"{argument} must be one file, and {len(files)} are given")
+            [named[name]] = files
+    return named
+
+
+def _to_sections(settings: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+    """Return settings by section and key, from `section.key` or from sections."""
+    sections: dict[str, dict[str, object]] = {}
+    for name, value in settings.items():
+        section, dot, key = name.partition(".")
+        if isinstance(value, Mapping) and not dot:
+            sections.setdefault(section, {}).update(value)
+        elif dot and key:
+            sections.setdefault(section, {})[key] = str(value) if isinstance(value, Path) else value
+        else:
+            raise ConfigError(f"settings: {name!r} is not section.key, as in {{'train.log_every': 10}}")
+    return sections
+
+
+def _replace_flags(message: str) -> str:
+    """Return an error message with the flags of the command line as the arguments of `train`."""
+    return FLAG.sub(lambda flag: ARGUMENT_OF_FLAG.get(flag[1], flag[1].replace("-", "_")), message)
