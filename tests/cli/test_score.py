@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 import regard
@@ -64,7 +65,8 @@ def test_a_file_of_translations_is_scored_with_signatures(capsys):
     first, _, *rows = capsys.readouterr().out.splitlines()
     assert first == "mine against test.fr: 30 sentences"
     found = {row[:26].strip(): row[26:].split() for row in rows}
-    assert set(found) >= {"BLEU", "BLEU, lower-case", "chrF", "chrF, lower-case"}
+    assert set(found) >= {"BLEU", "BLEU, lower-case", "chrF", "chrF, lower-case", "TER, lower is better"}
+    assert found["TER, lower is better"][0] == "40.00"  # `bien .` for `bien.`: 2 edits of 5 words
     assert found["BLEU, lower-case"][:4] == ["100.00", "1.000", "180", "180"]
     assert float(found["BLEU"][0]) < 100
     assert all("version:" in row[-1] for row in found.values())
@@ -89,11 +91,16 @@ def test_a_model_is_scored_on_compressed_files_and_saves_translations(model, cap
     score("run", "--source", "en.gz", "--reference", "test.fr.gz", "--beam", 3, "--json", "--output", "out")
     found = json.loads(capsys.readouterr().out)
     lines = (folder / "en").read_text().splitlines()
-    expected = regard.Translator.load(model).translate(lines, beam=3)
+    expected = regard.Translator.load(model, precision="fp32").translate(lines, beam=3)
     assert (folder / "out").read_text().splitlines() == expected
     assert (found["model"], found["beam"], found["alpha"], found["sentences"]) == ("run", 3, 0.6, 30)
     assert {"engine": found["engine"], "precision": found["precision"]} == (
-        regard.Translator.load(model).engine_info._asdict()
+        regard.Translator.load(model, precision="fp32").engine_info._asdict()
+    )
+    assert found["precision"] == "fp32"
+    score("run", "--source", "en", "--reference", "test.fr", "--precision", "auto", "--json")
+    assert json.loads(capsys.readouterr().out)["precision"] == (
+        regard.Translator.load(model).engine_info.precision
     )
     score("run", "--source", "en", "--reference", "test.fr", "--engine", "torch", "--device", "cpu")
     first = capsys.readouterr().out.splitlines()[0]
@@ -136,23 +143,47 @@ def test_several_systems_are_compared_with_the_first_in_one_table(capsys):
     files = ["--hypotheses", "test.fr", "--hypotheses", "mine", "--reference", "test.fr"]
     score("run", "--source", "en", *files, "--beam", 1)
     first, head, *rows = capsys.readouterr().out.splitlines()
-    assert first == "30 sentences of test.fr"
+    engine = " ".join(regard.Translator.load("run", precision="fp32").engine_info)
+    assert first == f"30 sentences of test.fr, beam 1, alpha 0.6, {engine}"
     assert head.split()[:2] == ["system", "BLEU"]
     found = {row.split()[0]: row.split()[1:] for row in rows[:3]}
     assert list(found) == ["run", "test.fr", "mine"]
     assert found["test.fr"][0] == "100.00"
-    assert float(found["test.fr"][-2]) < 0.05  # p of BLEU against the untrained model
+    assert head.split()[-6:] == ["p", "BLEU", "p", "chrF", "p", "TER"]
+    assert all(float(p) < 0.05 for p in found["test.fr"][-3:])  # against the untrained model
     score(*files, "--json")
     systems = json.loads(capsys.readouterr().out)["systems"]
     assert [system["hypotheses"] for system in systems] == ["test.fr", "mine"]
     expected = PairedTest(
         [(name, Path(name).read_text().splitlines()) for name in ("test.fr", "mine")],
-        {"bleu": BLEU(), "chrf": CHRF()},
+        {"bleu": BLEU(), "chrf": CHRF(), "ter": TER()},
         [Path("test.fr").read_text().splitlines()],
         test_type="bs",
     )()[1]
-    assert systems[1]["against_first"]["bleu"]["p_value"] == expected["BLEU"][1].p_value
+    for name in ("BLEU", "TER"):
+        assert systems[1]["against_first"][name.lower()]["p_value"] == expected[name][1].p_value
     assert "against_first" not in systems[0]
+
+
+@pytest.mark.usefixtures("folder")
+def test_metrics_selects_what_is_computed(capsys):
+    files = ("--hypotheses", "mine", "--reference", "test.fr")
+    score(*files, "--metrics", "ter,chrf", "--baseline", "test.fr", "--json")
+    output = capsys.readouterr()
+    found = json.loads(output.out)
+    assert list(found["scores"]) == ["chrf", "chrf_lower", "ter"]
+    assert list(found["against_baseline"]) == ["chrf", "ter"]
+    assert found["scores"]["ter"]["edits"] == 60
+    assert output.err == ""  # nothing about tokenised BLEU
+    score(*files, "--metrics", "ter", "--baseline", "test.fr")
+    assert "\nTER +40.00 over test.fr, which has 0.00: significant" in capsys.readouterr().out
+    score(*files, "--hypotheses", "test.fr", "--metrics", "ter")
+    assert "\nTER: lower is better\n" in capsys.readouterr().out
+    for names in ("ter,ter", "meteor", ""):
+        with pytest.raises(SystemExit) as stopped:
+            score(*files, "--metrics", names)
+        assert stopped.value.code == 2
+        assert "must be some of bleu,chrf,ter" in capsys.readouterr().err
 
 
 def test_invalid_score_arguments_are_one_error_line(folder):
@@ -178,6 +209,10 @@ def test_invalid_score_arguments_are_one_error_line(folder):
         (("nowhere",), "MODEL and --source FILE belong together"),
         (("--hypotheses", "mine", "--output", "out"), "--output is for the translations of a MODEL"),
         (("nowhere", "--source", "en", "--output", "no/where"), "no/where cannot be written"),
+        (
+            ("--hypotheses", "mine", "--metrics", "ter", "--target-language", "fr"),
+            "--target-language is for BLEU",
+        ),
     ):
         assert message in failure(*arguments, *reference)
 
@@ -225,7 +260,7 @@ def test_several_references_are_scored_as_sacrebleu_does(folder, capsys):
     assert found["references"] == files
     hypotheses, *references = [(folder / name).read_text().splitlines() for name in ("mine", *files)]
     baseline = references[1]
-    for key, metric in (("bleu", BLEU()), ("chrf_lower", CHRF(lowercase=True))):
+    for key, metric in (("bleu", BLEU()), ("chrf_lower", CHRF(lowercase=True)), ("ter", TER())):
         assert found["scores"][key]["score"] == pytest.approx(
             metric.corpus_score(hypotheses, references).score
         )

@@ -6,14 +6,17 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.ter import TER
 
 from regard.errors import RegardError
 from regard.metrics.translation import (
     MAX_LENGTH_GROUPS,
     MIN_GROUP_SENTENCES,
+    SentenceTer,
     bleu_by_length,
     corpus_bleu,
     corpus_chrf,
+    corpus_ter_with,
     moses_languages,
     moses_tokenizer,
     score_translations,
@@ -125,7 +128,34 @@ def test_all_scores_have_the_key_of_their_metric():
         "bleu_lower": corpus_bleu(HYPOTHESES, REFERENCES, lowercase=True),
         "chrf": corpus_chrf(HYPOTHESES, REFERENCES),
         "chrf_lower": corpus_chrf(HYPOTHESES, REFERENCES, lowercase=True),
+        "ter": corpus_ter_with(TER(), HYPOTHESES, [REFERENCES]),
     }
+    assert list(score_translations(HYPOTHESES, [REFERENCES], None, ["ter"])) == ["ter"]
+
+
+def test_ter_is_that_of_sacrebleu_with_its_signature():
+    references = [REFERENCES, HYPOTHESES[::-1]]
+    ter = corpus_ter_with(SentenceTer(), HYPOTHESES, references)
+    expected = TER().corpus_score(HYPOTHESES, references)
+    assert (ter.score, ter.edits, ter.reference_length) == (
+        expected.score,
+        expected.num_edits,
+        expected.ref_length,
+    )
+    assert ter.score == pytest.approx(
+        100 * 3 / 8.5
+    )  # of 5 or 3 and 4 or 5 words: octobre., and beau. for two words
+    assert "nrefs:2|case:lc|tok:tercom" in ter.signature
+
+
+def test_ter_counts_the_edits_of_a_sentence_once():
+    counted = []
+    metric = SentenceTer(counted.append)
+    first = corpus_ter_with(metric, HYPOTHESES, [REFERENCES])
+    assert corpus_ter_with(metric, HYPOTHESES, [REFERENCES]) == first
+    assert counted == [1, 1]
+    corpus_ter_with(metric, HYPOTHESES, [HYPOTHESES])
+    assert counted == [1, 1, 1, 1]
 
 
 @pytest.mark.usefixtures("sacremoses")

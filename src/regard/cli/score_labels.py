@@ -18,7 +18,16 @@ LABEL_WIDTH = 12
 MAX_CONFUSION_LABELS = 20
 """Number of labels up to which a confusion matrix fits a terminal."""
 UNUSED_BY_CLASSIFIER = (
-    *("source", "hypotheses", "baseline", "output", "reference", "target_language", "score_references"),
+    *(
+        "source",
+        "hypotheses",
+        "baseline",
+        "output",
+        "reference",
+        "target_language",
+        "metrics",
+        "score_references",
+    ),
     *(name for name in ARGUMENT_DEFAULTS if name != "device"),
 )
 """Flags that apply to translations only."""

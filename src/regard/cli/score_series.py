@@ -12,7 +12,15 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.forecasting.backtest import BacktestReport
 
-UNUSED_BY_FORECASTER = ("source", "hypotheses", "baseline", "output", "reference", "target_language")
+UNUSED_BY_FORECASTER = (
+    "source",
+    "hypotheses",
+    "baseline",
+    "output",
+    "reference",
+    "target_language",
+    "metrics",
+)
 COLUMN_WIDTH = 14
 
 

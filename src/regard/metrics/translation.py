@@ -1,15 +1,19 @@
-"""BLEU and chrF by sacreBLEU with their signatures, tokenised BLEU with Moses, and BLEU by source length."""
+"""BLEU, chrF and TER by sacreBLEU with their signatures, tokenised BLEU with Moses, BLEU by source length."""
 
 import importlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from regard.errors import RegardError
+
+MetricName = Literal["bleu", "chrf", "ter"]
+ALL_METRICS: tuple[MetricName, ...] = get_args(MetricName)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,45 @@ def corpus_chrf_with(metric: CHRF, hypotheses: Sequence[str], references: Refere
     result = metric.corpus_score(list(hypotheses), list(map(list, references)))
     return ChrfScore(result.score, str(metric.get_signature()))
 
+
+@dataclass(frozen=True)
+class TerScore:
+    """Translation edit rate: edits per hundred reference words; lower is better, and it can exceed 100."""
+
+    score: float
+    signature: str
+    edits: int
+    reference_length: float
+    """In words; with several references the mean of them."""
+
+
+class SentenceTer(TER):
+    """TER that counts the edits of a sentence once, however often the test set is scored or resampled.
+
+    Finding moved phrases takes longer than all other metrics together, so it reports its progress.
+    """
+
+    def __init__(self, on_done: Callable[[int], object] | None = None) -> None:
+        super().__init__()
+        self._on_done = on_done
+        self._known: dict[tuple[str, ...], list[float]] = {}
+
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[float]:
+        key = (hypothesis, *(" ".join(words) for words in ref_kwargs["ref_words"]))
+        if key not in self._known:
+            self._known[key] = super()._compute_segment_statistics(hypothesis, ref_kwargs)
+            if self._on_done is not None:
+                self._on_done(1)
+        return self._known[key]
+
+
+def corpus_ter_with(metric: TER, hypotheses: Sequence[str], references: References) -> TerScore:
+    """Return corpus TER with the options of `metric`; of several references, the nearest counts."""
+    result = metric.corpus_score(list(hypotheses), list(map(list, references)))
+    return TerScore(result.score, str(metric.get_signature()), int(result.num_edits), result.ref_length)
+
+
+TranslationScore = BleuScore | ChrfScore | TerScore
 
 SACREMOSES_MISSING = 'tokenised BLEU needs sacremoses: pip install "regard[moses]"'
 
@@ -137,15 +180,25 @@ def bleu_by_length(
 
 
 def score_translations(
-    hypotheses: Sequence[str], references: References, language: str | None
-) -> Mapping[str, BleuScore | ChrfScore]:
-    """Return BLEU and chrF, cased and in lower case, and tokenised BLEU if a language is given."""
-    scores: dict[str, BleuScore | ChrfScore] = {
-        "bleu": corpus_bleu_with(BLEU(), hypotheses, references),
-        "bleu_lower": corpus_bleu_with(BLEU(lowercase=True), hypotheses, references),
-        "chrf": corpus_chrf_with(CHRF(), hypotheses, references),
-        "chrf_lower": corpus_chrf_with(CHRF(lowercase=True), hypotheses, references),
-    }
-    if language is not None:
+    hypotheses: Sequence[str],
+    references: References,
+    language: str | None,
+    metrics: Collection[MetricName] = ALL_METRICS,
+    ter: TER | None = None,
+) -> Mapping[str, TranslationScore]:
+    """Return the metrics: BLEU and chrF cased and in lower case, TER, tokenised BLEU if a language is given.
+
+    `ter` is a metric that has scored sentences of this test set before, or that reports its progress.
+    """
+    scores: dict[str, TranslationScore] = {}
+    if "bleu" in metrics:
+        scores["bleu"] = corpus_bleu_with(BLEU(), hypotheses, references)
+        scores["bleu_lower"] = corpus_bleu_with(BLEU(lowercase=True), hypotheses, references)
+    if "chrf" in metrics:
+        scores["chrf"] = corpus_chrf_with(CHRF(), hypotheses, references)
+        scores["chrf_lower"] = corpus_chrf_with(CHRF(lowercase=True), hypotheses, references)
+    if "ter" in metrics:
+        scores["ter"] = corpus_ter_with(ter or TER(), hypotheses, references)
+    if "bleu" in metrics and language is not None:
         scores["bleu_tokenised_lower"] = tokenised_bleu(hypotheses, references, language)
     return scores

@@ -55,8 +55,10 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> "argparse._Argument
     return group
 
 
-def add_engine_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
-    """Add the flags of the engine."""
+def add_engine_arguments(
+    parser: argparse.ArgumentParser, default_precision: str = "auto, the one of the engine"
+) -> "argparse._ArgumentGroup":
+    """Add the flags of the engine; the default precision is for the help."""
     group = parser.add_argument_group("engine")
     group.add_argument(
         "--device",
@@ -71,7 +73,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> "argparse._Argument
     group.add_argument(
         "--precision",
         choices=PRECISIONS,
-        help="numeric precision (default: auto, the one of the engine)",
+        help=f"numeric precision (default: {default_precision})",
     )
     group.add_argument(
         "--threads",

@@ -9,19 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.cli.comparison.scoring import SHORT_TITLES, ter_progress
 from regard.cli.comparison.seeds import list_seed_runs
 
 if TYPE_CHECKING:
     from regard.metrics.compare import MetricComparison
-    from regard.metrics.translation import BleuScore, ChrfScore
+    from regard.metrics.translation import MetricName, TranslationScore
+    from regard.translation.engines import EngineInfo
 
-TITLES = {
-    "bleu": "BLEU",
-    "bleu_lower": "BLEU lc",
-    "chrf": "chrF",
-    "chrf_lower": "chrF lc",
-    "bleu_tokenised_lower": "BLEU tok lc",
-}
 COLUMN_WIDTH, P_WIDTH = 12, 9
 
 
@@ -40,9 +35,11 @@ class SystemScores:
     """The scores of a system, and its differences from the first one."""
 
     system: System
-    scores: "Mapping[str, BleuScore | ChrfScore]"
+    scores: "Mapping[str, TranslationScore]"
     differences: "Mapping[str, MetricComparison]"
     """Empty for the first system."""
+    engine: "EngineInfo | None" = None
+    """None for a file of translations."""
 
 
 def list_systems(models: Sequence[Path], hypotheses: Sequence[Path]) -> list[System]:
@@ -56,26 +53,30 @@ def list_systems(models: Sequence[Path], hypotheses: Sequence[Path]) -> list[Sys
 
 def score_systems(
     systems: Sequence[System],
+    engines: "Sequence[EngineInfo | None]",
     translations: Sequence[Sequence[str]],
     references: Sequence[Sequence[str]],
     language: str | None,
+    metrics: "Sequence[MetricName]",
 ) -> list[SystemScores]:
     """Score the translations of each system and compare all with the first."""
     from regard.metrics.compare import compare_systems
     from regard.metrics.translation import score_translations
 
-    differences = [{}, *compare_systems(translations, references)]
-    return [
-        SystemScores(system, score_translations(texts, references, language), difference)
-        for system, texts, difference in zip(systems, translations, differences, strict=True)
-    ]
+    with ter_progress(sum(map(len, translations))) as ter:
+        scores = [score_translations(texts, references, language, metrics, ter) for texts in translations]
+        differences = [{}, *compare_systems(translations, references, metrics, ter)]
+    return list(map(SystemScores, systems, scores, differences, engines))
 
 
 def write_system_scores(options: argparse.Namespace, sentences: int, results: Sequence[SystemScores]) -> None:
     """Print the scores of several systems as a table or as JSON."""
     references = [str(path) for path in options.reference]
     if options.json:
-        report = {"references": references, "sentences": sentences, "systems": [*map(_as_dict, results)]}
+        report: dict[str, Any] = {"references": references, "sentences": sentences}
+        if any(each.engine is not None for each in results):
+            report |= {"beam": options.beam, "alpha": options.alpha}
+        report["systems"] = [*map(_as_dict, results)]
         report["seeds"] = {
             str(group): {
                 name: {"mean": mean, "deviation": deviation} for name, (mean, deviation) in rows.items()
@@ -84,7 +85,9 @@ def write_system_scores(options: argparse.Namespace, sentences: int, results: Se
         }
         sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         return
-    sys.stdout.write(f"{sentences:,} sentences of {' and '.join(references)}\n")
+    engines = list(dict.fromkeys(" ".join(each.engine) for each in results if each.engine is not None))
+    search = f", beam {options.beam}, alpha {options.alpha:g}, {' and '.join(engines)}" if engines else ""
+    sys.stdout.write(f"{sentences:,} sentences of {' and '.join(references)}{search}\n")
     sys.stdout.write("\n".join(_table(results)) + "\n")
 
 
@@ -94,8 +97,8 @@ def _table(results: Sequence[SystemScores]) -> list[str]:
     statistics_rows = _seed_statistics(results)
     titles = [str(each.system.path) for each in results] + [f"mean of {group}" for group in statistics_rows]
     width = max(map(len, [*titles, "deviation"])) + 2
-    head = "".join(f"{TITLES[name]:>{COLUMN_WIDTH}}" for name in names)
-    head += "".join(f"{f'p {TITLES[name]}':>{P_WIDTH}}" for name in compared)
+    head = "".join(f"{SHORT_TITLES[name]:>{COLUMN_WIDTH}}" for name in names)
+    head += "".join(f"{f'p {SHORT_TITLES[name]}':>{P_WIDTH}}" for name in compared)
     lines = [f"{'system':<{width}}{head}"]
     for each in results:
         scores = "".join(f"{score.score:{COLUMN_WIDTH}.2f}" for score in each.scores.values())
@@ -108,8 +111,9 @@ def _table(results: Sequence[SystemScores]) -> list[str]:
             values = "".join(f"{rows[name][number]:{COLUMN_WIDTH}.2f}" for name in names)
             lines.append(f"{title:<{width}}{values}")
     lines.append(f"p: paired bootstrap against {results[0].system.path}; below 0.05 is significant")
-    lines += [f"{TITLES[name]}: {score.signature}" for name, score in results[0].scores.items()]
-    lines += [f"p {TITLES[name]}: {each.signature}" for name, each in results[-1].differences.items()]
+    lines += ["TER: lower is better"] if "ter" in names else []
+    lines += [f"{SHORT_TITLES[name]}: {score.signature}" for name, score in results[0].scores.items()]
+    lines += [f"p {SHORT_TITLES[name]}: {each.signature}" for name, each in results[-1].differences.items()]
     return lines
 
 
@@ -132,6 +136,8 @@ def _seed_statistics(results: Sequence[SystemScores]) -> dict[Path, dict[str, tu
 def _as_dict(result: SystemScores) -> dict[str, Any]:
     key = "model" if result.system.is_model else "hypotheses"
     report: dict[str, Any] = {key: str(result.system.path)}
+    if result.engine is not None:
+        report |= result.engine._asdict()
     report["scores"] = {name: asdict(score) for name, score in result.scores.items()}
     if result.differences:
         report["against_first"] = {name: asdict(each) for name, each in result.differences.items()}

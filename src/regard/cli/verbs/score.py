@@ -1,8 +1,7 @@
-"""`regard score`: BLEU and chrF of translations, and the probabilities of references under a model."""
+"""`regard score`: BLEU, chrF and TER of translations; other modules score references, labels and series."""
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,42 +15,43 @@ from regard.cli.args.model_args import (
     apply_argument_defaults,
     load_translator,
     reject_unused_flags,
-    resolve_model_folder,
     translate_with_progress,
 )
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
 from regard.cli.args.train_args import add_label_column_arguments
+from regard.cli.comparison.scoring import (
+    DEFAULT_METRICS,
+    METRIC_TITLES,
+    SHORT_TITLES,
+    SIGNIFICANCE_LEVEL,
+    LineCount,
+    parse_metrics,
+    ter_progress,
+)
 from regard.cli.comparison.systems import System, list_systems, score_systems, write_system_scores
 from regard.cli.output import write_output
 from regard.cli.score_labels import run_score_labels
+from regard.cli.score_references import check_score_references, run_score_references
 from regard.cli.score_series import run_score_series
-from regard.errors import DataError, RegardError
+from regard.errors import RegardError
 from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
     from regard.metrics.compare import MetricComparison
-    from regard.metrics.translation import BleuScore, ChrfScore
+    from regard.metrics.translation import TranslationScore
     from regard.translation.engines import EngineInfo
-    from regard.translation.force_decode import ForcedTranslation
 
 
-COMPARISON_FLAGS = ("hypotheses", "baseline", "output", "target_language")
-TRANSLATION_FLAGS = ("beam", "alpha", "engine", "precision")
-METRIC_TITLES = {
-    "bleu": "BLEU",
-    "bleu_lower": "BLEU, lower-case",
-    "chrf": "chrF",
-    "chrf_lower": "chrF, lower-case",
-    "bleu_tokenised_lower": "BLEU, tokenised lower-case",
-}
-SIGNIFICANCE_LEVEL = 0.05
 MODEL_FLAGS = (*ARGUMENT_DEFAULTS, "threads")
+SCORE_PRECISION = "fp32"
+"""A score is of the model that was trained: int8 changes one line in twenty."""
 
 EPILOG = """\
 output
-  BLEU and chrF by sacreBLEU, with the signatures to report; `brevity` is the
-  brevity penalty in BLEU. Tokenised lower-case BLEU is the figure of papers on
-  Multi30k; it needs pip install "regard[moses]". See docs/scores.md.
+  BLEU, chrF and TER by sacreBLEU, with the signatures to report; `brevity` is
+  the brevity penalty in BLEU. Tokenised lower-case BLEU is the figure of papers
+  on Multi30k; it needs pip install "regard[moses]". A MODEL translates in fp32
+  unless --precision says otherwise. See docs/scores.md.
   With --score-references: the log-probability and perplexity of each reference,
   tab-separated; with --json also its tokens, word confidences and alignment.
 
@@ -130,13 +130,19 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="language of tokenised BLEU: de, fr, ... (default: the suffix of the --reference file)",
     )
     parser.add_argument(
+        "--metrics",
+        metavar="NAMES",
+        type=parse_metrics,
+        help=f"metrics with commas between them (default: {','.join(DEFAULT_METRICS)})",
+    )
+    parser.add_argument(
         "--score-references",
         action="store_true",
         help="score the references by forced decoding instead of translating",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_search_arguments(parser)
-    add_engine_arguments(parser)
+    add_engine_arguments(parser, default_precision=f"{SCORE_PRECISION}; auto: the one of the engine")
     parser.set_defaults(run=run_score)
 
 
@@ -174,12 +180,16 @@ def run_score(options: argparse.Namespace) -> None:
     language = _bleu_language(options)
     first, *others = options.reference
     references = [read_sentences(first)]
-    length = _LineCount(first, len(references[0]))
+    length = LineCount(first, len(references[0]))
     references += [length.read_matching(path) for path in others]
     baseline = None if options.baseline is None else length.read_matching(options.baseline)
     hypotheses, engine = _hypotheses(options, length)
-    scores = score_translations(hypotheses, references, language)
-    differences = {} if baseline is None else compare_translations(hypotheses, baseline, references)
+    metrics = options.metrics
+    differences = {}
+    with ter_progress(length.lines * (1 if baseline is None else 2)) as ter:
+        scores = score_translations(hypotheses, references, language, metrics, ter)
+        if baseline is not None:
+            differences = compare_translations(hypotheses, baseline, references, metrics, ter)
     evaluation = _Evaluation(engine, length.lines, scores, differences)
     format_scores = _scores_as_json if options.json else _scores_as_table
     sys.stdout.write(format_scores(options, evaluation) + "\n")
@@ -204,18 +214,21 @@ def _score_several(options: argparse.Namespace, systems: Sequence[System]) -> No
         raise RegardError("MODEL and --source FILE belong together; give both or neither")
     if not has_models:
         reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
-    apply_argument_defaults(options)
+    _apply_defaults(options)
     from regard.text.corpus_files import read_texts
 
     language = _bleu_language(options)
     references = [read_texts(options.reference[0])]
-    length = _LineCount(options.reference[0], len(references[0]))
+    length = LineCount(options.reference[0], len(references[0]))
     references += [length.read_matching(path) for path in options.reference[1:]]
-    translations = []
+    translations, engines = [], []
     for system in systems:
         which = {"model": system.path} if system.is_model else {"model": None, "hypotheses": system.path}
-        translations.append(_hypotheses(argparse.Namespace(**{**vars(options), **which}), length)[0])
-    write_system_scores(options, length.lines, score_systems(systems, translations, references, language))
+        texts, engine = _hypotheses(argparse.Namespace(**{**vars(options), **which}), length)
+        translations.append(texts)
+        engines.append(engine)
+    results = score_systems(systems, engines, translations, references, language, options.metrics)
+    write_system_scores(options, length.lines, results)
 
 
 def _check_translation_flags(options: argparse.Namespace) -> None:
@@ -227,6 +240,12 @@ def _check_translation_flags(options: argparse.Namespace) -> None:
         raise RegardError("--output is for the translations of a MODEL; --hypotheses are already in a file")
     if options.model is None:
         reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
+    _apply_defaults(options)
+
+
+def _apply_defaults(options: argparse.Namespace) -> None:
+    options.precision = options.precision or SCORE_PRECISION
+    options.metrics = options.metrics or DEFAULT_METRICS
     apply_argument_defaults(options)
 
 
@@ -235,6 +254,9 @@ def _bleu_language(options: argparse.Namespace) -> str | None:
     from regard.metrics.translation import SACREMOSES_MISSING, moses_languages, moses_tokenizer
     from regard.text.compression import COMPRESSED_SUFFIXES
 
+    if "bleu" not in options.metrics:
+        reject_unused_flags(options, ("target_language",), "is for BLEU, which --metrics leaves out")
+        return None
     if options.target_language is not None:
         moses_tokenizer(options.target_language)  # check the language before translating
         return options.target_language
@@ -249,25 +271,7 @@ def _bleu_language(options: argparse.Namespace) -> str | None:
     return None
 
 
-class _LineCount(NamedTuple):
-    """A file and its number of lines, which every other file of the test set must have."""
-
-    path: Path
-    lines: int
-
-    def read_matching(self, path: Path) -> list[str]:
-        """Return the lines of another file; raise an error if their number differs."""
-        from regard.text.corpus_files import read_sentences
-
-        lines = read_sentences(path)
-        if len(lines) != self.lines:
-            raise DataError(
-                f"{path} has {len(lines)} lines and {self.path} {self.lines}; they must match line by line"
-            )
-        return lines
-
-
-def _hypotheses(options: argparse.Namespace, length: _LineCount) -> "tuple[list[str], EngineInfo | None]":
+def _hypotheses(options: argparse.Namespace, length: LineCount) -> "tuple[list[str], EngineInfo | None]":
     """Return the translations, with the engine if a model made them."""
     if options.model is None:
         return length.read_matching(options.hypotheses), None
@@ -284,7 +288,7 @@ class _Evaluation(NamedTuple):
 
     engine: "EngineInfo | None"
     sentences: int
-    scores: "Mapping[str, BleuScore | ChrfScore]"
+    scores: "Mapping[str, TranslationScore]"
     differences: "Mapping[str, MetricComparison]"
 
 
@@ -318,7 +322,7 @@ def _scores_as_table(options: argparse.Namespace, evaluation: _Evaluation) -> st
     for name, difference in differences.items():
         verdict = "significant" if difference.p_value < SIGNIFICANCE_LEVEL else "not significant"
         lines.append(
-            f"{METRIC_TITLES[name]} {difference.score - difference.baseline:+.2f} over {options.baseline}, "
+            f"{SHORT_TITLES[name]} {difference.score - difference.baseline:+.2f} over {options.baseline}, "
             f"which has {difference.baseline:.2f}: {verdict}, p = {difference.p_value:.3f} "
             f"({difference.signature})"
         )
@@ -329,84 +333,10 @@ def _join_paths(paths: Sequence[Path]) -> str:
     return " and ".join(map(str, paths))
 
 
-def _bleu_lengths(score: "BleuScore | ChrfScore") -> str:
+def _bleu_lengths(score: "TranslationScore") -> str:
     """Return the columns that only BLEU has."""
     from regard.metrics.translation import BleuScore
 
     if not isinstance(score, BleuScore):
         return ""
     return f"{score.brevity_penalty:7.3f}  {score.hypothesis_length:6}  {score.reference_length:9}"
-
-
-def check_score_references(options: argparse.Namespace) -> None:
-    """Reject flags that conflict with --score-references."""
-    if options.model is None or options.source is None:
-        raise RegardError("--score-references needs a MODEL and --source FILE")
-    if len(options.reference) > 1:
-        raise RegardError("--score-references scores one file of references; give --reference once")
-    reject_unused_flags(
-        options, COMPARISON_FLAGS, "is for comparing translations, not for --score-references"
-    )
-    reject_unused_flags(
-        options,
-        TRANSLATION_FLAGS,
-        "is for translating; --score-references decodes the references in fp32",
-    )
-    apply_argument_defaults(options)
-
-
-def run_score_references(options: argparse.Namespace) -> None:
-    import torch
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from regard.text.corpus_files import read_sentences
-    from regard.training.device import choose_device
-    from regard.translation.force_decode import force_decode_texts
-    from regard.translation.model_folder import load_translation_model
-
-    (reference,) = options.reference
-    sources = read_sentences(options.source)
-    targets = _LineCount(options.source, len(sources)).read_matching(reference)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
-    model = load_translation_model(resolve_model_folder(options.model))
-    transformer = model.transformer.to(choose_device(options.device))
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("scoring", total=len(sources))
-        references = force_decode_texts(
-            transformer, model.tokenizer, sources, targets, lambda done: progress.advance(bar, done)
-        )
-    if options.json:
-        sys.stdout.write(_references_as_json(options, references) + "\n")
-        return
-    sys.stdout.write("".join(f"{each.log_probability:.4f}\t{each.perplexity:.4f}\n" for each in references))
-    tokens, log_probability, perplexity = _corpus_totals(references)
-    sys.stderr.write(
-        f"{len(references):,} references, {tokens:,} tokens including end tokens: "
-        f"log-probability {log_probability:.2f}, perplexity {perplexity:.4f}\n"
-    )
-
-
-def _corpus_totals(references: "list[ForcedTranslation]") -> tuple[int, float, float]:
-    tokens = sum(len(each.log_probabilities) for each in references)
-    log_probability = math.fsum(each.log_probability for each in references)
-    return tokens, log_probability, math.exp(-log_probability / max(tokens, 1))
-
-
-def _references_as_json(options: argparse.Namespace, references: "list[ForcedTranslation]") -> str:
-    from regard.inference.alignment import format_pharaoh
-
-    tokens, log_probability, perplexity = _corpus_totals(references)
-    report = {
-        "model": str(options.model),
-        "source": str(options.source),
-        "reference": str(options.reference[0]),
-        "sentences": len(references),
-        "tokens": tokens,
-        "log_probability": log_probability,
-        "perplexity": perplexity,
-        "references": [asdict(each) | {"alignment": format_pharaoh(each.alignment)} for each in references],
-    }
-    return json.dumps(report, indent=2, ensure_ascii=False)
