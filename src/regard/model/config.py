@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypeVar
 
-from regard.config import check_ranges, setting
-from regard.errors import ConfigError, require_setting
+from regard.checkpoint import CONFIG_FILE, find_model_folder
+from regard.config import build_section, check_ranges, read_settings, read_task, setting
+from regard.errors import CheckpointError, ConfigError, require_setting
 
 MAX_TABLE_VALUES = 2**23
 """Values of the largest position table: 16,384 positions of the base model."""
@@ -13,6 +15,7 @@ NormPlacement = Literal["post", "pre", "literal"]
 PositionScheme = Literal["paper", "tensor2tensor", "halves", "learned", "none"]
 Activation = Literal["relu", "gelu"]
 TiedEmbeddings = Literal["all", "target", "none"]
+LayerConfigT = TypeVar("LayerConfigT", bound="LayerConfig")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,17 @@ class LayerConfig:
         require_setting(0 < epsilon < math.inf, "model.norm_epsilon", epsilon, "it must be a number above 0")
         positive = scale is None or 0 < scale < math.inf
         require_setting(positive, "model.attention_scale", scale, "it must be a number above 0, or none")
+
+    @classmethod
+    def load(cls: type[LayerConfigT], folder: str | Path) -> LayerConfigT:
+        """Return the settings of the model in a folder, or those in the section `model` of a run file."""
+        path = Path(folder)
+        file = path if path.is_file() else find_model_folder(path) / CONFIG_FILE
+        settings = read_settings(file)
+        try:
+            return build_section(cls, "model", settings.get("model", {}))
+        except ConfigError as error:
+            raise CheckpointError(f"{file}, the settings of a {read_task(file)} model: {error}") from None
 
     @property
     def head_width(self) -> int:
