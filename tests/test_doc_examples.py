@@ -8,16 +8,26 @@ from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
+from labelled_corpus import tiny_classification_run, write_labelled_file
+from regard.classification.task import train_classification
 from regard.cli.main import _build_parser
 from regard.config import to_toml
+from regard.forecasting.task import train_forecasting
 from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
+from synthetic_series import small_forecast_run, write_wave_series
 
-DOCS = Path(__file__).parent.parent / "docs"
-TEXTS = ["Where is the station?", "I have never been to Paris.", "Où est la gare ?"]
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+TEXTS = [
+    *("Where is the station?", "I have never been to Paris.", "Où est la gare ?"),
+    *("Jane visits Africa in September.", "Jane visite l'Afrique en septembre."),
+    *("The glass is yellow.", "We bought the yellow glass two months ago."),
+]
 FILES = {
     "terms.tsv": "station\tgare\n",
     "page.html": "<p>Where is <b>the station</b>? Here it is.</p>\n",
@@ -25,37 +35,67 @@ FILES = {
     "a.po": 'msgid ""\nmsgstr ""\n\nmsgid "the station"\nmsgstr "gare"\n',
     "a.tmx": '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en">'
     "<seg>Paris</seg></tuv></tu></body></tmx>\n",
+    "train.en": "Where is the station?\n" * 20,
+    "train.fr": "Où est la gare ?\n" * 20,
 }
+GENERATED_PAGE = "api.md"
+"""Its blocks are signatures, which another test compares with the source."""
+PAGES = [
+    page.relative_to(ROOT).as_posix()
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    if page.name != GENERATED_PAGE and "```python\n" in page.read_text(encoding="utf-8")
+]
+
+
+@pytest.fixture(scope="module")
+def other_tasks(tmp_path_factory):
+    """A classifier and a forecaster, trained for two steps."""
+    folder, console = tmp_path_factory.mktemp("other"), Console(quiet=True)
+    labelled = write_labelled_file(folder / "train.tsv")
+    train_classification(tiny_classification_run(labelled, steps=2), folder / "runs/questions", console)
+    series = write_wave_series(folder / "load.csv")
+    train_forecasting(small_forecast_run(series, steps=2), folder / "runs/load", console)
+    return folder
 
 
 @pytest.fixture
-def documented_files(tmp_path, micro, monkeypatch):
-    """The models and files that the pages use: three models with one tokenizer, and documents."""
+def documented_files(tmp_path, other_tasks, micro, monkeypatch):
+    """The models and files that the pages use: translation models with one tokenizer, and documents."""
+    shutil.copytree(other_tasks, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     # an untrained model does not end its sentences
     monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
-    tokenizer = learn_tokenizer(TEXTS * 3, 300)
+    tokenizer = learn_tokenizer(TEXTS * 3, 400)
     for seed, name in enumerate(("en-fr", "other")):
         torch.manual_seed(seed)
         model = Transformer(replace(micro, vocab_size=tokenizer.vocab_size))
         save_translation_model(
             tmp_path / "runs" / name, model, tokenizer, to_toml(TranslationRun(model.config)), {}
         )
-    shutil.copytree(tmp_path / "runs" / "en-fr", tmp_path / "runs" / "en-de")
+    for name in ("en-de", "demo"):
+        shutil.copytree(tmp_path / "runs" / "en-fr", tmp_path / "runs" / name)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.usefixtures("documented_files")
-@pytest.mark.parametrize("page", ["translation.md", "search.md", "engines.md", "documents.md", "explorer.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_the_python_on_a_page_runs(page, capsys):
-    pytest.importorskip("ctranslate2")
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks
-    known: dict[str, object] = {}
+    known: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(block, page, "exec"), known)
     assert capsys.readouterr().err == ""
+
+
+def test_every_page_with_python_is_run():
+    """A block that no pattern above finds, such as an indented one, would not be run."""
+    assert {"README.md", "docs/trace.md", "docs/classification.md", "docs/forecasting.md"} <= {*PAGES}
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        found = len(re.findall(r"^```python\n", text, re.MULTILINE))
+        assert len(re.findall(r"(?:```|~~~) *(?:python|py|pycon)", text)) == found, page
 
 
 def documented_commands():
