@@ -48,13 +48,18 @@ class CTranslate2Engine:
         precision: RequestedPrecision = "auto",
         threads: int | None = None,
         manifest: Mapping[str, Any] | None = None,
+        concurrent_calls: int = 1,
     ) -> None:
-        """Load the model of `folder`, whose config is `model`, and convert its weights the first time."""
+        """Load the model of `folder`, whose config is `model`, and convert its weights the first time.
+
+        Each call of `translate` uses its share of the workers, if `concurrent_calls` are made at once.
+        """
         self._model = model
         self._requested_precision: RequestedPrecision = precision
         self._reject_unsupported(PAPER_SEARCH, None)
         self._weight_format: WeightFormat = _resolve_weight_format(precision)
-        self._workers = _available_cores() if threads is None else threads
+        self._workers = available_cores() if threads is None else threads
+        self._workers_per_call = max(1, self._workers // concurrent_calls)
         self._translator = load_conversion(folder, model, self._weight_format, self._load, manifest)
 
     def _load(self, converted: Path) -> ctranslate2.Translator:
@@ -109,7 +114,7 @@ class CTranslate2Engine:
         tokens = GREEDY_BATCH_TOKENS if config.beam == 1 else BEAM_BATCH_TOKENS
         pending = {
             index: result
-            for batch in balanced_batches([len(text) for text in texts], tokens, self._workers)
+            for batch in balanced_batches([len(text) for text in texts], tokens, self._workers_per_call)
             for index, result in zip(
                 batch,
                 self._translator.translate_batch(
@@ -148,7 +153,7 @@ class CTranslate2Engine:
         lengths = [len(source) + len(target) for source, target in zip(sources, targets, strict=True)]
         pending = {
             index: result
-            for batch in balanced_batches(lengths, GREEDY_BATCH_TOKENS, self._workers)
+            for batch in balanced_batches(lengths, GREEDY_BATCH_TOKENS, self._workers_per_call)
             for index, result in zip(
                 batch,
                 self._translator.score_batch(
@@ -219,6 +224,6 @@ def _resolve_weight_format(precision: RequestedPrecision) -> WeightFormat:
     return "int8" if has_int8 else "fp32"
 
 
-def _available_cores() -> int:
+def available_cores() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

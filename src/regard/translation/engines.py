@@ -52,6 +52,8 @@ class EngineOptions:
     precision: RequestedPrecision = "auto"
     threads: int | None = None
     """Threads of one process; None: all cores."""
+    concurrent_calls: int = 1
+    """Calls of the engine at the same time, as a server makes; they share the threads of CTranslate2."""
 
     def __post_init__(self) -> None:
         require_range("threads", self.threads, 1, max_parallel())
@@ -261,7 +263,12 @@ def _load_ctranslate2(folder: TranslationFolder, options: EngineOptions, fp32: F
     from regard.inference.ctranslate2 import CTranslate2Engine
 
     engine = CTranslate2Engine(
-        folder.path, folder.config, options.precision, options.threads, folder.manifest
+        folder.path,
+        folder.config,
+        options.precision,
+        options.threads,
+        folder.manifest,
+        concurrent_calls=options.concurrent_calls,
     )
     return LoadedModel(
         engine,

@@ -60,7 +60,7 @@ class LineTranslator:
         engine = self.engine if self.choice is None else replace(self.engine, engine=self.choice.name)
         groups = (engine, self.search, self.options, self.row_format)
         settings = {f.name: repr(getattr(group, f.name)) for group in groups for f in fields(group)}
-        del settings["threads"]  # another number of threads may finish the job
+        del settings["threads"], settings["concurrent_calls"]  # another number of threads may finish the job
         return {
             **settings,
             "model": file_sha256(self.folder.path / MANIFEST_FILE),

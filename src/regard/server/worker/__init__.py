@@ -1,0 +1,1 @@
+"""Model process of the translation server: its protocol, its main loop and its supervisor."""
