@@ -1,10 +1,11 @@
+import json
+
 import pytest
 
 from faults.toy_task import train_toy
 from labelled_corpus import write_labelled_file
 from regard.cli.main import main
-from regard.cli.verbs.verify_resume import _compare_runs, shorten_run
-from regard.errors import RegardError
+from regard.cli.verbs.verify_resume import _as_text, compare_runs, shorten_run
 from regard.translation.run import TranslationRun
 
 SETTINGS = (
@@ -37,13 +38,33 @@ def test_a_killed_and_resumed_classification_run_equals_an_uninterrupted_one(tmp
     assert "equals the uninterrupted one, bit for bit" in capsys.readouterr().out
 
 
-def test_runs_that_differ_are_an_error_and_the_difference_is_printed(tmp_path, capsys):
+def test_a_difference_between_runs_is_found_and_printed(tmp_path):
     train_toy(tmp_path / "one", seed=1)
     train_toy(tmp_path / "two", seed=2)
-    assert "bit for bit" in _compare_runs(tmp_path / "one", tmp_path / "one", 12)
-    with pytest.raises(RegardError, match="differs from the uninterrupted one"):
-        _compare_runs(tmp_path / "one", tmp_path / "two", 12)
-    assert "different" in capsys.readouterr().out
+    same = compare_runs(tmp_path / "one", tmp_path / "one", 12)
+    assert same["equal"]
+    assert "bit for bit" in _as_text(same)
+    other = compare_runs(tmp_path / "one", tmp_path / "two", 12)
+    assert not other["equal"]
+    assert "different" in _as_text(other)
+
+
+def test_runs_that_differ_are_an_error(tmp_path, monkeypatch, capsys):
+    """The trainings are replaced: their result is what the comparison says."""
+    monkeypatch.chdir(tmp_path)
+    verb = "regard.cli.verbs.verify_resume."
+    monkeypatch.setattr(verb + "_start_training", lambda *_: None)
+    monkeypatch.setattr(verb + "_wait_for_success", lambda _: None)
+    monkeypatch.setattr(verb + "_train_and_kill", lambda *_: 15)
+    differing = {"steps": 30, "equal_losses": 29, "sha256": {"weights": ["a", "b"]}, "equal": False}
+    monkeypatch.setattr(verb + "compare_runs", lambda *_: differing)
+    (tmp_path / "en").write_text("the cat\n" * 30)
+    with pytest.raises(SystemExit) as stop:
+        main(["verify-resume", "--source", "en", "--target", "en", "--preset", "tiny", "--json"])
+    assert stop.value.code == 1
+    output = capsys.readouterr()
+    assert json.loads(output.out) == {**differing, "killed_after": 15}
+    assert output.err.splitlines()[-1].startswith("regard: the killed and resumed run differs")
 
 
 def test_an_error_of_the_training_is_the_error_of_the_command(tmp_path, monkeypatch, capsys):

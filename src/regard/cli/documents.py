@@ -62,11 +62,13 @@ def open_input_document(options: argparse.Namespace) -> "Document | None":
         return None
     _reject_line_flags(options, suffix)
     if suffix in ARCHIVE_SUFFIXES and options.output is None and sys.stdout.isatty():
-        raise RegardError(f"{_input_name(options)} is not text for a terminal; give --output FILE")
+        raise RegardError(f"{_input_name(options)} is not text for a terminal; give -o FILE")
     document_options = DocumentOptions(
         options.column, options.overwrite, options.target_language, any_content=options.format is not None
     )
     name = f"{_input_name(options)}{'' if options.format is None else suffix}"
+    if options.text:
+        raise RegardError(f"--format {options.format} is for files and stdin; --text is translated as it is")
     if options.input is None:
         return read_document(sys.stdin.buffer.read(), name, document_options)
     return open_document(options.input, name, document_options)
@@ -105,6 +107,8 @@ def reject_stream_of_other_type(options: argparse.Namespace, head: bytes) -> Non
 
 
 def _input_name(options: argparse.Namespace) -> str:
+    if options.text:
+        return "--text"
     return "stdin" if options.input is None else str(options.input)
 
 

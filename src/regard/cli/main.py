@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from regard.cli.args.command_parser import CommandParser
+from regard.cli.args.common_args import add_message_arguments
 from regard.cli.args.number_args import check_numbers
 from regard.cli.args.path_args import check_paths
+from regard.cli.messages import message_level
 from regard.cli.output import discard_stdout, replace_closed_streams
 from regard.cli.verbs import (
     check,
@@ -81,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     stream.reconfigure(errors="replace")
             check_numbers(options.parser, options)
             check_paths(options.parser, options)
-            options.run(options)
+            with message_level(options):
+                options.run(options)
         finally:
             sys.stdout.flush()
     except (SystemExit, GeneratorExit):
@@ -105,7 +108,6 @@ def _build_parser() -> argparse.ArgumentParser:
         prog="regard",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"regard {__version__}")
     _add_verbs(parser)
@@ -137,7 +139,7 @@ def _add_verbs(parser: argparse.ArgumentParser) -> None:
     ):
         add_parser(verbs)
     for verb in verbs.choices.values():
-        verb.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        add_message_arguments(verb)
         verb.set_defaults(parser=verb)
 
 

@@ -1,12 +1,14 @@
 """Output of commands: files that appear whole or not at all, streams, and the name of the command."""
 
+import json
+import math
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from regard.checkpoint import open_atomically
 from regard.errors import SaveError
@@ -65,6 +67,25 @@ def write_output(path: Path, content: bytes) -> None:
     """Write a whole output."""
     with open_output(path) as file:
         file.write(content)
+
+
+def print_json(document: Any, indent: int | None = 2) -> None:
+    """Print a document as JSON, in UTF-8 whatever the locale; what is not finite becomes null."""
+    text = json.dumps(_without_non_finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _without_non_finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _without_non_finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_without_non_finite(each) for each in value]
+        case _:
+            return value
 
 
 def write_line_report(issues: "Sequence[LineIssue]", file: BinaryIO) -> None:

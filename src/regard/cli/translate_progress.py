@@ -12,9 +12,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from regard.cli.output import write_line_report
 from regard.jobs.line_batches import LineBatch, LineBatchLimits
 from regard.jobs.line_report import JobReport, LineIssue
-from regard.jobs.worker import BatchResult
+from regard.jobs.worker import BatchResult, Worker
 from regard.jobs.worker_pool import run_in_worker_pool, run_sequentially
-from regard.translation.line_worker import LineTranslator
 
 FIRST_REPORT_SECONDS, REPORT_INTERVAL_SECONDS = 10.0, 30.0
 """Time until the first progress line and between lines; a shorter translation prints none."""
@@ -99,9 +98,9 @@ class TranslationProgress:
 
 @dataclass(frozen=True)
 class TranslateSession:
-    """The translator of a command with its batch limits, workers, progress and report."""
+    """The worker of a command with its batch limits, processes, progress and report."""
 
-    translator: LineTranslator
+    worker: Worker
     limits: LineBatchLimits
     workers: int
     progress: TranslationProgress
@@ -110,8 +109,8 @@ class TranslateSession:
     def translate_batches(self, batches: Iterator[LineBatch]) -> Iterator[BatchResult]:
         """Translate batches in order, in this process or in a pool of workers."""
         if self.workers > 1:
-            return run_in_worker_pool(self.translator, batches, self.workers)
-        return run_sequentially(self.translator, batches, on_done=self.progress.add_lines)
+            return run_in_worker_pool(self.worker, batches, self.workers)
+        return run_sequentially(self.worker, batches, on_done=self.progress.add_lines)
 
     def record(self, result: BatchResult, issues: Sequence[LineIssue], report_file: BinaryIO | None) -> None:
         """Add a result to the report and the progress."""

@@ -148,7 +148,7 @@ def _reject_foreign_files(job: FileJob) -> None:
     if foreign:
         raise RegardError(
             f"{job.parts_folder} is the folder for unfinished work, and {min(foreign)} in it is not part of "
-            "any; move the folder, or give another --output"
+            "any; move the folder, or give another --out"
         )
 
 

@@ -1,6 +1,7 @@
 """Worker protocol of file and stream jobs: the task that processes batches of lines implements it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from regard.jobs.line_batches import LineBatch
@@ -39,3 +40,23 @@ class Worker(Protocol):
     def job_facts(self) -> dict[str, Any]:
         """Return everything besides the input that the output depends on, by name, as JSON values."""
         ...
+
+
+@dataclass
+class KeepLoaded:
+    """A worker that loads its model once, for several jobs in this process."""
+
+    worker: Worker
+    _model: Any = field(default=None, repr=False)
+
+    def load(self) -> Any:
+        self._model = self.worker.load() if self._model is None else self._model
+        return self._model
+
+    def process_batch(
+        self, model: Any, batch: LineBatch, on_done: Callable[[int], None] | None = None
+    ) -> BatchResult:
+        return self.worker.process_batch(model, batch, on_done)
+
+    def job_facts(self) -> dict[str, Any]:
+        return self.worker.job_facts()

@@ -176,9 +176,9 @@ def select_translation_engine(
     )
 
 
-def report_engine_choice(choice: EngineChoice) -> None:
+def report_engine_choice(choice: EngineChoice, always: bool = False) -> None:
     """Print the chosen engine to stderr if that is a terminal."""
-    if sys.stderr is not None and sys.stderr.isatty():
+    if sys.stderr is not None and (always or sys.stderr.isatty()):
         sys.stderr.write(f"  engine {choice.name}: {choice.reason}\n")
 
 

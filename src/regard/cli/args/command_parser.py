@@ -2,35 +2,58 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
+
+from regard.cli.args.familiar_names import FAMILIAR_FLAGS, FAMILIAR_SETTINGS, FAMILIAR_VERBS, normalize_flag
+from regard.cli.args.help_format import HIDDEN_NAMES, HelpFormatter
 
 
 class CommandParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; `add_subparsers` uses the same class for the verbs."""
 
+    extra_argument_advice: Callable[[Sequence[str]], str] | None = None
+    """Returns what to type instead of positional arguments that a verb does not have."""
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, allow_abbrev=False, **options)
+        super().__init__(*arguments, allow_abbrev=False, formatter_class=HelpFormatter, **options)
         for name in (None, "store"):  # the names of argparse's default action
             self.register("action", name, StoreOnce)
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse as argparse does, but reject an unknown flag, and suggest the one with the nearest name."""
+        """Parse as argparse does, but reject unknown arguments, and say what to type instead."""
         options, unknown = super().parse_known_args(args, namespace)
         for argument in unknown:
-            if argument.startswith("-"):
+            if argument.startswith("-") and argument != "-":
                 flag = argument.partition("=")[0]
-                advice = self._setting_advice(flag) or _suggest(flag, self._option_string_actions)
-                self.error(f"{flag} is not a flag of `{self.prog}`{advice}")
+                self.error(f"{flag} is not a flag of `{self.prog}`{self._flag_advice(flag)}")
+        if unknown and self.extra_argument_advice is not None:
+            names = " ".join(unknown)
+            self.error(f"{names[:200]}: `{self.prog}` {self.extra_argument_advice(unknown)}")
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, a line each, and exit with the code for wrong arguments."""
-        sys.stderr.write(f"{self._short_usage()}\nregard: {message} (see `{self.prog} --help`)\n")
+        sys.stderr.write(f"{self.format_usage()}regard: {message} (see `{self.prog} --help`)\n")
         sys.exit(2)
+
+    def format_usage(self) -> str:
+        """Return the positional and required arguments in one line; a verb has too many flags to list."""
+        words = [self.prog]
+        for action in self._actions:
+            if not action.option_strings:
+                words.append(_usage_of(action))
+            elif action.required:
+                words.append(f"{action.option_strings[0]} {action.metavar}")
+        return f"usage: {' '.join(words)} [flags]\n"
+
+    def format_help(self) -> str:
+        """Return the help of argparse with the short usage."""
+        self.usage = self.format_usage().removeprefix("usage: ").rstrip().replace("%", "%%")
+        return super().format_help()
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write a message; argparse would ignore that the disk is full."""
@@ -39,23 +62,51 @@ class CommandParser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Reject a value that is no choice as argparse does, but suggest the verb with the nearest name."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            self.error(f"{value} is not a verb of `{self.prog}`{_suggest(value, action.choices)}")
+            familiar = FAMILIAR_VERBS.get(str(value).lower())
+            advice = f"; try `{self.prog} {familiar}`" if familiar else _suggest(value, action.choices)
+            self.error(f"{value} is not a verb of `{self.prog}`{advice}")
         super()._check_value(action, value)
 
-    def _short_usage(self) -> str:
-        """Return the positional arguments in one line; a verb has too many flags to list."""
-        arguments = [action for action in self._actions if not action.option_strings]
-        names = [f"[{each.metavar}]" if each.nargs == "?" else str(each.metavar) for each in arguments]
-        return f"usage: {' '.join([self.prog, *names])} [flags]"
+    def _flag_advice(self, flag: str) -> str:
+        """Return what to type instead of a flag that the verb does not have, or nothing."""
+        known = self._option_string_actions
+        name = normalize_flag(flag)
+        same = name if name in known else FAMILIAR_FLAGS.get(name)
+        if same in known:
+            return f"; it is called {same}"
+        if name in ("--model", "--checkpoint", "--path") and (model := self._model_argument()):
+            return f"; the model is the first argument: {self.prog} {model}"
+        return self._setting_advice(name) or _suggest(
+            flag, [each for each in known if each not in HIDDEN_NAMES]
+        )
+
+    def _model_argument(self) -> str | None:
+        names = (str(action.metavar) for action in self._actions if not action.option_strings)
+        return next((name for name in names if name.startswith("MODEL")), None)
 
     def _setting_advice(self, flag: str) -> str:
         """Return how to give a setting of a training whose name was taken for a flag, or nothing."""
-        key = flag.removeprefix("--").replace("-", "_")
-        names = _settings_named(key) if flag.startswith("--") else []
+        familiar = FAMILIAR_SETTINGS.get(flag)
+        names = [familiar] if familiar else _settings_named(flag.removeprefix("--").replace("-", "_"))
         if not names:
             return ""
         verb = "" if "--set" in self._option_string_actions else " of `regard train`"
         return f"; it is the setting {names[0]}{verb}: --set {names[0]}=VALUE"
+
+
+def _usage_of(action: argparse.Action) -> str:
+    name = str(action.metavar or "|".join(map(str, action.choices or ())) or action.dest)
+    match action.nargs:
+        case "?":
+            return f"[{name}]"
+        case "*":
+            return f"[{name} ...]"
+        case "+":
+            return f"{name} [{name} ...]"
+        case argparse.PARSER:
+            return f"{name} ..."
+        case _:
+            return name
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:

@@ -33,7 +33,8 @@ def reject_unused_flags(options: argparse.Namespace, names: Sequence[str], why: 
     for name in names:
         value = getattr(options, name)
         if value is not None and value is not False:
-            raise RegardError(f"--{name.replace('_', '-')} {why}")
+            flag = "out" if name == "output" else name.replace("_", "-")
+            raise RegardError(f"--{flag} {why}")
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":

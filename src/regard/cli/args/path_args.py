@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 from regard.api.run_inputs import is_same_file, reject_inputs_in_run_folder, resolve_path
 from regard.checkpoint import CONFIG_FILE, MANIFEST_FILE
+from regard.cli.args.help_format import flag_name
 from regard.cli.output import is_stream_path
 from regard.errors import RegardError
 
 STDOUT_NAME = "-"
-"""The value of an `OUTPUT_FILE_OR_STDOUT` that is stdout."""
+"""The name that stands for stdout."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,10 @@ class PathArgument:
 
     role: Literal["input", "output", "run folder"]
     convert: Callable[[str], Any] = Path
-    may_replace: str | None = None
-    """The name of an input argument which the command may replace."""
+    may_replace: tuple[str, ...] = ()
+    """The names of input arguments which the command may replace."""
+    may_be_folder: bool = False
+    """Whether an output may be a folder, in which the command chooses the names."""
 
     def __call__(self, text: str) -> Any:
         return self.convert(text)
@@ -37,10 +40,14 @@ INPUT_PATH = PathArgument("input")
 INPUT_NAME = PathArgument("input", str)
 """The same, as a string: a setting of a run, or a text that may be the name of a file."""
 OUTPUT_FILE = PathArgument("output")
-OUTPUT_FILE_OR_STDOUT = PathArgument("output", str)
-"""A file that is written; stdout if it is `STDOUT_NAME`."""
-OUTPUT_OF_DOCUMENT = PathArgument("output", may_replace="input")
-"""A file that is written; a document may be replaced by its translation, which the command checks itself."""
+OUTPUT_FILE_OR_STDOUT = PathArgument("output", lambda name: None if name == STDOUT_NAME else Path(name))
+"""A file that is written; None is stdout."""
+OUTPUT_FOR_FILES = PathArgument("output", OUTPUT_FILE_OR_STDOUT.convert, may_be_folder=True)
+"""The same, or a folder for the outputs of several files."""
+OUTPUT_OF_DOCUMENTS = PathArgument(
+    "output", OUTPUT_FILE_OR_STDOUT.convert, may_replace=("input", "files"), may_be_folder=True
+)
+"""The same; a document may be replaced by its translation, which the command checks itself."""
 RUN_FOLDER = PathArgument("run folder")
 """The folder that a training writes to."""
 
@@ -71,10 +78,11 @@ def check_paths(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
     outputs = [given for given in paths if given.argument.role == "output"]
     for number, output in enumerate(outputs):
         if isinstance(output.path, Path):
-            _reject_unwritable(output.path)
+            if not (output.argument.may_be_folder and output.path.is_dir()):
+                _reject_unwritable(output.path)
             _reject_file_of_model(output.path, output.title, inputs)
         for given in inputs:
-            if output.argument.may_replace != given.name:
+            if given.name not in output.argument.may_replace:
                 _reject_same_file(output, given)
         for other in outputs[:number]:
             _reject_same_output(output, other)
@@ -92,11 +100,9 @@ def path_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def reject_replaced_input(output: Path | None, path: Path | None) -> None:
-    """Reject an --output that is the --input, in a command that knows only later whether it may be."""
+    """Reject an --out that is the input file, in a command that knows only later whether it may be."""
     if output is not None and path is not None:
-        _reject_same_file(
-            _GivenPath("--output", output, OUTPUT_FILE), _GivenPath("--input", path, INPUT_PATH)
-        )
+        _reject_same_file(_GivenPath("--out", output, OUTPUT_FILE), _GivenPath("the input", path, INPUT_PATH))
 
 
 def _given_paths(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[_GivenPath]:
@@ -104,10 +110,9 @@ def _given_paths(parser: argparse.ArgumentParser, options: argparse.Namespace) -
     for action in path_actions(parser):
         assert isinstance(action.type, PathArgument)
         value = getattr(options, action.dest)
-        flag = max(action.option_strings, key=len, default=str(action.metavar))
         for each in value if isinstance(value, list) else [value]:
-            if each is not None and not (action.type is OUTPUT_FILE_OR_STDOUT and each == STDOUT_NAME):
-                yield _GivenPath(flag, Path(each), action.type, action.dest)
+            if each is not None:
+                yield _GivenPath(flag_name(action), Path(each), action.type, action.dest)
 
 
 def _standard_streams() -> Iterator[_GivenPath]:

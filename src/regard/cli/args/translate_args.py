@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.input_args import add_input_arguments
 from regard.cli.args.model_args import (
     add_engine_arguments,
     add_search_arguments,
@@ -11,7 +13,7 @@ from regard.cli.args.model_args import (
     resolve_model_folder,
 )
 from regard.cli.args.number_args import NumberArgument, setting_argument
-from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_OF_DOCUMENT
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_OF_DOCUMENTS
 from regard.cli.documents import add_document_arguments
 from regard.runtime import max_parallel
 from regard.search.config import Sampling, SearchConfig
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 def add_translate_arguments(parser: argparse.ArgumentParser) -> None:
     """Add all arguments in groups."""
+    parser.add_argument(
+        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
+    )
     _add_file_arguments(parser)
     add_document_arguments(parser)
     _add_output_arguments(parser)
@@ -97,20 +102,20 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "input and output",
         "A pipe is translated as it arrives. From a large file to a file, finished\n"
-        "parts are kept in OUTPUT.parts: after a kill or Ctrl-C the same command\n"
+        "parts are kept in OUT.parts: after a kill or Ctrl-C the same command\n"
         "resumes.",
     )
-    group.add_argument(
-        "--input",
-        metavar="FILE",
-        type=INPUT_PATH,
-        help="text to translate: plain, .gz, .xz or .zst, or a pipe (default: stdin)",
+    add_input_arguments(
+        parser,
+        group,
+        "text or documents to translate, text also as .gz, .xz or .zst, or a pipe (default: stdin)",
+        "translate this text instead of a file; repeatable",
+    )
+    add_output_argument(
+        group, "output file, or a folder for the outputs of the files (default: stdout)", OUTPUT_OF_DOCUMENTS
     )
     group.add_argument(
-        "--output", metavar="FILE", type=OUTPUT_OF_DOCUMENT, help="output file (default: stdout)"
-    )
-    group.add_argument(
-        "--restart", action="store_true", help="discard unfinished work in OUTPUT.parts and start over"
+        "--restart", action="store_true", help="discard unfinished work in OUT.parts and start over"
     )
     group.add_argument(
         "--long",
@@ -147,7 +152,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--alignments", action="store_true", help="word alignment in Pharaoh format: 0-0 1-2, source-target"
     )
     group.add_argument("--confidences", action="store_true", help="with --json: the probability of each word")
-    group.add_argument("--json", action="store_true", help="write one JSON object per line, with all details")
+    add_json_argument(group, "write one JSON object per line, with all details")
 
 
 def _add_length_arguments(parser: argparse.ArgumentParser) -> None:

@@ -33,10 +33,11 @@ def train_seeds(
     options: argparse.Namespace,
     console: "Console",
     train_run: "Callable[[argparse.Namespace, Console], TrainingResult]",
-) -> None:
+) -> dict[str, Any]:
     """Train one run per seed, one after the other, in OUT/seed-N; print their validation scores.
 
-    Finished runs are not trained again, so that the same command goes on after an interrupt.
+    Returns the results as a document. Finished runs are not trained again, so that the same command goes on
+    after an interrupt.
     """
     from regard.checkpoint import CONFIG_FILE
 
@@ -52,7 +53,7 @@ def train_seeds(
         result = train_run(argparse.Namespace(**{**vars(options), "out": folder, "seed": seed}), console)
         if result.stop_reason == "interrupt":
             console.print("  interrupted; the same command goes on")
-            return
+            return {"out": str(out), "runs": describe_results(out, options.seeds, [*results, result])}
         results.append(result)
     for line in seed_table(options.seeds, [result.metrics for result in results]):
         console.print(line)
@@ -63,6 +64,44 @@ def train_seeds(
             f"\n  all of them as an ensemble: {command_name()} translate {first} {ensemble} < FILE\n"
             f"  on a test set: {command_name()} score {shlex.quote(str(out))} --source FILE --reference FILE"
         )
+    runs = describe_results(out, options.seeds, results)
+    return {"out": str(out), "runs": runs, "statistics": _statistics([each.metrics for each in results])}
+
+
+def describe_result(out: Path, result: "TrainingResult") -> dict[str, Any]:
+    """Return the result of a training as a document."""
+    return {
+        "out": str(out),
+        "model": str(out / "model"),
+        "step": result.step,
+        "stop_reason": result.stop_reason,
+        "metrics": dict(result.metrics),
+    }
+
+
+def describe_results(
+    out: Path, seeds: Sequence[int], results: "Sequence[TrainingResult]"
+) -> list[dict[str, Any]]:
+    return [
+        {"seed": seed, **describe_result(seed_folder(out, seed), result)}
+        for seed, result in zip(seeds, results, strict=False)
+    ]
+
+
+def _statistics(metrics: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return mean and standard deviation of each score that all seeds have."""
+    columns = {name: [each[name] for each in metrics] for name in _common_scores(metrics)}
+    if len(metrics) < 2:
+        return {}
+    return {
+        name: {"mean": statistics.fmean(values), "deviation": statistics.stdev(values)}
+        for name, values in columns.items()
+    }
+
+
+def _common_scores(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = [name for name, value in metrics[0].items() if isinstance(value, int | float)]
+    return [name for name in names if all(name in each for each in metrics)]
 
 
 def seed_folder(out: Path, seed: int) -> Path:
@@ -82,8 +121,7 @@ def list_seed_runs(out: Path) -> list[Path]:
 
 def seed_table(seeds: Sequence[int], metrics: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the validation scores of each seed as lines, with mean and standard deviation."""
-    names = [name for name, value in metrics[0].items() if isinstance(value, int | float)]
-    names = [name for name in names if all(name in each for each in metrics)]
+    names = _common_scores(metrics)
     rows = [
         (f"seed {seed}", [each[name] for name in names]) for seed, each in zip(seeds, metrics, strict=True)
     ]

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.model_args import reject_unused_flags
-from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE
+from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.cli.args.train_args import add_label_column_arguments
-from regard.cli.output import write_output
+from regard.cli.output import print_json, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ docs/corpora.md has the details.
 
 examples
   regard check --source train.en --target train.fr
-  regard check --source train.en.gz --target train.fr.gz --json report.json
+  regard check --source train.en.gz --target train.fr.gz -o report.json
   regard check --pairs train.tsv --against-pairs test.tsv
   regard check --labelled train.tsv --against-labelled test.tsv
   regard check --source train.en --target train.fr \\
@@ -62,7 +63,6 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="find defects in a corpus, by line number",
         description="Check a parallel corpus or labelled texts (plain, .gz, .xz or .zst), or a table.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="source sentences, one per line")
     parser.add_argument("--target", metavar="FILE", type=INPUT_PATH, help="their translations, line by line")
@@ -93,9 +93,8 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         type=INPUT_PATH,
         help="test set that must share no text with them",
     )
-    parser.add_argument(
-        "--json", metavar="FILE", type=OUTPUT_FILE, help="write the findings with all line numbers"
-    )
+    add_output_argument(parser, "write the findings with all line numbers, as JSON")
+    add_json_argument(parser, "print the same JSON instead of the table")
     parser.add_argument(
         "--series", metavar="FILE", type=INPUT_NAME, help="table of time series, .csv or .parquet"
     )
@@ -112,9 +111,12 @@ def run_check(options: argparse.Namespace) -> None:
     from rich.console import Console
 
     report = _check_labelled(options) if _has_label_flags(options) else _check_pairs(options)
-    if options.json is not None:
-        write_output(options.json, report.to_json().encode("utf-8", "backslashreplace"))
-    _print_report(report, Console(highlight=False, markup=False, emoji=False))
+    if options.output is not None:
+        write_output(options.output, report.to_json().encode("utf-8", "backslashreplace"))
+    if options.json:
+        print_json(report.to_dict())
+    else:
+        _print_report(report, Console(highlight=False, markup=False, emoji=False))
     _raise_if_failed(report, options.strict)
 
 
@@ -257,15 +259,20 @@ def run_check_series(options: argparse.Namespace) -> None:
     from regard.forecasting.series.read_table import read_series_table
 
     table = read_series_table(Path(options.series))
-    if options.json is not None:
-        report = {
-            "file": table.name,
-            "rows": len(table),
-            "step": str(table.time_axis.step),
-            "notes": list(table.notes),
-        }
-        write_output(options.json, (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
-    sys.stdout.write("\n".join(describe_table(table)) + "\n")
+    report = {
+        "file": table.name,
+        "rows": len(table),
+        "step": str(table.time_axis.step),
+        "notes": list(table.notes),
+    }
+    if options.output is not None:
+        write_output(
+            options.output, (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+        )
+    if options.json:
+        print_json(report)
+    else:
+        sys.stdout.write("\n".join(describe_table(table)) + "\n")
     if options.strict and table.notes:
         raise RegardError(f"{table.name} has rows that need repair; --strict rejects them")
 

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.input_args import add_input_arguments, split_inputs
 from regard.cli.args.model_args import reject_unused_flags, resolve_model_folder
 from regard.cli.args.number_args import NumberArgument
-from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FOR_FILES
 from regard.cli.output import open_output
 from regard.errors import RegardError
 from regard.runtime import max_parallel
@@ -54,10 +55,10 @@ exit codes
      listed on stderr
 
 examples
-  echo "What is an atom ?" | regard classify runs/trec
-  regard classify runs/trec --probabilities --input new.txt --output labels.tsv
+  regard classify runs/trec --text "What is an atom ?"
+  regard classify runs/trec new.txt --probabilities -o labels.tsv
   regard classify runs/trec --top-k 3 < new.txt
-  regard classify runs/trec --input new.csv --column question --output out.csv
+  regard classify runs/trec new.csv --column question -o out.csv
 """
 
 
@@ -67,34 +68,36 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         help="classify texts line by line",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
-    parser.add_argument(
-        "--input",
-        metavar="FILE",
-        type=INPUT_PATH,
-        help="texts: lines, .csv, .tsv or .jsonl, also .gz, .xz or .zst (default: stdin, lines)",
+    group = parser.add_argument_group("input and output")
+    add_input_arguments(
+        parser,
+        group,
+        "texts: lines, .csv, .tsv or .jsonl, also .gz, .xz or .zst (default: stdin, lines)",
+        "classify this text instead of a file; repeatable",
     )
-    parser.add_argument(
+    group.add_argument(
         "--column", metavar="COLUMN", help="text column of a .csv or .tsv, name or number; field of a .jsonl"
     )
-    parser.add_argument(
+    group.add_argument(
         "--format",
         choices=("lines", "csv", "tsv", "jsonl"),
         help="format of the input, whatever its name (lines: each line is a text)",
     )
-    parser.add_argument("--output", metavar="FILE", type=OUTPUT_FILE, help="output file (default: stdout)")
-    parser.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
-    parser.add_argument(
+    add_output_argument(
+        group, "output file, or a folder for the outputs of the files (default: stdout)", OUTPUT_FOR_FILES
+    )
+    group.add_argument("--probabilities", action="store_true", help="write the probability of the label too")
+    group.add_argument(
         "--top-k",
         metavar="N",
         type=NumberArgument(int, 1, 10**6),
         help="write the N most probable labels with their probabilities, %(type)s",
     )
-    parser.add_argument("--json", action="store_true", help="write one JSON object per line, with all labels")
+    add_json_argument(group, "write one JSON object per line, with all labels")
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
@@ -114,13 +117,42 @@ def run_classify(options: argparse.Namespace) -> None:
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for text output; --json always includes them")
     folder = resolve_model_folder(options.model)
+    requests = split_inputs(options, "classify")
+    inputs = [_open_input(request) for request in requests]
+    from regard.classification.classifier import Classifier
+    from regard.jobs.line_report import UntranslatedError
+
+    classifier = Classifier.load(folder, options.device, threads=options.threads)
+    failures = []
+    for each in inputs:
+        try:
+            _classify_input(classifier, each)
+        except UntranslatedError as error:  # the other files are classified, too
+            failures.append(f"{each.options.input}: {error}" if len(inputs) > 1 else str(error))
+    if failures:
+        raise UntranslatedError("; ".join(failures))
+
+
+class _Input(NamedTuple):
+    """An input of the command with its options."""
+
+    options: argparse.Namespace
+    table: "InputTable | None"
+    batches: "Iterator[LineBatch]"
+    """Empty for a table."""
+
+
+def _open_input(options: argparse.Namespace) -> _Input:
+    """Open an input and check its flags, before the model is loaded."""
+    table = _open_table(options)
+    return _Input(options, table, iter(()) if table is not None else _input_batches(options))
+
+
+def _classify_input(classifier: "Classifier", each: _Input) -> None:
+    """Write the labels of an input."""
     from regard.jobs.line_report import JobReport
 
-    table = _open_table(options)
-    from regard.classification.classifier import Classifier
-
-    batches = None if table is not None else _input_batches(options.input)
-    classifier = Classifier.load(folder, options.device, threads=options.threads)
+    options, table, batches = each
     report = JobReport(verb="classified")
     with ExitStack() as stack:
         output = (
@@ -129,7 +161,7 @@ def run_classify(options: argparse.Namespace) -> None:
         if table is not None:
             blocks = _classify_table(classifier, table, options, report)
         else:
-            blocks = (_classify_batch(classifier, batch, options, report) for batch in batches or ())
+            blocks = (_classify_batch(classifier, batch, options, report) for batch in batches)
         for lines in blocks:
             output.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
             output.flush()
@@ -137,14 +169,16 @@ def run_classify(options: argparse.Namespace) -> None:
     report.raise_if_untranslated()
 
 
-def _input_batches(path: Path | None) -> "Iterator[LineBatch]":
+def _input_batches(options: argparse.Namespace) -> "Iterator[LineBatch]":
     """Return batches of lines; typed or piped input is answered as it arrives."""
-    from regard.jobs.line_batches import CPU_BATCH_LIMITS, batch_file_lines, batch_stream_lines
+    from regard.jobs.line_batches import CPU_BATCH_LIMITS, batch_file_lines, batch_stream_lines, batch_texts
 
-    if path is not None:
-        return batch_file_lines(path, CPU_BATCH_LIMITS)
+    if options.text:
+        return batch_texts([text.rstrip("\n") for text in options.text], CPU_BATCH_LIMITS)
+    if options.input is not None:
+        return batch_file_lines(options.input, CPU_BATCH_LIMITS)
     if sys.stdin is None:
-        raise RegardError("there is no stdin to read; give --input FILE")
+        raise RegardError("there is no stdin to read; give a FILE")
     if sys.stdin.isatty():
         sys.stderr.write("Type a text and press Enter; Ctrl-D ends.\n")
     return batch_stream_lines(sys.stdin.fileno(), CPU_BATCH_LIMITS, wait_until_full=False)
@@ -155,9 +189,9 @@ def _open_table(options: argparse.Namespace) -> "InputTable | None":
     from regard.classification.input_tables import choose_input_format, open_input_table
 
     if options.input is None:
-        reject_unused_flags(options, ("column",), "is for --input FILE")
+        reject_unused_flags(options, ("column",), "is for a FILE")
         if options.format not in (None, "lines"):
-            raise RegardError(f"--format {options.format} is for --input FILE; stdin has one text per line")
+            raise RegardError(f"--format {options.format} is for a FILE; stdin has one text per line")
         return None
     kind = choose_input_format(options.input, options.format)
     if kind == "lines":

@@ -26,7 +26,6 @@ def add_completion_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPa
         help="print a script that completes commands in your shell",
         description="Print a script that completes verbs, flags and values when you press Tab.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", choices=SHELLS, help="your shell")
     parser.set_defaults(run=lambda options: sys.stdout.write(render_completion(options.shell, verbs)))

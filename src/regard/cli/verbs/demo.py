@@ -4,11 +4,13 @@ import argparse
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import RUN_FOLDER
-from regard.cli.output import command_name
+from regard.cli.messages import progress_console
+from regard.cli.output import command_name, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,20 +29,22 @@ and writes a page with the trace of one translation. No network is needed. A
 second run skips the training and evaluates the existing model.
 """
 
+EPILOG = """\
+examples
+  regard demo
+  regard demo --out /tmp/demo --pairs 20000 --steps 200       a short one
+"""
+
 
 def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
         "demo",
         help="train and evaluate a translator on the built-in phrasebook",
         description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EPILOG,
     )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=RUN_FOLDER,
-        default=Path("runs/demo"),
-        help="run folder (default: runs/demo)",
+    add_output_argument(
+        parser, "run folder (default: runs/demo)", RUN_FOLDER, "DIR", "out", default=Path("runs/demo")
     )
     parser.add_argument(
         "--pairs",
@@ -56,19 +60,20 @@ def add_demo_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default=2000,
         help="training steps, %(type)s (default: 2,000)",
     )
+    add_json_argument(parser, "print the scores as one JSON object, the progress on stderr")
     parser.set_defaults(run=run_demo)
 
 
 def run_demo(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = progress_console(options)
     if (options.out / "model").is_dir():
         console.print(f"{options.out / 'model'} exists; delete {options.out} to train again")
     elif not _train_demo(options, console):
         console.print("Stopped early. Run the demo again to resume the training.")
         return
-    _print_results(options.out, console)
+    document = _print_results(options.out, console)
+    if options.json:
+        print_json(document)
 
 
 def _train_demo(options: argparse.Namespace, console: "Console") -> bool:
@@ -125,7 +130,8 @@ def write_phrasebook(book: "Phrasebook", folder: Path) -> None:
             (folder / f"{part}.{language}").write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
 
 
-def _print_results(out: Path, console: "Console") -> None:
+def _print_results(out: Path, console: "Console") -> dict[str, Any]:
+    """Print the scores on unseen sentences and what to try next; return the scores as a document."""
     from regard.demo.phrasebook.corpus import phrasebook
     from regard.metrics.translation import corpus_bleu
     from regard.translation.translator import Translator
@@ -152,3 +158,11 @@ def _print_results(out: Path, console: "Console") -> None:
         f'  echo "{sources[0]}" | {command_name()} translate {folder}\n'
         f"  {command_name()} train --source YOUR.en --target YOUR.fr --out runs/mine"
     )
+    return {
+        "model": str(out / "model"),
+        "page": str(page),
+        "sentences": len(sources),
+        "correct": correct,
+        "bleu": score.score,
+        "signature": score.signature,
+    }

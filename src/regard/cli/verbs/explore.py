@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.model_args import read_model_task, resolve_model_folder
 from regard.cli.args.number_args import NumberArgument, setting_argument
 from regard.cli.args.path_args import INPUT_PATH
 from regard.cli.args.trace_args import MAX_TRACE_TOKENS_ARGUMENT
+from regard.cli.output import print_json
 from regard.errors import RegardError
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
@@ -49,7 +51,6 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         help="explore a model in the browser",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "model", metavar="MODEL_OR_RUN", type=INPUT_PATH, help="run or model folder of `regard train`"
@@ -104,6 +105,7 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
         default="auto",
         help="device (default: auto, a GPU if there is one)",
     )
+    add_json_argument(parser, "print the address as one JSON object, when the server is ready")
     parser.set_defaults(run=run_explore)
 
 
@@ -116,14 +118,17 @@ def run_explore(options: argparse.Namespace) -> None:
     others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
     routes = _build_routes(options, task, run, others)
     with ExplorerServer(options.host, options.port, routes) as server:
-        sys.stdout.write(f"serving {options.model} at {server.url}\nCtrl-C stops the server.\n")
-        sys.stdout.flush()
+        if options.json:
+            print_json({"model": str(options.model), "url": server.url}, indent=None)
+        else:
+            sys.stdout.write(f"serving {options.model} at {server.url}\nCtrl-C stops the server.\n")
+            sys.stdout.flush()
         if not options.no_browser and _has_display():
             webbrowser.open(server.url)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            sys.stdout.write("\n")
+            sys.stderr.write("\n")
 
 
 def _build_routes(

@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from pathlib import Path
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE_OR_STDOUT
 from regard.cli.output import write_output
@@ -31,7 +31,6 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         help="forecast the series of a table",
         description="Forecast the rows after the last row of a table, with prediction intervals.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
@@ -45,14 +44,10 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         type=NumberArgument(int, 1, MAX_STEPS),
         help="steps to predict, %(type)s (default: the horizon of the model)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OUTPUT_FILE_OR_STDOUT,
-        default="-",
-        help=f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV to stdout)",
+    add_output_argument(
+        parser, f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV to stdout)", OUTPUT_FILE_OR_STDOUT
     )
+    add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),
@@ -63,7 +58,12 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
 
 
 def run_forecast(options: argparse.Namespace) -> None:
-    suffix = ".csv" if options.output == "-" else Path(options.output).suffix
+    default = ".json" if options.json else ".csv"
+    suffix = default if options.output is None else options.output.suffix.lower()
+    if options.json and suffix != ".json":
+        raise RegardError(
+            f"--json conflicts with --out {options.output}; leave out one, or name it NAME.json"
+        )
     if suffix not in OUTPUT_SUFFIXES:
         raise RegardError(
             f"{options.output} has no supported suffix; use a name that ends in {', '.join(OUTPUT_SUFFIXES)}"
@@ -83,7 +83,7 @@ def run_forecast(options: argparse.Namespace) -> None:
 
             render = render_forecast_html if suffix == ".html" else render_forecast_svg
             content = render(forecast)
-    if options.output == "-":
+    if options.output is None:
         sys.stdout.write(content)
     else:
-        write_output(Path(options.output), content.encode("utf-8"))
+        write_output(options.output, content.encode("utf-8"))

@@ -1,7 +1,6 @@
 """`regard info` and `regard list`: what a model is, from its folder alone, and the models below a folder."""
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.path_args import INPUT_PATH
+from regard.cli.output import print_json
 from regard.errors import RegardError
 
 SCORE_TITLES = {
@@ -49,12 +50,11 @@ def add_info_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="describe a model: languages, size, data, scores, engines",
         description="Describe a model from its folder, without loading its weights.",
         epilog=INFO_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_argument(parser, "print one JSON object")
     parser.set_defaults(run=run_info)
 
 
@@ -64,7 +64,6 @@ def add_list_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="list the models and runs below a folder",
         description="List the models and runs below a folder: task, size, step, best score.",
         epilog=LIST_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "folder",
@@ -74,14 +73,14 @@ def add_list_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         default=Path(),
         help="folder (default: the current one)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object per model")
+    add_json_argument(parser, "print one JSON object per model")
     parser.set_defaults(run=run_list)
 
 
 def run_info(options: argparse.Namespace) -> None:
     summary = summarize_model(options.model)
     if options.json:
-        sys.stdout.write(json.dumps(asdict(summary), ensure_ascii=False) + "\n")
+        print_json(asdict(summary))
         return
     rows = list(_info_rows(summary))
     width = max(len(title) for title, _ in rows)
@@ -98,10 +97,8 @@ def run_list(options: argparse.Namespace) -> None:
         except RegardError as error:
             unreadable.append(str(error))
     if options.json:
-        rows = [
-            json.dumps({"path": str(path), **asdict(summary)}, ensure_ascii=False) for path, summary in found
-        ]
-        sys.stdout.write("".join(f"{row}\n" for row in rows))
+        for path, summary in found:
+            print_json({"path": str(path), **asdict(summary)}, indent=None)
     elif found:
         _print_table([_list_row(path, summary) for path, summary in found])
     sys.stderr.write("".join(f"regard: {message}\n" for message in unreadable))

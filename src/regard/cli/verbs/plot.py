@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
-from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE
-from regard.cli.output import write_output
+from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.path_args import INPUT_PATH
+from regard.cli.output import print_json, write_output
 from regard.errors import DataError, RegardError
 
 EPILOG = """\
@@ -25,20 +26,18 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="plot the training curves of one or more runs",
         description="Draw the curves in metrics.jsonl of a run, without a browser or network.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "runs", metavar="RUN", type=INPUT_PATH, nargs="+", help="run folder of `regard train`"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=OUTPUT_FILE, required=True, help="NAME.svg or NAME.html"
-    )
+    add_output_argument(parser, "NAME.svg or NAME.html", required=True)
     parser.add_argument(
         "--x-axis",
         choices=("step", "tokens", "hours"),
         default="step",
         help="unit of the horizontal axis (default: step)",
     )
+    add_json_argument(parser, "print the names of the figure and its runs as one JSON object")
     parser.set_defaults(run=run_plot)
 
 
@@ -61,3 +60,5 @@ def run_plot(options: argparse.Namespace) -> None:
             f"({type(error).__name__}: {str(error)[:100]}); --debug shows where"
         ) from error
     write_output(output, drawn.encode("utf-8"))
+    if options.json:
+        print_json({"output": str(output), "runs": [history.name for history in histories]})

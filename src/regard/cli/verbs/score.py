@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.model_args import (
     ARGUMENT_DEFAULTS,
     add_engine_arguments,
@@ -74,7 +75,6 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="evaluate a model, or translations in a file",
         description="Evaluate a translator, a file of translations, a classifier or a forecaster.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "model",
@@ -102,12 +102,7 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         action="append",
         help="reference translations; repeatable, for several references of each sentence",
     )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=OUTPUT_FILE,
-        help="with MODEL: write its translations to this file",
-    )
+    add_output_argument(parser, "with MODEL: write its translations to this file")
     parser.add_argument(
         "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
     )
@@ -140,7 +135,7 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         action="store_true",
         help="score the references by forced decoding instead of translating",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_argument(parser, "print one JSON object")
     add_search_arguments(parser)
     add_engine_arguments(parser, default_precision=f"{SCORE_PRECISION}; auto: the one of the engine")
     parser.set_defaults(run=run_score)
@@ -237,7 +232,7 @@ def _check_translation_flags(options: argparse.Namespace) -> None:
     if (options.model is None) != (options.source is None):
         raise RegardError("MODEL and --source FILE belong together; give both or neither")
     if options.output is not None and options.model is None:
-        raise RegardError("--output is for the translations of a MODEL; --hypotheses are already in a file")
+        raise RegardError("--out is for the translations of a MODEL; --hypotheses are already in a file")
     if options.model is None:
         reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
     _apply_defaults(options)

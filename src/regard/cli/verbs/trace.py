@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH, OUTPUT_FILE_OR_STDOUT
 from regard.cli.args.trace_args import (
@@ -68,11 +68,11 @@ def add_look_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="show the probabilities and attention of a prediction in the terminal",
         description=LOOK_DESCRIPTION,
         epilog=LOOK_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_request_arguments(parser)
     add_attention_arguments(parser, "shown attention")
     add_trace_arguments(parser)
+    add_json_argument(parser, "print the trace as JSON, as `regard trace` does")
     parser.set_defaults(run=run_look)
 
 
@@ -82,17 +82,12 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="record a prediction as JSON, a figure or an offline page",
         description=TRACE_DESCRIPTION,
         epilog=TRACE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_request_arguments(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OUTPUT_FILE_OR_STDOUT,
-        required=True,
-        help="NAME.json, NAME.svg or NAME.html; - for JSON",
+    add_output_argument(
+        parser, "NAME.json, NAME.svg or NAME.html; - for JSON on stdout", OUTPUT_FILE_OR_STDOUT
     )
+    add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
     add_attention_arguments(parser, "attention in a figure (.svg), and shown first in a page (.html)")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
@@ -108,6 +103,9 @@ def _add_request_arguments(parser: argparse.ArgumentParser) -> None:
 def run_look(options: argparse.Namespace) -> None:
     parse_head(options)
     trace = trace_from_arguments(options)
+    if options.json:
+        sys.stdout.buffer.write(trace.dumps().encode("utf-8"))
+        return
     matrix = select_attention_matrix(trace, options)
     from rich.console import Console
 
@@ -117,7 +115,13 @@ def run_look(options: argparse.Namespace) -> None:
 
 
 def run_trace(options: argparse.Namespace) -> None:
-    suffix = ".json" if options.output == "-" else Path(options.output).suffix
+    if options.output is None and not options.json and "output" not in options.given_flags:
+        options.parser.error("give -o NAME.json, -o NAME.svg or -o NAME.html; or -o - for JSON on stdout")
+    suffix = ".json" if options.output is None else options.output.suffix.lower()
+    if options.json and suffix != ".json":
+        raise RegardError(
+            f"--json conflicts with --out {options.output}; leave out one, or name it NAME.json"
+        )
     if suffix not in TRACE_SUFFIXES:
         raise RegardError(
             f"{options.output} has no supported suffix; use a name that ends in {', '.join(TRACE_SUFFIXES)}"
@@ -128,10 +132,10 @@ def run_trace(options: argparse.Namespace) -> None:
         reject_unused_flags(options, ("attention", "layer", "head"), why)
     trace = trace_from_arguments(options, qkv=suffix == ".html")
     content = _render_trace(trace, suffix, options).encode("utf-8")
-    if options.output == "-":
+    if options.output is None:
         sys.stdout.buffer.write(content)
     else:
-        write_output(Path(options.output), content)
+        write_output(options.output, content)
 
 
 def _render_trace(trace: "Trace", suffix: str, options: argparse.Namespace) -> str:

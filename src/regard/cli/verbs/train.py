@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.api.run_settings import resolve_settings
+from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.path_args import RUN_FOLDER
 from regard.cli.args.train_args import add_length_arguments, add_train_arguments, read_training_request
-from regard.cli.comparison.seeds import parse_seeds, train_seeds
-from regard.cli.output import command_name
+from regard.cli.comparison.seeds import describe_result, parse_seeds, train_seeds
+from regard.cli.messages import progress_console
+from regard.cli.output import command_name, print_json
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,11 +64,8 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         description="Train a translation model on parallel text, a classifier on labelled texts, or a\n"
         "forecaster on a table of time series.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--out", metavar="DIR", type=RUN_FOLDER, help="run folder: new, or an existing run to resume"
-    )
+    add_output_argument(parser, "run folder: new, or an existing run to resume", RUN_FOLDER, "DIR", "out")
     parser.add_argument(
         "--compare-to-paper",
         action="store_true",
@@ -74,6 +73,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     add_train_arguments(parser)
     add_length_arguments(parser)
+    add_json_argument(parser, "print the result as one JSON object, the progress on stderr")
     parser.add_argument(
         "--seeds",
         metavar="N,N,...",
@@ -84,18 +84,19 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def run_train(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = progress_console(options)
     if options.compare_to_paper:
-        _report_conformance(resolve_settings(read_training_request(options), console, options.out))
+        run = resolve_settings(read_training_request(options), console, options.out)
+        _report_conformance(run, options.json)
         return
     if options.out is None:
         raise ConfigError("there is no run folder; give --out DIR")
-    if options.seeds is None:
-        train_run(options, console)
+    if options.seeds is not None:
+        document = train_seeds(options, console, train_run)
     else:
-        train_seeds(options, console, train_run)
+        document = describe_result(options.out, train_run(options, console))
+    if options.json:
+        print_json(document)
 
 
 def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResult":
@@ -114,7 +115,7 @@ def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResul
     return result
 
 
-def _report_conformance(run: "RunConfig") -> None:
+def _report_conformance(run: "RunConfig", as_json: bool) -> None:
     from rich.console import Console
 
     from regard.translation.paper_recipe import compare_with_paper
@@ -122,7 +123,14 @@ def _report_conformance(run: "RunConfig") -> None:
 
     if not isinstance(run, TranslationRun):
         raise ConfigError(f"--compare-to-paper is for translation; the paper has no {run.task} model")
-    print_conformance(compare_with_paper(run), Console(highlight=False, markup=False, emoji=False))
+    comparison = compare_with_paper(run)
+    if as_json:
+        deviations = [each._asdict() for each in comparison.deviations]
+        print_json(
+            {"size": comparison.size, "deviations": deviations, "unspecified": dict(comparison.unspecified)}
+        )
+    else:
+        print_conformance(comparison, Console(highlight=False, markup=False, emoji=False))
 
 
 def _describe_outcome(result: "TrainingResult", out: Path) -> str:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from regard.cli.args.input_args import split_inputs
 from regard.cli.args.model_args import reject_unused_flags
-from regard.cli.args.path_args import INPUT_PATH, reject_replaced_input
+from regard.cli.args.path_args import reject_replaced_input
 from regard.cli.args.translate_args import add_translate_arguments, parse_line_translator
 from regard.cli.documents import (
     open_input_document,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from regard.cli.translate_progress import TranslateSession
     from regard.documents.document import Document
     from regard.jobs.line_batches import LineBatch, LineBatchLimits, StreamInspector
+    from regard.jobs.worker import Worker
     from regard.translation.line_worker import LineTranslator
 
 LARGE_INPUT_BYTES = 2**18
@@ -53,13 +55,15 @@ exit codes
      output and listed on stderr and in --report
 
 examples
-  echo "Jane visits Africa in September." | regard translate runs/demo
-  regard translate runs/demo --input new.en.gz --output new.fr
-  regard translate runs/demo --beam 1 < new.en                  greedy search
-  regard translate runs/demo --input big.en --output big.fr     repeat to resume
-  regard translate runs/demo --n-best 4 --json < new.en         details as JSON
-  regard translate runs/demo --input page.html --output page.fr.html
-  regard translate runs/demo --glossary terms.tsv < new.en      station<TAB>gare
+  regard translate runs/demo --text "Jane visits Africa in September."
+  regard translate runs/demo new.en.gz -o new.fr
+  regard translate runs/demo < new.en > new.fr
+  regard translate runs/demo page.html -o page.fr.html
+  regard translate runs/demo a.docx b.docx -o translated/    into a folder
+  regard translate runs/demo big.en -o big.fr                repeat to resume
+  regard translate runs/demo new.en --beam 1                 greedy search
+  regard translate runs/demo new.en --n-best 4 --json        details as JSON
+  regard translate runs/demo new.en --glossary terms.tsv     station<TAB>gare
 """
 
 
@@ -69,10 +73,6 @@ def add_translate_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPar
         help="translate text line by line, or a document",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "model", metavar="MODEL", type=INPUT_PATH, help="run or model folder of `regard train`"
     )
     add_translate_arguments(parser)
     parser.set_defaults(run=run_translate)
@@ -82,30 +82,64 @@ def run_translate(options: argparse.Namespace) -> None:
     for name, limit in ONEDNN_CACHE_LIMITS.items():
         os.environ.setdefault(name, limit)  # read when torch is loaded, here and in workers
     keep_freed_memory()
-    source = _open_source(options.input)
+    requests = split_inputs(options, "translate")
+    if len(requests) > 1:
+        reject_unused_flags(options, ("report",), "is for one file; give several commands")
     translator = parse_line_translator(options)
-    document = open_input_document(options)
-    if document is None:  # a document may be translated in place
-        reject_replaced_input(options.output, options.input)
-    _reject_idle_flags(options, source)
-    from regard.cli.translate_progress import TranslateSession, TranslationProgress
-    from regard.jobs.line_batches import CPU_BATCH_LIMITS, GPU_BATCH_LIMITS
-    from regard.jobs.line_report import JobReport
+    inputs = [_open_input(request) for request in requests]
+    from regard.jobs.line_report import UntranslatedError
+    from regard.jobs.worker import KeepLoaded
     from regard.translation.engines import report_engine_choice, uses_gpu
 
     gpu = uses_gpu(options.device)
     engine = replace(translator.engine, device="cuda" if gpu else "cpu")
     translator, choice = replace(translator, engine=engine).with_engine_chosen()
-    report_engine_choice(choice)
+    report_engine_choice(choice, always=options.verbose)
     uses_all_cores = gpu or choice.name == "ctranslate2"  # in one process
-    workers = options.workers or (1 if uses_all_cores else _default_workers(source, translator))
-    threads = options.threads or (1 if workers > 1 else None)
-    translator = replace(translator, engine=replace(engine, threads=threads))
+    one_process = KeepLoaded(replace(translator, engine=replace(engine, threads=options.threads)))
+    failures = []
+    for each in inputs:
+        workers = options.workers or (1 if uses_all_cores else _default_workers(each.source, translator))
+        worker = one_process
+        if workers > 1:
+            worker = replace(translator, engine=replace(engine, threads=options.threads or 1))
+        try:
+            _translate_input(each, worker, workers, gpu)
+        except UntranslatedError as error:  # the other files are translated, too
+            failures.append(f"{each.options.input}: {error}" if len(inputs) > 1 else str(error))
+    if failures:
+        raise UntranslatedError("; ".join(failures))
+
+
+class _Input(NamedTuple):
+    """An input of the command with its options."""
+
+    options: argparse.Namespace
+    source: "_InputSource"
+    document: "Document | None"
+
+
+def _open_input(options: argparse.Namespace) -> _Input:
+    """Open an input and check its flags, before a model is loaded."""
+    source = _open_source(options)
+    document = open_input_document(options)
+    if document is None:  # a document may be translated in place
+        reject_replaced_input(options.output, options.input)
+    _reject_idle_flags(options, source)
+    return _Input(options, source, document)
+
+
+def _translate_input(each: _Input, worker: "Worker", workers: int, gpu: bool) -> None:
+    from regard.cli.translate_progress import TranslateSession, TranslationProgress
+    from regard.jobs.line_batches import CPU_BATCH_LIMITS, GPU_BATCH_LIMITS
+    from regard.jobs.line_report import JobReport
+
+    options, source, document = each
     limits = GPU_BATCH_LIMITS if gpu else CPU_BATCH_LIMITS
     report = JobReport() if document is None else JobReport("sentence", "as it is")
     shown = options.output is not None or not sys.stdout.isatty()  # else the bar would mix with the output
     with TranslationProgress(_total_bytes(source, document), shown=shown) as progress:
-        session = TranslateSession(translator, limits, workers, progress, report)
+        session = TranslateSession(worker, limits, workers, progress, report)
         if document is not None:
             translate_document(document, options, session)
         elif _needs_file_job(options, source):
@@ -129,14 +163,23 @@ class _InputSource(NamedTuple):
     """Whether it can be read only once."""
     is_interactive: bool = False
     """Whether a person types it and reads the answers."""
+    texts: tuple[str, ...] = ()
+    """Texts of the command line, instead of a file or stdin."""
 
     def line_batches(
         self, limits: "LineBatchLimits", workers: int, inspect: "StreamInspector"
     ) -> "Iterator[LineBatch]":
-        from regard.jobs.line_batches import batch_file_lines, batch_pipe_lines, batch_stream_lines
+        from regard.jobs.line_batches import (
+            batch_file_lines,
+            batch_pipe_lines,
+            batch_stream_lines,
+            batch_texts,
+        )
         from regard.text.compression import COMPRESSED_SUFFIXES
 
         wait_until_full = self.size is not None or workers > 1
+        if self.texts:
+            return batch_texts(self.texts, limits)
         if self.path is None:
             inspector = None if self.is_interactive else inspect
             return batch_stream_lines(sys.stdin.fileno(), limits, wait_until_full, inspect=inspector)
@@ -145,7 +188,11 @@ class _InputSource(NamedTuple):
         return batch_file_lines(self.path, limits)
 
 
-def _open_source(path: Path | None) -> _InputSource:
+def _open_source(options: argparse.Namespace) -> _InputSource:
+    path: Path | None = options.input
+    if options.text:
+        texts = tuple(text.rstrip("\n") for text in options.text)
+        return _InputSource(None, sum(len(text.encode("utf-8")) for text in texts), texts=texts)
     if path is not None:
         from regard.text.compression import wrap_read_errors
 
@@ -156,7 +203,7 @@ def _open_source(path: Path | None) -> _InputSource:
         size = status.st_size if stat.S_ISREG(status.st_mode) else None
         return _InputSource(path, size, is_stream_path(path))
     if sys.stdin is None:
-        raise RegardError("there is no stdin to read; give --input FILE")
+        raise RegardError("there is no stdin to read; give a FILE")
     if sys.stdin.isatty():
         sys.stderr.write("Type a sentence and press Enter; Ctrl-D ends.\n")
         return _InputSource(None, None, is_interactive=True)
@@ -167,9 +214,9 @@ def _open_source(path: Path | None) -> _InputSource:
 def _reject_idle_flags(options: argparse.Namespace, source: _InputSource) -> None:
     """Reject flags that have no effect with this input and output."""
     if not _is_resumable(options, source):
-        reject_unused_flags(
-            options, ("restart",), "is for --input FILE with --output FILE; nothing else is resumable"
-        )
+        reject_unused_flags(options, ("restart",), "is for a FILE with -o OUT; nothing else is resumable")
+    if source.texts and (options.workers or 1) > 1:
+        raise RegardError("--workers is for files and pipes; --text is translated by one process")
     if source.is_interactive and (options.workers or 1) > 1:
         raise RegardError("--workers is for files and pipes; typed input is translated by one process")
 
@@ -233,6 +280,8 @@ def _warn_on_interrupted_pipe(options: argparse.Namespace, source: _InputSource)
     try:
         yield
     except KeyboardInterrupt:
+        if source.texts:
+            raise
         if source.is_pipe and options.output is not None and not is_stream_path(options.output):
             name = source.path or "stdin"
             sys.stderr.write(f"\nstopped; {name} is a pipe: nothing is kept, and it cannot be resumed\n")
@@ -243,7 +292,7 @@ def _translate_file_job(options: argparse.Namespace, session: "TranslateSession"
     """Translate in parts that are kept on disk, and merge them at the end."""
     from regard.jobs.file_job import FileJob
 
-    job = FileJob(options.input, options.output, session.translator, session.limits, session.workers)
+    job = FileJob(options.input, options.output, session.worker, session.limits, session.workers)
     progress = session.progress
     try:
         with job.open(options.restart):

@@ -8,11 +8,14 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.api.run_settings import resolve_settings
+from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.train_args import add_train_arguments, read_training_request
+from regard.cli.messages import progress_console
+from regard.cli.output import print_json
 from regard.errors import RegardError
 from regard.training.logs.metrics_file import METRICS_FILE, read_losses
 
@@ -40,7 +43,6 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
         help="prove that a killed and resumed training equals an uninterrupted one",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_train_arguments(parser)
     parser.add_argument(
@@ -51,29 +53,35 @@ def add_verify_resume_parser(verbs: "argparse._SubParsersAction[argparse.Argumen
         default=30,
         help="steps to train, %(type)s (default: 30)",
     )
+    add_json_argument(parser, "print the comparison as one JSON object, the progress on stderr")
     parser.set_defaults(run=run_verify_resume)
 
 
 def run_verify_resume(options: argparse.Namespace) -> None:
-    from rich.console import Console
-
     from regard.config import to_toml
 
-    run = shorten_run(
-        resolve_settings(read_training_request(options), Console(highlight=False, markup=False)),
-        options.compared_steps,
-    )
+    console = progress_console(options)
+    run = shorten_run(resolve_settings(read_training_request(options), console), options.compared_steps)
     with tempfile.TemporaryDirectory(prefix="regard-verify-") as place:
         config = Path(place) / "run.toml"
         config.write_text(to_toml(run), encoding="utf-8")
         whole, killed = Path(place) / "whole", Path(place) / "killed"
-        sys.stdout.write(f"  training {options.compared_steps} steps\n")
+        console.print(f"  training {options.compared_steps} steps")
         _wait_for_success(_start_training(config, whole))
-        sys.stdout.write("  training them again\n")
+        console.print("  training them again")
         step = _train_and_kill(config, killed, options.compared_steps // 2)
-        sys.stdout.write(f"  killed after step {step}; resuming\n")
+        console.print(f"  killed after step {step}; resuming")
         _wait_for_success(_start_training(config, killed))
-        sys.stdout.write(_compare_runs(whole, killed, options.compared_steps))
+        comparison = compare_runs(whole, killed, options.compared_steps)
+    if options.json:
+        print_json({**comparison, "killed_after": step})
+    else:
+        console.print(_as_text(comparison))
+    if not comparison["equal"]:
+        raise RegardError(
+            "the killed and resumed run differs from the uninterrupted one; if two uninterrupted runs differ "
+            "as well, the device does not compute deterministically"
+        )
 
 
 def shorten_run(run: "RunConfig", steps: int) -> "RunConfig":
@@ -134,23 +142,25 @@ def _train_and_kill(config: Path, out: Path, after: int) -> int:
     raise RegardError("the training ended before it could be killed; give a larger --steps")
 
 
-def _compare_runs(whole: Path, killed: Path, steps: int) -> str:
-    """Return the comparison as text; raise RegardError if anything differs."""
+def compare_runs(whole: Path, killed: Path, steps: int) -> dict[str, Any]:
+    """Return which losses and files of two runs are equal, as a document."""
     from regard.checkpoint import WEIGHTS_FILE, file_sha256
     from regard.training.state import OPTIMIZER_FILE
 
     first, second = (read_losses(run / METRICS_FILE) for run in (whole, killed))
     equal = [step for step in first if step in second and first[step] == second[step]]
-    text = f"  losses     {len(equal)} of {steps} equal\n"
-    same = len(equal) == len(first) == len(second) == steps
-    for name, what in ((WEIGHTS_FILE, "weights"), (OPTIMIZER_FILE, "optimizer")):
-        a, b = (file_sha256(run / f"step-{steps:06}" / name) for run in (whole, killed))
-        same = same and a == b
-        text += f"  {what:<10} SHA-256 {a[:16]} and {b[:16]}: {'equal' if a == b else 'different'}\n"
-    if not same:
-        sys.stdout.write(text)
-        raise RegardError(
-            "the killed and resumed run differs from the uninterrupted one; if two uninterrupted runs differ "
-            "as well, the device does not compute deterministically"
-        )
-    return text + "  the killed and resumed run equals the uninterrupted one, bit for bit\n"
+    files = {
+        what: [file_sha256(run / f"step-{steps:06}" / name) for run in (whole, killed)]
+        for name, what in ((WEIGHTS_FILE, "weights"), (OPTIMIZER_FILE, "optimizer"))
+    }
+    same = len(equal) == len(first) == len(second) == steps and all(a == b for a, b in files.values())
+    return {"steps": steps, "equal_losses": len(equal), "sha256": files, "equal": same}
+
+
+def _as_text(comparison: dict[str, Any]) -> str:
+    lines = [f"  losses     {comparison['equal_losses']} of {comparison['steps']} equal"]
+    for what, (a, b) in comparison["sha256"].items():
+        lines.append(f"  {what:<10} SHA-256 {a[:16]} and {b[:16]}: {'equal' if a == b else 'different'}")
+    if comparison["equal"]:
+        lines.append("  the killed and resumed run equals the uninterrupted one, bit for bit")
+    return "\n".join(lines)
