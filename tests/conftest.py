@@ -1,5 +1,6 @@
 """What several tests need."""
 
+import shutil
 import signal
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import settings
 
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
+from tiny_models import train_user_models, write_user_files
 
 settings.register_profile("same", derandomize=True, deadline=None)  # the same examples, however busy
 settings.load_profile("same")
@@ -32,6 +34,27 @@ MICRO = ModelConfig(
 def own_cache(tmp_path_factory, monkeypatch):
     """What a test prepares is not found by the next."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def trained_models(tmp_path_factory):
+    """The files of a user, and a tiny model of each task: en-fr, reviews and sales. Not to be changed."""
+    folder = tmp_path_factory.mktemp("user")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("user-cache")))
+        write_user_files(folder)
+        train_user_models(folder)
+    return folder
+
+
+@pytest.fixture
+def user_folder(trained_models, tmp_path, monkeypatch):
+    """A copy of them as the working folder; an untrained model does not end its sentences."""
+    folder = tmp_path / "work"
+    shutil.copytree(trained_models, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("regard.inference.engine.EXTRA_LENGTH", 3)
+    return folder
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_strict_rejects_bad_lines_but_not_notes(folder, capsys):
 
 def test_a_fatal_finding_is_an_error_after_the_report(folder, capsys):
     (folder / "fr").write_text("".join(f"le chat {i} dort\n" for i in range(299)))
-    assert failure("--json", "out.json") == (
+    assert failure("-o", "out.json") == (
         "regard: en has 300 lines and fr 299; the two sides must pair line by line"
     )
     assert "line counts differ" in capsys.readouterr().out
@@ -80,7 +80,7 @@ def test_a_fatal_finding_is_an_error_after_the_report(folder, capsys):
 
 def test_json_report_has_the_line_numbers(folder):
     spoil(folder / "fr", 17, "")
-    check("--json", "out.json")
+    check("-o", "out.json")
     document = json.loads((folder / "out.json").read_text())
     assert (document["pairs"], document["bad"]) == (300, 1)
     assert [(f["kind"], f["lines"]) for f in document["findings"]] == [("blank side", [17])]
@@ -127,7 +127,7 @@ def test_invalid_check_arguments_are_one_error_line(folder):
     assert "belong together" in failure("--against-source", "en")
     (folder / "folder").mkdir()
     for output in ("folder", "no/where"):
-        assert f"{output} cannot be written" in failure("--json", output)
+        assert f"{output} cannot be written" in failure("-o", output)
     (folder / "bad.gz").write_bytes(gzip.compress(b"text")[:-3])
     assert "bad.gz ends too early" in failure("--source", "bad.gz")
 

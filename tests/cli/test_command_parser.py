@@ -1,6 +1,7 @@
 """Arguments of every verb: repeated, abbreviated and unknown flags."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_repeatable_flags_keep_all_values():
 @pytest.mark.parametrize(
     ("arguments", "flag"),
     [
-        (["translate", "run", "--out", "x"], "--output"),
+        (["translate", "run", "--glossar", "x"], "--glossary"),
         (["score", "--hypo", "x"], "--hypotheses"),
         (["check", "--sour", "x"], "--source"),
     ],
@@ -72,9 +73,9 @@ def test_no_verb_takes_abbreviated_flags():
 
 
 def test_an_unknown_flag_is_rejected_with_the_nearest_one(capsys):
-    message = wrong_arguments(capsys, "translate", "run", "--outptu", "x")
+    message = wrong_arguments(capsys, "translate", "run", "--reprt", "x")
     assert message == (
-        "regard: --outptu is not a flag of `regard translate`; did you mean --output? "
+        "regard: --reprt is not a flag of `regard translate`; did you mean --report? "
         "(see `regard translate --help`)"
     )
     assert "did you mean" not in wrong_arguments(capsys, "translate", "run", "--zzzzzz")
@@ -98,6 +99,24 @@ def test_the_usage_of_a_verb_names_its_arguments(capsys):
     with pytest.raises(SystemExit):
         main(["forecast"])
     assert capsys.readouterr().err.startswith("usage: regard forecast MODEL FILE [flags]\n")
+
+
+def test_positional_arguments_may_follow_flags():
+    for words in (
+        ["translate", "m", "--beam", "1", "a", "b"],
+        ["translate", "m", "a", "--beam", "1", "b"],
+        ["translate", "--beam", "1", "m", "a", "b"],
+    ):
+        options = _build_parser().parse_args(words)
+        assert (options.model, options.files, options.beam) == (Path("m"), [Path("a"), Path("b")], 1)
+    options = _build_parser().parse_args(["plot", "a", "-o", "x.svg", "b"])
+    assert options.runs == [Path("a"), Path("b")]
+    assert _build_parser().parse_args(["list", "--json", "runs"]).folder == Path("runs")
+
+
+@pytest.mark.parametrize("words", [["list", "--json", "a", "b"], ["info", "m", "--json", "n"], ["demo", "x"]])
+def test_positional_arguments_that_a_verb_does_not_have_are_rejected(capsys, words):
+    assert words[-1] in wrong_arguments(capsys, *words)
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_a_word_document_is_translated_in_place_and_never_written_to_a_terminal(
     assert (folder / "a.docx").read_bytes() == before
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     message = run_failing_command("translate", "model", "--input", "a.docx", "--device", "cpu")
-    assert "a.docx is not text for a terminal; give --output FILE" in message
+    assert "a.docx is not text for a terminal; give -o FILE" in message
 
 
 @pytest.mark.usefixtures("engine")
@@ -362,11 +362,11 @@ def test_a_document_can_be_translated_in_place_but_a_report_needs_its_own_file(f
         before = (folder / name).read_text()
         message = run_failing_command(*common, name, "--output", "out", "--report", f"./{name}")
         assert f"--report {name} would replace --input {name}; give another name" in message
-        assert "--report same is also --output same" in run_failing_command(
+        assert "--report same is also --out same" in run_failing_command(
             *common, name, "--output", "same", "--report", "same"
         )
         assert (folder / name).read_text() == before
-    assert "--output a.txt would replace --input a.txt" in run_failing_command(
+    assert "--out a.txt would replace the input a.txt" in run_failing_command(
         *common, "a.txt", "--output", "a.txt"
     )
     main([*common, "page.html", "--output", "page.html"])

@@ -93,7 +93,7 @@ def test_check_series_reports_statistics_and_repairs(tmp_path, capsys):
     assert "no defects found" in output
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:5], lines[7], *lines[8:20], "2024-01-01 20:00:00,,1"]) + "\n")
-    main(["check", "--series", str(path), "--json", str(tmp_path / "found.json")])
+    main(["check", "--series", str(path), "-o", str(tmp_path / "found.json")])
     assert "3 steps have no row (after lines 5, 18)" in capsys.readouterr().out
     assert json.loads((tmp_path / "found.json").read_text())["rows"] == 21
     assert "has rows that need repair" in run_failing_command("check", "--series", path, "--strict")

@@ -507,7 +507,7 @@ def test_version_and_help_print_usage(capsys):
         (["--help"], "regard train --source"),
         (["train", "--help"], "the base model of the paper"),
         (["train", "--help"], "a classifier on labelled texts"),
-        (["translate", "--help"], "regard translate runs/demo --input"),
+        (["translate", "--help"], "regard translate runs/demo new.en"),
         (["score", "--help"], "regard score --hypotheses"),
         (["demo", "--help"], "phrasebook"),
     ):

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from failing_command import run_failing_command
+from regard.cli.args.help_format import flag_name
 from regard.cli.args.number_args import NumberArgument
-from regard.cli.args.path_args import OUTPUT_OF_DOCUMENT, PathArgument, path_actions
+from regard.cli.args.path_args import PathArgument, path_actions
 from regard.cli.main import _build_parser, main
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
@@ -34,8 +35,8 @@ TEXT_ARGUMENTS = {
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
     *("memory", "set", "host", "text_column", "label_column"),
 }
-"""Arguments with a text that is no path; `text` of `regard explore` is a sentence."""
-NAMES = {"score --confusion-matrix": "f.svg", "plot --output": "f.svg", "forecast --output": "f.csv"}
+"""Arguments with a text that is no path; `--text` is a sentence, `text` of `regard trace` may be a table."""
+NAMES = {"score --confusion-matrix": "f.svg", "plot --out": "f.svg", "forecast --out": "f.csv"}
 """Names that have a suffix which the output accepts; a check of the suffix may come before or after."""
 
 
@@ -44,7 +45,7 @@ def arguments(verb, role):
 
 
 def option(action):
-    return max(action.option_strings, key=len, default=action.dest)
+    return flag_name(action) if action.option_strings else action.dest
 
 
 OUTPUTS = [(verb, option(action)) for verb in VERBS for action in arguments(verb, "output")]
@@ -53,7 +54,7 @@ PAIRS = [
     for verb in VERBS
     for output in arguments(verb, "output")
     for given in arguments(verb, "input")
-    if not (output.type is OUTPUT_OF_DOCUMENT and given.dest == output.type.may_replace)
+    if given.dest not in output.type.may_replace
 ]
 
 
@@ -110,7 +111,7 @@ def test_every_path_argument_is_declared_as_input_or_output(verb):
         and not isinstance(action.type, PathArgument)
         and not isinstance(action.type, NumberArgument)
         and action.dest not in TEXT_ARGUMENTS
-        and (verb, action.dest) != ("explore", "text")
+        and not (verb in ("explore", "translate", "classify") and action.dest == "text")
     ]
     assert undeclared == []
 
@@ -125,7 +126,7 @@ def test_the_outputs_of_all_commands_are_known():
     ("verb", "output", "given", "spelling"),
     [
         *((*pair, spelling) for pair in PAIRS for spelling in ("same", "link")),
-        *(("translate", "--output", "--glossary", spelling) for spelling in SPELLINGS),
+        *(("translate", "--out", "--glossary", spelling) for spelling in SPELLINGS),
     ],
 )
 def test_an_output_that_is_an_input_is_refused(folder, verb, output, given, spelling):
@@ -198,7 +199,7 @@ def test_two_outputs_with_one_name_are_refused(folder):
     for first, second in (("new", "new"), ("new", "./new"), ("new", "link"), ("new", "NEW")):
         message = run_failing_command("translate", "m", "--output", first, "--report", second)
         assert message == (
-            f"regard: --report {Path(second)} is also --output new; give one of them another name"
+            f"regard: --report {Path(second)} is also --out new; give one of them another name"
         )
 
 

@@ -207,7 +207,7 @@ def test_invalid_score_arguments_are_one_error_line(folder):
         (("nowhere", "run", "--labelled", "en"), "--labelled is for a single MODEL"),
         (("--hypotheses", "mine", "--hypotheses", "short"), "short has 1 lines and test.fr 30"),
         (("nowhere",), "MODEL and --source FILE belong together"),
-        (("--hypotheses", "mine", "--output", "out"), "--output is for the translations of a MODEL"),
+        (("--hypotheses", "mine", "--output", "out"), "--out is for the translations of a MODEL"),
         (("nowhere", "--source", "en", "--output", "no/where"), "no/where cannot be written"),
         (
             ("--hypotheses", "mine", "--metrics", "ter", "--target-language", "fr"),

@@ -188,7 +188,7 @@ def test_restart_needs_a_resumable_job(folder):
     os.mkfifo(folder / "pipe")
     common = ("translate", "model", "--device", "cpu", "--restart")
     for flags in (["--input", "in"], ["--input", "pipe", "--output", "out"]):
-        assert "--restart is for --input FILE with --output FILE" in run_failing_command(*common, *flags)
+        assert "--restart is for a FILE with -o OUT" in run_failing_command(*common, *flags)
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/stdin"])

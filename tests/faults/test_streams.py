@@ -74,7 +74,7 @@ def test_a_stream_that_is_not_needed_may_be_closed(rows, streams):
 def test_the_command_starts_without_any_stream(tmp_path):
     """In a new process, whose first opened files would otherwise become its standard streams."""
     (tmp_path / "a").write_text("the cat\n")
-    command = f"{sys.executable} -m regard check --source a --target a --json b <&- >&- 2>&-"
+    command = f"{sys.executable} -m regard check --source a --target a -o b <&- >&- 2>&-"
     process = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path, env=ENVIRONMENT, check=False, capture_output=True, timeout=60
     )

@@ -30,10 +30,30 @@ class CommandParser(argparse.ArgumentParser):
             if argument.startswith("-") and argument != "-":
                 flag = argument.partition("=")[0]
                 self.error(f"{flag} is not a flag of `{self.prog}`{self._flag_advice(flag)}")
+        unknown = self._fill_last_positional(options, [each for each in unknown if each != "--"])
         if unknown and self.extra_argument_advice is not None:
             names = " ".join(unknown)
             self.error(f"{names[:200]}: `{self.prog}` {self.extra_argument_advice(unknown)}")
         return options, unknown
+
+    def _fill_last_positional(self, options: argparse.Namespace, rest: list[str]) -> list[str]:
+        """Give positional arguments that follow a flag to the last one that may be left out or repeated.
+
+        argparse takes such an argument as left out as soon as a flag comes. Returns what it does not take.
+        """
+        positional = [action for action in self._actions if not action.option_strings]
+        if not rest or not positional or isinstance(positional[-1], argparse._SubParsersAction):
+            return rest
+        last = positional[-1]
+        values = [self._get_value(last, text) for text in rest]
+        match last.nargs:
+            case "*" | "+":
+                setattr(options, last.dest, [*getattr(options, last.dest), *values])
+            case "?" if len(rest) == 1 and getattr(options, last.dest) == last.default:
+                setattr(options, last.dest, values[0])
+            case _:
+                return rest
+        return []
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the message, a line each, and exit with the code for wrong arguments."""

@@ -60,9 +60,8 @@ def _missing_file(path: Path, options: Namespace, verb: str) -> str:
     shown = str(path) if len(str(path)) <= MAX_SHOWN_TEXT else f"{str(path)[:MAX_SHOWN_TEXT]}..."
     if path.suffix and " " not in str(path):
         return f"{shown} does not exist; give the path of a file"
-    return (
-        f'there is no file {shown}; for a text instead of a file: regard {verb} {options.model} --text "..."'
-    )
+    command = f'regard {verb} {options.model} --text "..."'
+    return f"{shown} does not exist; for a text instead of a file: {command}"
 
 
 def _check_text(text: str) -> None:

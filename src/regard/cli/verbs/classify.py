@@ -116,8 +116,8 @@ def add_classify_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
 def run_classify(options: argparse.Namespace) -> None:
     if options.json and options.probabilities:
         raise RegardError("--probabilities is for text output; --json always includes them")
-    folder = resolve_model_folder(options.model)
     requests = split_inputs(options, "classify")
+    folder = resolve_model_folder(options.model)
     inputs = [_open_input(request) for request in requests]
     from regard.classification.classifier import Classifier
     from regard.jobs.line_report import UntranslatedError

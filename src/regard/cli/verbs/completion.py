@@ -14,9 +14,14 @@ DESCRIPTION_LENGTH = 70
 """Characters of a flag's help that zsh and fish show."""
 
 EPILOG = """\
-bash   add to ~/.bashrc:                     source <(regard completion bash)
-zsh    add to ~/.zshrc, after compinit:      source <(regard completion zsh)
-fish   regard completion fish > ~/.config/fish/completions/regard.fish
+where it belongs
+  bash  in ~/.bashrc: source <(regard completion bash)
+  zsh   in ~/.zshrc, after compinit: source <(regard completion zsh)
+  fish  in a file of its own, as in the example
+
+examples
+  regard completion bash
+  regard completion fish > ~/.config/fish/completions/regard.fish
 """
 
 

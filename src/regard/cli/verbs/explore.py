@@ -128,7 +128,7 @@ def run_explore(options: argparse.Namespace) -> None:
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            sys.stderr.write("\n")
+            sys.stdout.write("" if options.json else "\n")
 
 
 def _build_routes(

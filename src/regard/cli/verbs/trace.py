@@ -88,7 +88,7 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         parser, "NAME.json, NAME.svg or NAME.html; - for JSON on stdout", OUTPUT_FILE_OR_STDOUT
     )
     add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
-    add_attention_arguments(parser, "attention in a figure (.svg), and shown first in a page (.html)")
+    add_attention_arguments(parser, "attention of a figure (.svg) or page (.html)")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
 
