@@ -12,7 +12,11 @@ VERBS = next(
     action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
 VALUE_FLAGS = [
-    (verb, action.option_strings[-1], (action.choices or ["1"])[0])
+    (
+        verb,
+        action.option_strings[-1],
+        {"--metrics": "bleu"}.get(action.option_strings[-1], (action.choices or ["1"])[0]),
+    )
     for verb, parser in VERBS.items()
     for action in parser._actions
     if action.option_strings and isinstance(action, StoreOnce)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import apply_argument_defaults, reject_unused_flags, resolve_model_folder
-from regard.cli.comparison.scoring import LineCount
+from regard.cli.comparison.scoring import TestSetLines
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run_score_references(options: argparse.Namespace) -> None:
 
     (reference,) = options.reference
     sources = read_sentences(options.source)
-    targets = LineCount(options.source, len(sources)).read_matching(reference)
+    targets = TestSetLines(options.source, len(sources)).read_matching(reference)
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     model = load_translation_model(resolve_model_folder(options.model))

@@ -44,7 +44,7 @@ def parse_metrics(text: str) -> "tuple[MetricName, ...]":
     return chosen
 
 
-class LineCount(NamedTuple):
+class TestSetLines(NamedTuple):
     """A file and its number of lines, which every other file of the test set must have."""
 
     path: Path

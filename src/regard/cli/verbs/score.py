@@ -25,7 +25,7 @@ from regard.cli.comparison.scoring import (
     METRIC_TITLES,
     SHORT_TITLES,
     SIGNIFICANCE_LEVEL,
-    LineCount,
+    TestSetLines,
     parse_metrics,
     ter_progress,
 )
@@ -175,7 +175,7 @@ def run_score(options: argparse.Namespace) -> None:
     language = _bleu_language(options)
     first, *others = options.reference
     references = [read_sentences(first)]
-    length = LineCount(first, len(references[0]))
+    length = TestSetLines(first, len(references[0]))
     references += [length.read_matching(path) for path in others]
     baseline = None if options.baseline is None else length.read_matching(options.baseline)
     hypotheses, engine = _hypotheses(options, length)
@@ -214,7 +214,7 @@ def _score_several(options: argparse.Namespace, systems: Sequence[System]) -> No
 
     language = _bleu_language(options)
     references = [read_texts(options.reference[0])]
-    length = LineCount(options.reference[0], len(references[0]))
+    length = TestSetLines(options.reference[0], len(references[0]))
     references += [length.read_matching(path) for path in options.reference[1:]]
     translations, engines = [], []
     for system in systems:
@@ -266,7 +266,7 @@ def _bleu_language(options: argparse.Namespace) -> str | None:
     return None
 
 
-def _hypotheses(options: argparse.Namespace, length: LineCount) -> "tuple[list[str], EngineInfo | None]":
+def _hypotheses(options: argparse.Namespace, length: TestSetLines) -> "tuple[list[str], EngineInfo | None]":
     """Return the translations, with the engine if a model made them."""
     if options.model is None:
         return length.read_matching(options.hypotheses), None
