@@ -24,7 +24,7 @@ Everything that `import regard` offers, generated from signatures and docstrings
 Names that are not on this page may change without notice. [translation.md](translation.md) is the tutorial.
 """
 GROUPS = {
-    "Training": ("train",),
+    "Training": ("train", "Callback"),
     "Translation": (
         *("Translator", "TranslateOptions", "SearchConfig", "Sampling"),
         *("Glossary", "Translation"),
@@ -32,7 +32,16 @@ GROUPS = {
     "Classification": ("Classifier", "Classification"),
     "Forecasting": ("Forecaster", "Forecast"),
     "Traces": ("Trace",),
-    "Models": ("Transformer", "ModelConfig", "BASE", "BIG", "SMALL", "TINY"),
+    "Models": (
+        "Transformer",
+        "TransformerClassifier",
+        "TransformerForecaster",
+        "ModelConfig",
+        "BASE",
+        "BIG",
+        "SMALL",
+        "TINY",
+    ),
     "Errors": ("RegardError",),
 }
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from regard.forecasting.forecaster import Forecaster
     from regard.model.config import BASE, BIG, SMALL, TINY, ModelConfig
     from regard.model.transformer import Transformer
+    from regard.model.transformer_classifier import TransformerClassifier
+    from regard.model.transformer_forecaster import TransformerForecaster
     from regard.search.config import Sampling, SearchConfig
     from regard.text.glossary import Glossary
     from regard.trace.trace import Trace
+    from regard.training.callbacks import Callback
     from regard.translation.options import TranslateOptions
     from regard.translation.result import Translation
     from regard.translation.translator import Translator
@@ -25,6 +28,7 @@ __all__ = [
     "BIG",
     "SMALL",
     "TINY",
+    "Callback",
     "Classification",
     "Classifier",
     "Forecast",
@@ -36,6 +40,8 @@ __all__ = [
     "SearchConfig",
     "Trace",
     "Transformer",
+    "TransformerClassifier",
+    "TransformerForecaster",
     "TranslateOptions",
     "Translation",
     "Translator",
@@ -49,6 +55,7 @@ _MODULE_OF_NAME = {
     "SMALL": "regard.model.config",
     "TINY": "regard.model.config",
     "TranslateOptions": "regard.translation.options",
+    "Callback": "regard.training.callbacks",
     "Classification": "regard.classification.classifier",
     "Classifier": "regard.classification.classifier",
     "Forecast": "regard.forecasting.forecast",
@@ -60,6 +67,8 @@ _MODULE_OF_NAME = {
     "SearchConfig": "regard.search.config",
     "Trace": "regard.trace.trace",
     "Transformer": "regard.model.transformer",
+    "TransformerClassifier": "regard.model.transformer_classifier",
+    "TransformerForecaster": "regard.model.transformer_forecaster",
     "Translation": "regard.translation.result",
     "Translator": "regard.translation.translator",
     "train": "regard.api.train",

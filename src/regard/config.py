@@ -103,6 +103,15 @@ def run_traits(run: object) -> dict[str, SettingTraits]:
     }
 
 
+def flatten_settings(run: object) -> dict[str, object]:
+    """Return the value of each setting of a run, by `section.key`."""
+    return {
+        f"{section}.{key}": getattr(getattr(run, section), key)
+        for section in _section_names(run)
+        for key in section_traits(getattr(run, section))
+    }
+
+
 def read_settings(path: Path) -> dict[str, dict[str, object]]:
     """Return the sections of a run file, not yet checked against any dataclass."""
     return _read_run_file(path)[1]

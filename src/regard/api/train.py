@@ -1,7 +1,7 @@
 """`regard.train`: train from Python what `regard train` trains, from files or from data in memory."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,11 +11,17 @@ from regard.api.task_training import train_request
 from regard.api.training_request import TrainingRequest
 from regard.checkpoint import CONFIG_FILE
 from regard.errors import ConfigError, RegardError
+from regard.training.callbacks import Callback, require_callbacks
 from regard.training.run_folder import LOCK_FILE, MEMORY_DATA_FOLDER, reject_unusable_folder
 
 if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
     from regard.classification.classifier import Classifier
     from regard.forecasting.forecaster import Forecaster
+    from regard.training.customization import Customization
+    from regard.training.loop import TrainingResult
     from regard.training.setup import RunConfig
     from regard.translation.translator import Translator
 
@@ -63,6 +69,9 @@ def train(
     strict: bool | None = None,
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    callbacks: Iterable[Callback] = (),
+    build_model: "Callable[..., Module] | None" = None,
+    loss: "Callable[[Tensor, Tensor], Tensor] | None" = None,
     progress: bool = True,
 ) -> "Translator | Classifier | Forecaster":
     """Train a model as `regard train` does, and return it, loaded from `out`/model.
@@ -76,8 +85,15 @@ def train(
     `out` alone does, too. Ctrl-C saves a checkpoint and raises KeyboardInterrupt.
 
     `settings` are those of docs/settings.md, as `{"train.log_every": 10}`; `config` is a TOML file of them.
-    The other arguments are the flags of `regard train`, `start` that of `--from`.
+    The other arguments are the flags of `regard train`, `start` that of `--from`. Without `progress`
+    nothing is printed.
+
+    `callbacks` are called at each log line and validation. `build_model` is called as the built-in class
+    would be, and returns a model of that class with layers of your own; `loss(outputs, targets)` returns
+    the mean loss. A run with either is resumed with the same one (docs/python.md).
     """
+    from regard.training.customization import Customization
+
     arguments = {
         "source": source,
         "target": target,
@@ -110,7 +126,7 @@ def train(
         data = split_memory_data(arguments, folder)
         sections = _to_sections(settings or {})
         if memory is not None:
-            sections.setdefault("compute", {})["memory"] = str(memory)
+            sections.setdefault("compute", {})["memory"] = memory
         request = TrainingRequest(
             _name_files(data.arguments),
             sections,
@@ -118,10 +134,11 @@ def train(
             preset,
             recipe,
         )
-        run, is_interrupted = _train(request, data, folder, progress)
-        if is_interrupted:
-            raise KeyboardInterrupt
-        return _load_model(run, folder)
+        custom = Customization(require_callbacks(callbacks), build_model, loss)
+        run, result = _train(request, data, folder, custom, progress)
+        if result.stop_reason == "interrupt":
+            raise KeyboardInterrupt(f"step {result.step:,} is saved in {folder}; the same call resumes")
+        return _load_model(run, folder, build_model)
     except RegardError as error:
         message = _replace_flags(str(error))
         if message == str(error):
@@ -129,8 +146,10 @@ def train(
         raise type(error)(message) from error
 
 
-def _train(request: TrainingRequest, data: MemoryData, out: Path, progress: bool) -> "tuple[RunConfig, bool]":
-    """Train into the run folder; return the settings, and whether the training was interrupted."""
+def _train(
+    request: TrainingRequest, data: MemoryData, out: Path, custom: "Customization", progress: bool
+) -> "tuple[RunConfig, TrainingResult]":
+    """Write the data in memory and train; without a run, the data are deleted again."""
     from rich.console import Console
 
     console = Console(quiet=not progress, highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -138,12 +157,11 @@ def _train(request: TrainingRequest, data: MemoryData, out: Path, progress: bool
     is_new_folder = not out.exists()
     written = write_memory_data(data, out)
     try:
-        run, result = train_request(request, out, console)
+        return train_request(request, out, console, custom)
     except BaseException:
         if not (out / CONFIG_FILE).exists():
             _remove_memory_data(written, out, is_new_folder)
         raise
-    return run, result.stop_reason == "interrupt"
 
 
 def _remove_memory_data(written: Iterable[Path], out: Path, is_new_folder: bool) -> None:
@@ -158,14 +176,16 @@ def _remove_memory_data(written: Iterable[Path], out: Path, is_new_folder: bool)
             out.rmdir()
 
 
-def _load_model(run: "RunConfig", out: Path) -> "Translator | Classifier | Forecaster":
+def _load_model(
+    run: "RunConfig", out: Path, build_model: "Callable[..., Any] | None"
+) -> "Translator | Classifier | Forecaster":
     """Return the published model of a run, on the device that it was trained on."""
     from regard.classification.classifier import Classifier
     from regard.forecasting.forecaster import Forecaster
     from regard.translation.translator import Translator
 
     model_of_task = {"translation": Translator, "classification": Classifier, "forecasting": Forecaster}
-    return model_of_task[run.task].load(out, run.compute.device)
+    return model_of_task[run.task].load(out, run.compute.device, build_model=build_model)
 
 
 def _name_files(arguments: Mapping[str, Any]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
-from regard.classification.model_folder import LoadedClassifier, load_classifier
+from regard.classification.model_folder import BuildClassifier, LoadedClassifier, load_classifier
 from regard.data.bucketing import bucket_by_length
 from regard.data.pairs import concatenate_rows
 from regard.errors import require_setting
@@ -53,15 +53,23 @@ class Classifier:
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: DeviceChoice = "auto", *, threads: int | None = None
+        cls,
+        folder: str | Path,
+        device: DeviceChoice = "auto",
+        *,
+        threads: int | None = None,
+        build_model: BuildClassifier | None = None,
     ) -> "Classifier":
-        """Load the model that `regard train` wrote to `folder`; `threads` limits the CPU threads of torch."""
+        """Load the model that `regard train` wrote to `folder`; `threads` limits the CPU threads of torch.
+
+        `build_model` is that of a custom model (docs/python.md).
+        """
         import torch
 
         require_setting(threads is None or threads >= 1, "threads", threads, "it must be at least 1")
         if threads is not None:
             torch.set_num_threads(threads)
-        return cls.from_loaded(load_classifier(Path(folder)), device)
+        return cls.from_loaded(load_classifier(Path(folder), build_model), device)
 
     @classmethod
     def from_loaded(cls, loaded: LoadedClassifier, device: DeviceChoice = "auto") -> "Classifier":

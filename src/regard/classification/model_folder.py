@@ -1,7 +1,7 @@
 """The model folder of a classifier: weights, tokenizer, labels and settings, without pickle."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,10 @@ CLASSIFICATION_TASK = "classification"
 TOKENIZER_FILE, LABELS_FILE = "tokenizer.json", "labels.json"
 MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3
 """Calibration finds values near 1."""
+
+
+BuildClassifier = Callable[[ClassifierConfig, int, int], "TransformerClassifier"]
+"""Builds a custom model from its settings, the number of labels and the id of the mask token."""
 
 
 class LoadedClassifier(NamedTuple):
@@ -48,19 +52,20 @@ def write_classifier_files(
     return write_model_files(folder, network, CLASSIFICATION_TASK, settings, metadata)
 
 
-def load_classifier(path: Path) -> LoadedClassifier:
+def load_classifier(path: Path, build_model: BuildClassifier | None = None) -> LoadedClassifier:
     """Load a model after checking every file against the manifest; weights are fp32 on the CPU.
 
     The temperature is one of the validation metrics; a checkpoint that was saved without validation
-    has none, and its probabilities are not calibrated.
+    has none, and its probabilities are not calibrated. `build_model` builds a custom model.
     """
     import torch
 
     from regard.model.transformer_classifier import TransformerClassifier
+    from regard.training.customization import Customization
     from regard.training.weights import load_weights
 
     folder, manifest = open_model_folder(
-        path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE], size_only=[WEIGHTS_FILE]
+        path, CLASSIFICATION_TASK, [TOKENIZER_FILE, LABELS_FILE], [WEIGHTS_FILE], build_model
     )
     config = read_config_section(folder, ClassifierConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
@@ -70,10 +75,12 @@ def load_classifier(path: Path) -> LoadedClassifier:
             f"and config.toml has model.vocab_size = {config.vocab_size}"
         )
     labels = _read_labels(folder / LABELS_FILE)
-    check_weight_specs(folder / WEIGHTS_FILE, classifier_weight_shapes(config, len(labels)))
+    if build_model is None:
+        check_weight_specs(folder / WEIGHTS_FILE, classifier_weight_shapes(config, len(labels)))
     verify_file(folder, manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
-        network = TransformerClassifier(config, len(labels), PAD)
+        custom = Customization(build_model=build_model)
+        network = custom.build(TransformerClassifier, config, len(labels), PAD)
     load_weights(folder, network)
     return LoadedClassifier(network.eval(), tokenizer, labels, _read_temperature(folder, manifest), manifest)
 

@@ -33,6 +33,7 @@ from regard.model.transformer_classifier import TransformerClassifier
 from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD
 from regard.text.tokenizer_file import load_tokenizer
+from regard.training.customization import NO_CUSTOMIZATION, Customization, sum_custom_loss
 from regard.training.device import choose_device
 from regard.training.harness import train_and_publish
 from regard.training.logs.console import format_header
@@ -57,7 +58,11 @@ REPORTED_FINDINGS = ("conflict", "imbalance", "rare label")
 
 
 def train_classification(
-    run: ClassificationRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
+    run: ClassificationRun,
+    out: Path,
+    console: Console,
+    render_curves: CurvesRenderer | None = None,
+    custom: Customization = NO_CUSTOMIZATION,
 ) -> TrainingResult:
     """Prepare the corpora, train, and write the best model to `out`/model.
 
@@ -69,24 +74,27 @@ def train_classification(
         labelled = prepare_labelled_corpora(
             run.data, run.model.vocab_size, run.model.max_length, run.train.seed, console, tokenizer
         )
-        return ClassificationTask(resolve_device(run, checkpoint and checkpoint.folder), labelled)
+        return ClassificationTask(resolve_device(run, checkpoint and checkpoint.folder), labelled, custom)
 
     return train_and_publish(
-        run, out, console, lambda: hash_labelled_files(run.data, console), make_task, render_curves
+        run, out, console, lambda: hash_labelled_files(run.data, console), make_task, render_curves, custom
     )
 
 
 class ClassificationTask:
     """Classification as the training loop sees it: implements `train.harness.TrainingTask`."""
 
-    def __init__(self, run: ClassificationRun, labelled: LabelledCorpora) -> None:
+    def __init__(
+        self, run: ClassificationRun, labelled: LabelledCorpora, custom: Customization = NO_CUSTOMIZATION
+    ) -> None:
         """Build the model with the vocabulary that the corpus has, which may be smaller than requested."""
         self.corpora, self._labelled = labelled.corpora, labelled
         tokenizer = self.corpora.tokenizer
         self._run = run = replace(run, model=replace(run.model, vocab_size=tokenizer.vocab_size))
         torch.manual_seed(run.train.seed)
         device = choose_device(run.compute.device)
-        self.model = TransformerClassifier(run.model, len(labelled.labels), PAD).to(device)
+        self._custom, self._custom_loss = custom, custom.loss_on(device)
+        self.model = custom.build(TransformerClassifier, run.model, len(labelled.labels), PAD).to(device)
         self.setup = TrainingSetup(run, self.model)
         self._device = device
 
@@ -140,9 +148,9 @@ class ClassificationTask:
     def run_metadata(self) -> dict[str, object]:
         """Return reference values and titles for the training curves."""
         counts, smoothing = self._labelled.label_counts, self._run.loss.label_smoothing
+        floor = {"label_smoothing": smoothing, "loss_floor": label_smoothing_floor(smoothing, len(counts))}
         return {
-            "label_smoothing": smoothing,
-            "loss_floor": label_smoothing_floor(smoothing, len(counts)),
+            **(floor if self._custom_loss is None else {}),
             "scores": {"accuracy": "accuracy", "macro_f1": "macro F1"},
             "loss_title": "Loss, nats per text",
         }
@@ -183,7 +191,10 @@ class ClassificationTask:
 
     def loss(self, batch: LabelBatch) -> Tensor:
         with self.setup.autocast():
-            return label_loss(self.model, batch.to(self._device), self._run.loss.label_smoothing)
+            batch = batch.to(self._device)
+            if self._custom_loss is not None:
+                return sum_custom_loss(self._custom_loss, label_logits(self.model, batch), batch.labels)
+            return label_loss(self.model, batch, self._run.loss.label_smoothing)
 
     def locate_lines(self, batch: LabelBatch) -> list[FileLines]:
         return self.corpora.training_lines(batch.text_indexes)
@@ -228,6 +239,7 @@ class ClassificationTask:
                 "left_out": dict(corpora.report["valid"]["left_out"]),
             },
         }
+        metadata |= self._custom.manifest_entries
         settings, labels = to_toml(self._run), self._labelled.labels
         return write_classifier_files(folder, self.model, corpora.tokenizer, labels, settings, metadata)
 

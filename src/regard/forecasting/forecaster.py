@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.checkpoint import find_model_folder
 from regard.errors import DataError, require_setting
 from regard.forecasting.forecast import Forecast
-from regard.forecasting.model_folder import LoadedForecaster, SeriesMetadata, load_forecaster
+from regard.forecasting.model_folder import BuildForecaster, LoadedForecaster, SeriesMetadata, load_forecaster
 from regard.forecasting.series.calendar import calendar_features
 from regard.forecasting.series.read_table import has_column, read_series_table
 from regard.forecasting.series.regularize import interpolate_gaps
@@ -32,9 +32,14 @@ class Forecaster:
         self.metadata = metadata
 
     @staticmethod
-    def load(path: str | Path, device: DeviceChoice = "auto") -> "Forecaster":
-        """Load the model that `regard train` wrote to `path`, after checking every file."""
-        return Forecaster.from_loaded(load_forecaster(find_model_folder(Path(path))), device)
+    def load(
+        path: str | Path, device: DeviceChoice = "auto", *, build_model: BuildForecaster | None = None
+    ) -> "Forecaster":
+        """Load the model that `regard train` wrote to `path`, after checking every file.
+
+        `build_model` is that of a custom model (docs/python.md).
+        """
+        return Forecaster.from_loaded(load_forecaster(find_model_folder(Path(path)), build_model), device)
 
     @staticmethod
     def from_loaded(loaded: LoadedForecaster, device: DeviceChoice = "auto") -> "Forecaster":

@@ -1,7 +1,7 @@
 """The model folder of a forecaster: weights, settings, and the metadata of its series."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -79,6 +79,10 @@ class SeriesMetadata:
         )
 
 
+BuildForecaster = Callable[[ForecasterConfig], "TransformerForecaster"]
+"""Builds a custom model from its settings."""
+
+
 class LoadedForecaster(NamedTuple):
     """The contents of a model folder."""
 
@@ -101,20 +105,25 @@ def write_forecaster_files(
     return write_model_files(folder, network, FORECASTING_TASK, settings, facts)
 
 
-def load_forecaster(path: Path) -> LoadedForecaster:
-    """Load a model after checking every file against the manifest; weights are fp32 on the CPU."""
+def load_forecaster(path: Path, build_model: BuildForecaster | None = None) -> LoadedForecaster:
+    """Load a model after checking every file against the manifest; weights are fp32 on the CPU.
+
+    `build_model` builds a custom model.
+    """
     import torch
 
     from regard.model.transformer_forecaster import TransformerForecaster
+    from regard.training.customization import Customization
     from regard.training.weights import load_weights
 
-    folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE], size_only=[WEIGHTS_FILE])
+    folder, manifest = open_model_folder(path, FORECASTING_TASK, [SERIES_FILE], [WEIGHTS_FILE], build_model)
     config = read_config_section(folder, ForecasterConfig, "model")
     metadata = _read_series_file(folder / SERIES_FILE, config)
-    check_weight_specs(folder / WEIGHTS_FILE, forecaster_weight_shapes(config))
+    if build_model is None:
+        check_weight_specs(folder / WEIGHTS_FILE, forecaster_weight_shapes(config))
     verify_file(folder, manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then replaced: keep the random state
-        network = TransformerForecaster(config)
+        network = Customization(build_model=build_model).build(TransformerForecaster, config)
     load_weights(folder, network)
     data = read_config_section(folder, SeriesDataConfig, "data")
     return LoadedForecaster(network.eval(), metadata, data, manifest)

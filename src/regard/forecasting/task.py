@@ -26,6 +26,7 @@ from regard.forecasting.run import ForecastingRun, ForecastLossConfig, PointLoss
 from regard.forecasting.series.windows import SeriesBatch
 from regard.model.transformer_forecaster import TransformerForecaster
 from regard.text.corpus_files import FileLines
+from regard.training.customization import NO_CUSTOMIZATION, Customization, sum_custom_loss
 from regard.training.device import choose_device
 from regard.training.harness import train_and_publish
 from regard.training.logs.console import format_header
@@ -43,7 +44,11 @@ VALIDATION_BATCH_WINDOWS = 1024
 
 
 def train_forecasting(
-    run: ForecastingRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
+    run: ForecastingRun,
+    out: Path,
+    console: Console,
+    render_curves: CurvesRenderer | None = None,
+    custom: Customization = NO_CUSTOMIZATION,
 ) -> TrainingResult:
     """Read the table, train, and write the best model to `out`/model.
 
@@ -52,15 +57,19 @@ def train_forecasting(
 
     def make_task(checkpoint: ResumePoint | None) -> ForecastingTask:
         data = prepare_forecasting_data(run.data, run.model.history, run.model.horizon)
-        return ForecastingTask(resolve_device(run, checkpoint and checkpoint.folder), data)
+        return ForecastingTask(resolve_device(run, checkpoint and checkpoint.folder), data, custom)
 
-    return train_and_publish(run, out, console, lambda: hash_series_file(run.data), make_task, render_curves)
+    return train_and_publish(
+        run, out, console, lambda: hash_series_file(run.data), make_task, render_curves, custom
+    )
 
 
 class ForecastingTask:
     """Forecasting as the training loop sees it: implements `train.harness.TrainingTask`."""
 
-    def __init__(self, run: ForecastingRun, data: ForecastingData) -> None:
+    def __init__(
+        self, run: ForecastingRun, data: ForecastingData, custom: Customization = NO_CUSTOMIZATION
+    ) -> None:
         """Build the model with the channels and calendar features that the table gives."""
         metadata = data.metadata
         channels = len(metadata.columns) if run.data.together else 1
@@ -68,7 +77,9 @@ class ForecastingTask:
         self._run = replace(run, model=replace(run.model, channels=channels, calendar=features))
         self.data = data
         torch.manual_seed(run.train.seed)
-        self.model = TransformerForecaster(self._run.model).to(choose_device(run.compute.device))
+        device = choose_device(run.compute.device)
+        self._custom, self._custom_loss = custom, custom.loss_on(device)
+        self.model = custom.build(TransformerForecaster, self._run.model).to(device)
         self.setup = TrainingSetup(self._run, self.model, speed_unit="values")
         self._device = self.setup.device
 
@@ -143,7 +154,16 @@ class ForecastingTask:
         batch = batch.to(self._device)
         with self.setup.autocast():
             prediction = self.model(batch.history, batch.past_features, batch.future_features, batch.target)
-            return forecast_loss(prediction.float(), batch.target, self._run.model.quantiles, self._run.loss)
+            return self._loss(prediction.float(), batch.target)
+
+    def _loss(
+        self,
+        prediction: Float[Tensor, "batch horizon channels outputs"],
+        target: Float[Tensor, "batch horizon channels"],
+    ) -> Float[Tensor, ""]:
+        if self._custom_loss is not None:
+            return sum_custom_loss(self._custom_loss, prediction, target)
+        return forecast_loss(prediction, target, self._run.model.quantiles, self._run.loss)
 
     def locate_lines(self, batch: SeriesBatch) -> list[FileLines]:
         return self.data.source_lines(batch.window_indices)
@@ -163,7 +183,7 @@ class ForecastingTask:
             with self.setup.autocast():
                 prediction = self.model.forecast(batch.history, batch.past_features, batch.future_features)
                 prediction = prediction.float()
-            loss = forecast_loss(prediction, batch.target, self._run.model.quantiles, self._run.loss)
+            loss = self._loss(prediction, batch.target)
             error = prediction[..., 0] - batch.target
             sums += torch.stack([loss, error.square().sum(), error.abs().sum()]).double().cpu()
             values += error.numel()
@@ -176,6 +196,7 @@ class ForecastingTask:
             "parameters": self.setup.parameter_count,
             "trained_on": {"rows": len(data.split.train), "files": files, "left_out": {}},
             "validated_on": {"rows": len(data.split.valid), "files": files, "left_out": {}},
+            **self._custom.manifest_entries,
         }
         return write_forecaster_files(folder, self.model, data.metadata, to_toml(self._run), facts)
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from rich.console import Console
 
 from regard.checkpoint import publish_model, read_manifest
-from regard.config import run_traits, to_toml
+from regard.config import flatten_settings, run_traits, to_toml
+from regard.training.customization import NO_CUSTOMIZATION, Customization
 from regard.training.extend import (
     describe_extension,
     discard_checkpoints_after,
@@ -95,6 +96,7 @@ def train_and_publish(
     fingerprints: Callable[[], Mapping[str, str]],
     make_task: Callable[[ResumePoint | None], TrainingTask[BatchT]],
     render_curves: CurvesRenderer | None = None,
+    custom: Customization = NO_CUSTOMIZATION,
 ) -> TrainingResult:
     """Train in the run folder `out` and publish the best model as `out`/model.
 
@@ -111,6 +113,7 @@ def train_and_publish(
         checkpoint = find_resume_point(out, notify)
         is_changed = checkpoint is not None and has_new_limits(run, checkpoint)
         if checkpoint is not None:
+            custom.reject_other_parts(out, checkpoint.manifest)
             if not is_changed and (result := _finished_result(run, out, checkpoint)) is not None:
                 notify(f"{out} is finished; {_how_to_train_longer(result, checkpoint, out)}")
                 return result
@@ -138,7 +141,7 @@ def train_and_publish(
             notify(next(format_header([("plan", plan)])))
         if state.step:
             notify(f"resumes from step {state.step:,} of {task.setup.run.train.steps:,}")
-        return _train_task(task, learner, step, state, out, console, render_curves)
+        return _train_task(task, learner, step, state, out, console, render_curves, custom)
 
 
 def _plan(task: TrainingTask[BatchT], learner: Learner, step: TrainStep[BatchT]) -> MeasuredSpeed | None:
@@ -181,10 +184,13 @@ def _train_task(
     out: Path,
     console: Console,
     render_curves: CurvesRenderer | None,
+    custom: Customization,
 ) -> TrainingResult:
     setup = task.setup
     with _open_log(setup, out, console, state) as log, InterruptHandler() as interrupt:
         log.log_run_metadata({**setup.run_metadata(out.resolve().name), **task.run_metadata()})
+        for callback in custom.callbacks:
+            callback.on_start(flatten_settings(setup.run))
         result = TrainingLoop(
             task=task,
             folder=out,
@@ -196,10 +202,14 @@ def _train_task(
             interrupt=interrupt,
             state=state,
             last_step_before_cooldown=setup.schedule.last_step_before_cooldown,
+            callbacks=custom.callbacks,
         ).run()
         if result.stop_reason != "interrupt":
             cost = TrainingCost(log.step, log.elapsed_seconds, setup.device_description, setup.precision_name)
             _publish_best(result, task, out, cost, render_curves)
+            result = replace(result, best_folder=out / "model")
+        for callback in custom.callbacks:
+            callback.on_end(result)
     return result
 
 

@@ -19,6 +19,7 @@ from regard.checkpoint import (
 from regard.config import check_ranges, setting
 from regard.errors import CheckpointError, RegardError, SaveError, require_setting
 from regard.text.corpus_files import FileLines, merge_file_lines
+from regard.training.callbacks import Callback, Record, asks_to_stop
 from regard.training.interrupt import InterruptHandler, WorkAbandoned
 from regard.training.logs.step_stats import StepStats
 from regard.training.logs.training_log import TrainingLog
@@ -38,7 +39,7 @@ from regard.training.step import Learner, TrainStep
 from regard.training.task import BatchCounts, BatchT, DataPosition, Trainable, ValidationResult
 from regard.training.weights import copy_tensors
 
-StopReason = Literal["steps", "minutes", "patience", "interrupt"]
+StopReason = Literal["steps", "minutes", "patience", "callback", "interrupt"]
 SelectionMetric = Literal["loss", "bleu", "accuracy"]
 
 MAX_SKIPPED_STEPS = 10
@@ -153,8 +154,10 @@ class TrainingLoop(Generic[BatchT]):
     state: TrainingState = field(default_factory=TrainingState)
     last_step_before_cooldown: int | None = None
     """The checkpoint before it is kept, so that a longer training can continue from there."""
+    callbacks: Sequence[Callback] = ()
 
     def __post_init__(self) -> None:
+        self._is_stopped_by_callback = False
         self._saved_step = self.state.step
         self._failed_saves = 0
 
@@ -164,7 +167,7 @@ class TrainingLoop(Generic[BatchT]):
         batches = self.task.batches(self.state.position)
         try:
             while True:
-                reason = find_stop_reason(self.state, self.config, self.log.elapsed_seconds)
+                reason = self._find_stop_reason()
                 if self._is_validation_due(reason):
                     self._record_validation(self._validate(), is_last=reason is not None)
                 elif reason is not None:
@@ -175,6 +178,23 @@ class TrainingLoop(Generic[BatchT]):
                     self._train_interval(batches)
         except WorkAbandoned:
             return self._save_and_stop()
+
+    def _find_stop_reason(self) -> StopReason | None:
+        reason = find_stop_reason(self.state, self.config, self.log.elapsed_seconds)
+        return "callback" if reason is None and self._is_stopped_by_callback else reason
+
+    def _call_callbacks(self, method: Literal["on_log", "on_validation"], record: Record) -> None:
+        """Call a method of each callback. If it fails, the training can be resumed from this step."""
+        for callback in self.callbacks:
+            try:
+                is_stop = asks_to_stop(getattr(callback, method)(record))
+            except Exception:
+                self._save_and_stop()
+                self.log.log_message(
+                    f"{type(callback).__name__}.{method} failed; step {self.state.step:,} is saved"
+                )
+                raise
+            self._is_stopped_by_callback = self._is_stopped_by_callback or is_stop
 
     def _train_interval(self, batches: Iterator[tuple[BatchT, DataPosition]]) -> None:
         """Train until the next line of the log; the device is not synchronized before its end."""
@@ -195,7 +215,8 @@ class TrainingLoop(Generic[BatchT]):
         skips = self._report_skipped_steps(stats)
         seconds = time.perf_counter() - start_time  # the device has finished: its figures were read
         self.state = replace(self.state, step=step, position=position, consecutive_skips=skips)
-        self.log.log_interval(stats.to_interval(position.get("epoch", 0), self.schedule(step), seconds))
+        interval = stats.to_interval(position.get("epoch", 0), self.schedule(step), seconds)
+        self._call_callbacks("on_log", self.log.log_interval(interval))
 
     def _ends_interval(self, step: int) -> bool:
         config = self.config
@@ -240,7 +261,7 @@ class TrainingLoop(Generic[BatchT]):
         """Log the validation and save a checkpoint, the best one if it improves and could be saved."""
         metrics = {**finite_metrics(validation.metrics), **validation.details}
         is_better = self._is_better(validation.metrics)
-        self.log.log_validation(self.state.step, validation, best=is_better)
+        record = self.log.log_validation(self.state.step, validation, best=is_better)
         self.state = replace(self.state, validated=self.state.step)
         if is_better:
             next_state = replace(
@@ -251,6 +272,7 @@ class TrainingLoop(Generic[BatchT]):
         if self._save(next_state, metrics, is_last):
             self.state = next_state
             self._prune_checkpoints()
+        self._call_callbacks("on_validation", record)
 
     def _save(self, state: TrainingState, metrics: Mapping[str, Any], is_last: bool) -> bool:
         """Write a checkpoint and return whether it is there; only the last one must not fail."""

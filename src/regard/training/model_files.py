@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TASK_COMMANDS = {"translation": "translate", "classification": "classify", "forecasting": "forecast"}
 """The command that uses a model, by the model's task."""
+CUSTOM_MODEL, CUSTOM_LOSS = "build_model", "loss"
+"""Manifest entries that name a custom model and loss, and the arguments of `regard.train` for them."""
 SectionT = TypeVar("SectionT")
 
 
@@ -29,12 +31,16 @@ def write_model_files(
 
 
 def open_model_folder(
-    path: Path, task: str, required_files: Collection[str], size_only: Collection[str] = ()
+    path: Path,
+    task: str,
+    required_files: Collection[str],
+    size_only: Collection[str] = (),
+    build_model: object = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Return the folder and the manifest of a model for this task, every file checked.
 
     `required_files` must be there beside settings and weights; of those in `size_only` only the size is
-    checked.
+    checked. A custom model is opened with its `build_model` only.
     """
     folder = find_model_folder(path)
     manifest = read_manifest(folder, size_only)
@@ -45,6 +51,7 @@ def open_model_folder(
     if missing := {CONFIG_FILE, WEIGHTS_FILE, *required_files} - manifest["files"].keys():
         raise CheckpointError(f"{folder} is damaged: its manifest does not name {min(missing)}")
     _reject_wrong_types(folder, manifest)
+    _check_custom_model(folder, manifest, build_model)
     return folder, manifest
 
 
@@ -54,6 +61,18 @@ def read_config_section(folder: Path, section: type[SectionT], name: str) -> Sec
         return build_section(section, name, read_settings(folder / CONFIG_FILE).get(name, {}))
     except ConfigError as error:
         raise CheckpointError(f"{folder / CONFIG_FILE}: {error}") from None
+
+
+def _check_custom_model(folder: Path, manifest: Mapping[str, Any], build_model: object) -> None:
+    """Refuse to load a custom model without `build_model`, and any other with it."""
+    name = manifest.get(CUSTOM_MODEL)
+    if name is not None and build_model is None:
+        raise CheckpointError(
+            f"{folder} has a model with layers of its own, of build_model={str(name)[:80]}; "
+            "load it in Python with that build_model"
+        )
+    if name is None and build_model is not None:
+        raise CheckpointError(f"{folder} was trained without build_model; load it without")
 
 
 def _reject_wrong_types(folder: Path, manifest: Mapping[str, Any]) -> None:

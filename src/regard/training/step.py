@@ -83,10 +83,15 @@ class Learner:
                 value.zero_()
 
     def _reject_missing_moments(self, error_prefix: str) -> None:
-        """Refuse a weight without moments that others have: its moments would start from zero."""
+        """Refuse a weight without moments that others have: its moments would start from zero.
+
+        A frozen weight of a custom model has none.
+        """
         state = self.optimizer.state
         kinds = {kind for parameter in self.model.parameters() for kind in state[parameter]}
         for name, parameter in self.model.named_parameters():
+            if not parameter.requires_grad:
+                continue
             if missing := kinds - state[parameter].keys():
                 raise CheckpointError(f"{error_prefix}: {name}.{min(missing)} is missing")
 

@@ -22,7 +22,7 @@ from regard.inference.engine_selection import (
 from regard.runtime import max_parallel
 from regard.search.config import SearchConfig
 from regard.text.tokenizer import Tokenizer
-from regard.translation.model_folder import TranslationFolder
+from regard.translation.model_folder import BuildTransformer, TranslationFolder
 from regard.translation.options import TranslateOptions, reject_conflicting_options
 from regard.translation.unlike_training import LikelihoodCalibration
 
@@ -214,6 +214,20 @@ def load_engine(
             if request.needs_forced_decoding:
                 _ = fp32.transformer  # the engine below is then built from it, and the weights read once
             return _load_torch(folder, options, fp32)
+
+
+def load_custom_model(
+    path: Path, build_model: BuildTransformer, options: EngineOptions, request: TranslateOptions
+) -> LoadedModel:
+    """Load a custom model: it computes itself, with torch in fp32, since no engine knows its layers."""
+    from regard.training.device import choose_device
+    from regard.translation.model_folder import load_transformer, read_translation_folder
+
+    if options.engine == "ctranslate2" or options.precision not in ("auto", "fp32") or request.ensemble:
+        raise ConfigError("a model of build_model translates alone, with the engine torch in fp32")
+    folder = read_translation_folder(path, [WEIGHTS_FILE], build_model)
+    model = load_transformer(folder, build_model).to(choose_device(options.device))
+    return replace(wrap_model(model, folder.tokenizer), calibration=folder.calibration)
 
 
 def wrap_model(model: "Transformer", tokenizer: Tokenizer) -> LoadedModel:

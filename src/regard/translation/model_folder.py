@@ -1,6 +1,6 @@
 """Translation model folders: weights, tokenizer, settings and manifest, written and read; no pickle."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 TRANSLATION_TASK = "translation"
 TOKENIZER_FILE = "tokenizer.json"
+
+
+BuildTransformer = Callable[[ModelConfig], "Transformer"]
+"""Builds a custom model from its settings."""
 
 
 class TranslationFolder(NamedTuple):
@@ -57,32 +61,39 @@ def write_translation_model_files(
     return write_model_files(folder, model, TRANSLATION_TASK, settings, metadata)
 
 
-def load_translation_model(path: Path) -> TranslationModel:
+def load_translation_model(path: Path, build_model: BuildTransformer | None = None) -> TranslationModel:
     """Load the model of a folder: every file verified against the manifest, weights in fp32 on the CPU."""
-    folder = read_translation_folder(path, size_only=[WEIGHTS_FILE])
-    return TranslationModel(load_transformer(folder), folder.tokenizer, folder.manifest)
+    folder = read_translation_folder(path, [WEIGHTS_FILE], build_model)
+    return TranslationModel(load_transformer(folder, build_model), folder.tokenizer, folder.manifest)
 
 
-def load_transformer(folder: TranslationFolder) -> "Transformer":
-    """Load the weights of a folder in fp32 on the CPU; their header and SHA-256 are checked first."""
+def load_transformer(folder: TranslationFolder, build_model: BuildTransformer | None = None) -> "Transformer":
+    """Load the weights of a folder in fp32 on the CPU; their header and SHA-256 are checked first.
+
+    `build_model` builds a custom model, whose weights are those that it has.
+    """
     import torch
 
     from regard.model.transformer import Transformer
+    from regard.training.customization import Customization
     from regard.training.weights import load_weights
 
-    check_weight_specs(folder.path / WEIGHTS_FILE, transformer_weight_shapes(folder.config))
+    if build_model is None:
+        check_weight_specs(folder.path / WEIGHTS_FILE, transformer_weight_shapes(folder.config))
     verify_file(folder.path, folder.manifest, WEIGHTS_FILE)
     with torch.random.fork_rng(
         devices=[]
     ):  # the initial weights are replaced: keep the caller's random state
-        transformer = Transformer(folder.config)
+        transformer = Customization(build_model=build_model).build(Transformer, folder.config)
     load_weights(folder.path, transformer)
     return transformer.eval()
 
 
-def read_translation_folder(path: Path, size_only: Collection[str] = ()) -> TranslationFolder:
+def read_translation_folder(
+    path: Path, size_only: Collection[str] = (), build_model: BuildTransformer | None = None
+) -> TranslationFolder:
     """Read everything but the weights; every file is verified, those in `size_only` by their size alone."""
-    folder, manifest = open_model_folder(path, TRANSLATION_TASK, [TOKENIZER_FILE], size_only)
+    folder, manifest = open_model_folder(path, TRANSLATION_TASK, [TOKENIZER_FILE], size_only, build_model)
     config = read_config_section(folder, ModelConfig, "model")
     tokenizer = load_tokenizer(folder / TOKENIZER_FILE)
     if tokenizer.vocab_size != config.vocab_size:

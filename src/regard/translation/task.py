@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from rich.console import Console
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.config import to_toml
 from regard.corpus.prepare import PreparedCorpora, write_data_report
@@ -19,6 +20,7 @@ from regard.data.batch import BatchShape, PairBatch, make_pair_batch
 from regard.data.bucketing import bucket_by_length
 from regard.data.prefetch import prefetch_items
 from regard.data.stream import StreamPosition, TokenBudget, count_epoch_batches, stream_batches
+from regard.errors import ConfigError
 from regard.metrics.translation import bleu_by_length, corpus_bleu, corpus_chrf
 from regard.model.masks import PackedSequences
 from regard.model.transformer import Transformer
@@ -27,6 +29,7 @@ from regard.text.corpus_files import FileLines
 from regard.text.tokenizer import PAD
 from regard.text.tokenizer_file import load_tokenizer
 from regard.training.cuda_graph_step import CudaGraphStep
+from regard.training.customization import NO_CUSTOMIZATION, Customization, sum_custom_loss
 from regard.training.device import choose_device
 from regard.training.harness import train_and_publish
 from regard.training.logs.console import format_header
@@ -57,24 +60,38 @@ PAIRS_MARGIN = 1.2
 
 
 def train_translation(
-    run: TranslationRun, out: Path, console: Console, render_curves: CurvesRenderer | None = None
+    run: TranslationRun,
+    out: Path,
+    console: Console,
+    render_curves: CurvesRenderer | None = None,
+    custom: Customization = NO_CUSTOMIZATION,
 ) -> TrainingResult:
     """Prepare the corpora, learn the tokenizer, train, and write the best model to `out`/model.
 
     `render_curves` draws the training curves that are stored with the model.
     """
+    _reject_conflicting_customization(run, custom)
 
     def make_task(checkpoint: ResumePoint | None) -> TranslationTask:
         start = load_start_model(run) if checkpoint is None else None
         folder = checkpoint and checkpoint.folder
         corpora = prepare_run_corpora(run, start, folder, console)
         parent = checkpoint.manifest.get("from") if checkpoint else start and start.manifest_entry
-        resolved, memory = resolve_translation_run(run, corpora, folder)
-        return TranslationTask(resolved, corpora, start, parent, memory)
+        is_plain = custom.build_model is None and custom.loss is None  # others are not captured
+        uncaptured = replace(run, compute=replace(run.compute, capture="no"))
+        resolved, memory = resolve_translation_run(run if is_plain else uncaptured, corpora, folder)
+        return TranslationTask(resolved, corpora, start, parent, memory, custom)
 
     return train_and_publish(
-        run, out, console, lambda: hash_pair_files(run.data, console), make_task, render_curves
+        run, out, console, lambda: hash_pair_files(run.data, console), make_task, render_curves, custom
     )
+
+
+def _reject_conflicting_customization(run: TranslationRun, custom: Customization) -> None:
+    if custom.build_model is not None and run.start.model is not None:
+        raise ConfigError("build_model conflicts with --from: the weights there are those of another model")
+    if custom.loss is not None and run.loss.rdrop:
+        raise ConfigError("loss conflicts with loss.rdrop, which is another loss; set it to 0")
 
 
 def load_start_model(run: TranslationRun) -> StartModel | None:
@@ -107,6 +124,7 @@ class TranslationTask:
         start: StartModel | None = None,
         parent: Mapping[str, Any] | None = None,
         memory: str | None = None,
+        custom: Customization = NO_CUSTOMIZATION,
     ) -> None:
         """Build the model with the vocabulary that the corpus has, which may be smaller than requested.
 
@@ -120,9 +138,11 @@ class TranslationTask:
         self._tokenizer = tokenizer
         self._start, self._parent, self._memory = start, parent, memory
         torch.manual_seed(run.train.seed)
-        self.model = Transformer(run.model).to(choose_device(run.compute.device))
+        self._custom = custom
+        self.model = custom.build(Transformer, run.model).to(choose_device(run.compute.device))
         self.setup = TrainingSetup(run, self.model, has_perplexity=True)
         self._device = self.setup.device
+        self._custom_loss = custom.loss_on(self._device)
         if start is not None:
             self.model.load_state_dict(start.initial_transformer(tokenizer).state_dict())
         self._translator = Translator.from_model(self.model, tokenizer)
@@ -142,7 +162,7 @@ class TranslationTask:
             variants = f"{run.data.bpe_variants} tokenizations per pair, with BPE dropout {dropout:g}"
             yield from format_header([("", variants)])
         yield from self.setup.describe(f"{run.data.batch_tokens * run.train.accumulate:,} tokens")
-        if smoothing := run.loss.label_smoothing:
+        if (smoothing := run.loss.label_smoothing) and self._custom_loss is None:
             floor = f"the training loss cannot fall below {self.loss_floor:.2f}"
             yield from format_header([("", f"label smoothing {smoothing:g}: {floor}")])
         if self._memory is not None:
@@ -170,6 +190,8 @@ class TranslationTask:
 
     def run_metadata(self) -> dict[str, object]:
         """Return reference values for the training curves."""
+        if self._custom_loss is not None:
+            return {}
         return {"label_smoothing": self._run.loss.label_smoothing, "loss_floor": self.loss_floor}
 
     def write_data_report(self, out: Path) -> None:
@@ -225,6 +247,10 @@ class TranslationTask:
 
     def loss(self, batch: PairBatch) -> Tensor:
         config = self._run.loss
+        if self._custom_loss is not None:
+            with self.setup.autocast():
+                logits, targets = pair_logits(self.model, batch.to(self._device))
+                return sum_custom_loss(self._custom_loss, logits, targets)
         if not config.rdrop:
             return self._cross_entropy(batch, config.label_smoothing)
         with self.setup.autocast():
@@ -280,13 +306,14 @@ class TranslationTask:
         }
         if self._parent is not None:
             metadata["from"] = dict(self._parent)
+        metadata |= self._custom.manifest_entries
         return write_translation_model_files(
             folder, self.model, self._tokenizer, to_toml(self._run), metadata
         )
 
     def calibrate(self, folder: Path) -> Mapping[str, object]:
         """Return how probable translations of validation texts are, to detect texts unlike them."""
-        model = load_translation_model(folder)
+        model = load_translation_model(folder, self._custom.build_model)
         translator = Translator.from_model(model.transformer.to(self._device), model.tokenizer)
         calibration = calibrate_translator(translator, [source for source, _ in self.corpora.valid_texts])
         return {} if calibration is None else calibration.to_manifest()
@@ -321,9 +348,21 @@ class TranslationTask:
 
 def pair_loss(model: Transformer, batch: PairBatch, smoothing: float) -> Float[Tensor, ""]:
     """Return the cross-entropy summed over the target tokens, end marks included."""
+    if type(model.output) is not nn.Linear or model.output.bias is not None:  # of a custom model
+        logits, targets = pair_logits(model, batch)
+        return functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
     return smoothed_cross_entropy(
         compute_decoder_output(model, batch)[0], model.output.weight, batch.target_out[0], smoothing, PAD
     )
+
+
+def pair_logits(
+    model: Transformer, batch: PairBatch
+) -> tuple[Float[Tensor, "tokens vocab"], Int[Tensor, " tokens"]]:
+    """Return the logits, in fp32, at each target token that is no padding, and that token."""
+    targets = batch.target_out[0]
+    keep = targets != PAD
+    return model.output(compute_decoder_output(model, batch)[0][keep]).float(), targets[keep]
 
 
 def rdrop_pair_loss(

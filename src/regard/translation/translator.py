@@ -22,6 +22,7 @@ from regard.translation.engines import (
     FallbackEngine,
     Fp32Model,
     LoadedModel,
+    load_custom_model,
     load_engine,
     report_engine_choice,
     select_translation_engine,
@@ -34,7 +35,7 @@ from regard.translation.keywords import (
     build_translate_settings,
 )
 from regard.translation.long_text import merge_parts, split_long_texts
-from regard.translation.model_folder import TranslationFolder, read_translation_folder
+from regard.translation.model_folder import BuildTransformer, TranslationFolder, read_translation_folder
 from regard.translation.options import DEFAULT_OPTIONS, TranslateOptions, reject_conflicting_options
 from regard.translation.result import Continuation, Translation
 from regard.translation.sentence_search import SentenceSearch, replace_newlines
@@ -67,14 +68,18 @@ class Translator:
         threads: int | None = None,
         search: SearchConfig = PAPER_SEARCH,
         options: TranslateOptions = DEFAULT_OPTIONS,
+        build_model: BuildTransformer | None = None,
     ) -> "Translator":
         """Load the model that `regard train` wrote to `folder`, in the engine that suits the device.
 
         Not every engine supports every option: `search` and `options` say what will be used, so that a
         suitable one is chosen. With engine "auto", torch is loaded as well once a request needs what
-        CTranslate2 does not support; an engine given by name refuses such a request.
+        CTranslate2 does not support; an engine given by name refuses such a request. `build_model` is that
+        of a custom model (docs/python.md).
         """
         engine_options = EngineOptions(device, engine, precision, threads)
+        if build_model is not None:
+            return cls(load_custom_model(Path(folder), build_model, engine_options, options))
         model_folder = read_translation_folder(Path(folder), size_only=[WEIGHTS_FILE])
         return cls.from_folder(model_folder, engine_options, search, options)
 

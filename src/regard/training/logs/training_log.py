@@ -107,8 +107,8 @@ class TrainingLog:
         for part in lines:
             self._write({"kind": "skip", "step": step, "files": part.files, "lines": part.numbers})
 
-    def log_interval(self, interval: LogInterval) -> None:
-        """Update the status line and record the statistics of some steps."""
+    def log_interval(self, interval: LogInterval) -> MetricsRow:
+        """Update the status line and record the statistics of some steps; return the record."""
         now = self._clock()
         self._paused_seconds += max(0.0, now - self._last_time - interval.seconds)
         self._last_time = now
@@ -116,7 +116,7 @@ class TrainingLog:
         self._losses.append(interval.loss)
         self._step = interval.step
         self._console.update_status(self._status_parts(interval), list(self._losses))
-        self._write(
+        return self._write(
             {
                 "kind": "train",
                 "step": interval.step,
@@ -135,8 +135,8 @@ class TrainingLog:
             }
         )
 
-    def log_validation(self, step: int, validation: ValidationResult, best: bool = False) -> None:
-        """Print a row of metrics with the first sample under it, and record both."""
+    def log_validation(self, step: int, validation: ValidationResult, best: bool = False) -> MetricsRow:
+        """Print a row of metrics with the first sample under it, and record both; return the record."""
         metrics = validation.metrics
         cells = {name: f"{value:,.{SCREEN_DIGITS.get(name, 2)}f}" for name, value in metrics.items()}
         self._console.print_validation(
@@ -145,7 +145,7 @@ class TrainingLog:
         for sample in validation.samples[:1]:
             self._console.print_sample(sample, validation.sample_titles)
         samples = [asdict(sample) for sample in validation.samples]
-        self._write(
+        return self._write(
             {"kind": "valid", **self._validation_record(step, validation), "best": best, "samples": samples}
         )
 
@@ -193,10 +193,11 @@ class TrainingLog:
             return remaining
         return max(0.0, min(remaining, self._minutes * 60 - self.elapsed_seconds))
 
-    def _write(self, row: MetricsRow) -> None:
+    def _write(self, row: MetricsRow) -> MetricsRow:
         self._metrics.write(row)
         if self._tensorboard:
             self._tensorboard.write(row)
+        return row
 
 
 def _tokens_per_second(interval: LogInterval) -> float:
