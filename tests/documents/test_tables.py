@@ -114,6 +114,16 @@ def test_cells_of_a_csv_keep_their_spelling_and_may_contain_line_breaks():
     assert unquoted == ["5,one,,ONE"]
 
 
+@pytest.mark.parametrize(
+    "content", ["text,note\rThe cat,a\rA dog,b\r", '"text",note\r"The cat",a', "text\rcat\r"]
+)
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_a_table_with_carriage_returns_alone_is_not_read_as_one_row(name, content):
+    content = content.replace(",", "\t") if name == "x.tsv" else content
+    with pytest.raises(DataError, match="line 1 has a (carriage return without|cell whose quotes are not)"):
+        read_document(content.encode(), name, DocumentOptions(column="1"))
+
+
 def test_the_delimiter_of_a_csv_is_found_in_it():
     assert upper("x.csv", "id;text\n1;Yes, sir\n2;No, sir\n") == (
         "id;text;translation\n1;Yes, sir;YES, SIR\n2;No, sir;NO, SIR\n"

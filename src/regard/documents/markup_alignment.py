@@ -9,11 +9,12 @@ nothing or only punctuation while a word is left for it.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
 
+from regard.documents.protected_spans import find_protected
 from regard.documents.segments import InlineCode, InlineKind, ProtectedSpan, Segment, SpacePosition
 from regard.documents.template import Slot, SlotWriter, keep_if_unchanged
 from regard.text.unicode import UNSPACED_LETTERS, UNSPACED_MARKS
@@ -24,8 +25,6 @@ ALIGNMENT_UNIT = re.compile(
 )
 """A word, a punctuation mark, or a character of a script without spaces between words."""
 UNSPACED_LETTER, PUNCTUATION_MARK = re.compile(f"[{UNSPACED_LETTERS}]"), re.compile(f"[{PUNCTUATION}]")
-WORD_OR_SYMBOL = re.compile(r"\w+|[^\w\s]")
-"""A word or symbol of a protected span."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def find_missing_placeholders(segment: Segment, translation: str) -> list[str]:
     """Return the protected texts that a translation lacks: `place_markup` interpolates their positions."""
     if not segment.protected or translation == segment.text:
         return []
-    _, missing = _find_protected(segment, translation.strip())
+    _, missing = find_protected(segment, translation.strip())
     return [code.raw.strip() for code in missing]
 
 
@@ -60,7 +59,7 @@ def place_markup(segment: Segment, translation: str) -> list[OutputPart]:
     translation = translation.strip()
     if not segment.codes and not segment.protected:
         return [OutputPart(translation, is_raw=False)]
-    protected, missing = _find_protected(segment, translation)
+    protected, missing = find_protected(segment, translation)
     before = _AlignmentUnits(segment.text, segment.protected)
     after = _AlignmentUnits(translation, protected)
     codes = sorted([*segment.codes, *missing], key=lambda code: code.position)
@@ -328,82 +327,6 @@ def _unique_words(units: _AlignmentUnits) -> dict[str, int]:
     return {
         word: unit for unit, word in enumerate(words) if counts[word] == 1 and any(map(str.isalnum, word))
     }
-
-
-def _find_protected(source: Segment, translation: str) -> tuple[list[ProtectedSpan], list[InlineCode]]:
-    """Return the protected spans found in the translation, and the missing ones as codes to insert."""
-    spans: list[ProtectedSpan] = []
-    missing: list[InlineCode] = []
-    finder = _TextFinder(translation)
-    for part in source.protected:
-        text = source.text[part.start : part.end]
-        left = _is_word_boundary(text, 0) and _is_word_boundary(source.text, part.start)
-        right = _is_word_boundary(text, len(text)) and _is_word_boundary(source.text, part.end)
-        start = finder.next(text, left, right)
-        if start is None:
-            missing.append(
-                InlineCode(part.start, f" {part.raw} ", InlineKind.STANDALONE, SpacePosition.INSTEAD)
-            )
-        else:
-            spans.append(ProtectedSpan(start, start + len(text), part.raw))
-    return sorted(spans, key=lambda span: span.start), missing
-
-
-class _TextFinder:
-    """Finds texts in a translation without overlaps.
-
-    A text is searched at the positions of its rarest word, and a repeated text from the last match on: a
-    paragraph may contain thousands.
-    """
-
-    def __init__(self, translation: str) -> None:
-        self._translation = translation
-        self._used = bytearray(len(translation))
-        self._remaining: dict[tuple[str, bool, bool], Iterator[int]] = {}
-
-    @cached_property
-    def _tokens(self) -> dict[str, list[int]]:
-        positions: defaultdict[str, list[int]] = defaultdict(list)
-        for match in WORD_OR_SYMBOL.finditer(self._translation):
-            positions[match[0].casefold()].append(match.start())
-        return positions
-
-    def next(self, text: str, left: bool, right: bool) -> int | None:
-        """Return the next position of a text; `left` and `right` require a word boundary at that end."""
-        key = text, left, right
-        if key not in self._remaining:
-            self._remaining[key] = iter(self._candidates(text, left, right))
-        for start in self._remaining[key]:
-            end = start + len(text)
-            if self._used.find(1, start, end) < 0 and self._is_at(text, start, left, right):
-                self._used[start:end] = b"\1" * len(text)
-                return start
-        return None
-
-    def _is_at(self, text: str, start: int, left: bool, right: bool) -> bool:
-        there = self._translation[start : start + len(text)]
-        if there != text and there.casefold() != text.casefold():
-            return False
-        ends = _is_word_boundary(self._translation, start + len(text))
-        return (not left or _is_word_boundary(self._translation, start)) and (not right or ends)
-
-    def _candidates(self, text: str, left: bool, right: bool) -> Iterable[int]:
-        """Return candidate positions; only whole words are in the index, so parts of words are skipped."""
-        tokens = list(WORD_OR_SYMBOL.finditer(text))
-        if tokens and tokens[0].start() == 0 and _is_word_boundary(text, 0) and not left:
-            del tokens[0]
-        if tokens and tokens[-1].end() == len(text) and _is_word_boundary(text, len(text)) and not right:
-            del tokens[-1]
-        if not tokens:
-            return (match.start() for match in re.finditer(re.escape(text), self._translation, re.IGNORECASE))
-        rows = [(self._tokens.get(token[0].casefold(), []), token.start()) for token in tokens]
-        places, offset = min(rows, key=lambda row: len(row[0]))
-        return [place - offset for place in places if place >= offset]
-
-
-def _is_word_boundary(text: str, at: int) -> bool:
-    """Whether a word starts or ends at this position."""
-    return re.compile(r"\b").match(text, at) is not None
 
 
 def _codes_in_gap(

@@ -79,6 +79,11 @@ def _table_template(
     text: str, name: str, rows: Sequence[_Row], syntax: _TableSyntax, column: str | None, overwrite: bool
 ) -> Template:
     names = [syntax.text_of(cell).strip() for cell in rows[0].cells] if rows else []
+    if rows and any("\r" in cell and syntax.text_of(cell) == cell for cell in rows[0].cells):
+        raise DataError(
+            f"{name} line {rows[0].line} has a carriage return without a line feed; if its lines end so "
+            "(old Mac OS), save it with other line ends"
+        )
     widest = max((len(row.cells) for row in rows), default=0)
     at, has_header = _text_column(names, widest, name, column)
     in_place = has_header and TRANSLATION_FIELD in names and column != TRANSLATION_FIELD
