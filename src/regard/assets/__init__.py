@@ -1,1 +1,13 @@
 """The front end of the explorer and of exported traces: HTML, CSS, JavaScript."""
+
+from collections.abc import Iterator
+from importlib.resources.abc import Traversable
+
+
+def walk_files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield every file below a folder with its relative path."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from walk_files(entry, f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}", entry

@@ -1,1 +1,1 @@
-"""HTTP servers: the explorer and what every server shares."""
+"""HTTP servers: the foundation they share, and the explorer."""

@@ -4,9 +4,9 @@ import hashlib
 from http import HTTPStatus
 from importlib.resources.abc import Traversable
 
+from regard.assets import walk_files
 from regard.server.http_messages import HTML_TYPE, ApiRequest, ApiResponse, RequestError, RouteHandler
 from regard.server.security import content_security_policy
-from regard.trace.page import walk_files
 
 CONTENT_TYPES = {
     "html": HTML_TYPE,

@@ -8,13 +8,14 @@ import gzip
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from regard.assets import walk_files
 from regard.errors import DataError, require_setting
 from regard.inference.alignment import pick_alignment_layer
 from regard.trace.interventions import ATTENTION_KINDS, AttentionKind, require_index
@@ -170,15 +171,6 @@ def _build_page() -> str:
 def page_assets() -> Traversable:
     """Return the folder of the page's HTML, CSS and JavaScript."""
     return files("regard") / "assets"
-
-
-def walk_files(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, Traversable]]:
-    """Yield every file below a folder with its relative path."""
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from walk_files(entry, f"{prefix}{entry.name}/")
-        else:
-            yield f"{prefix}{entry.name}", entry
 
 
 def _module_url(source: str) -> str:

@@ -1,0 +1,128 @@
+"""Web server: a listening socket, uvicorn with our protocol class, and an orderly end."""
+
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from regard.errors import RegardError
+from regard.server.web.access_log import AccessLog
+from regard.server.web.application import Lifespan, RouteGroup, build_application
+from regard.server.web.connection_limits import ConnectionLimits
+from regard.server.web.http_connection import HttpConnection
+from regard.server.web.security import HostGuard
+
+BACKLOG = 1024
+
+
+class WebServer:
+    """Listens from its construction on; `serve` answers until SIGTERM, SIGINT or `stop`."""
+
+    def __init__(self, host: str, port: int, *, names: Sequence[str] = ()) -> None:
+        """Bind a port, 0 for a free one; `names` are host names that are accepted besides the usual."""
+        self._socket = _listen(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        self.guard = HostGuard(host, self.port, names)
+        shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
+        self.url = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
+        self._server: _Server | None = None
+        self._is_stopped = False
+
+    def serve(
+        self,
+        groups: Sequence[RouteGroup],
+        *,
+        limits: ConnectionLimits | None = None,
+        drain_seconds: int = 10,
+        access_log: AccessLog | None = None,
+        lifespan: Lifespan | None = None,
+    ) -> None:
+        """Answer requests until a signal or `stop`, then finish those in progress within `drain_seconds`."""
+        application = build_application(groups, self.guard, access_log=access_log, lifespan=lifespan)
+        config = _configure(application, limits or ConnectionLimits(), drain_seconds)
+        self._server = _Server(config)
+        self._server.should_exit = self._is_stopped
+        self._server.run(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """Make `serve` return; from any thread."""
+        self._is_stopped = True
+        if self._server is not None:
+            self._server.should_exit = True
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server that ends without an error: it would raise SIGTERM and SIGINT again at its end."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = {each: signal.signal(each, self._stop) for each in signals}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002, a signal handler
+        """Stop; at the second signal without waiting for requests in progress."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _configure(application: ASGIApp, limits: ConnectionLimits, drain_seconds: int) -> uvicorn.Config:
+    protocol: Any = partial(HttpConnection, limits=limits)
+    return uvicorn.Config(
+        application,
+        http=protocol,
+        ws="none",
+        loop="asyncio",
+        interface="asgi3",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=drain_seconds,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; the errors of a host or port are one line."""
+    listener: socket.socket | None = None
+    try:
+        listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except (OSError, OverflowError) as error:
+        if listener is not None:
+            listener.close()
+        reason = error.strerror if isinstance(error, OSError) else "the port does not exist"
+        raise RegardError(
+            f"cannot serve on {host}:{port}: {reason}; give another --port, or 0 for a free one"
+        ) from None
+    return listener
