@@ -68,6 +68,10 @@ def test_a_classifier_is_scored_as_table_json_and_figure(model, tmp_path, capsys
     assert "accuracy" in output
     assert "calibration error" in output
     assert picture.read_text().startswith("<svg")
+    picture = tmp_path / "confusion.png"
+    main(["score", str(model), "--labelled", str(test), "--confusion-matrix", str(picture)])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
     main(["score", str(model), "--labelled", str(test), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["texts"] == sum(map(sum, found["confusion"])) == 30

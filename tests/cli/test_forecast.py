@@ -62,6 +62,12 @@ def test_the_suffix_selects_the_forecast_format(workdir, name, start):
         assert "nan" not in text
 
 
+@pytest.mark.parametrize(("name", "start"), [("f.pdf", b"%PDF"), ("f.png", b"\x89PNG")])
+def test_a_forecast_is_drawn_by_matplotlib(workdir, name, start):
+    main(["forecast", "run", "waves.csv", "-o", name, "--horizon", "6", "--device", "cpu"])
+    assert (workdir / name).read_bytes().startswith(start)
+
+
 @pytest.mark.usefixtures("workdir")
 def test_a_forecaster_is_scored_with_baselines(capsys):
     main(["score", "run", "--series", "waves.csv"])
@@ -155,7 +161,7 @@ def test_a_bad_table_is_one_error_line_and_leaves_nothing(tmp_path, monkeypatch,
         ),
         (["train", "--series", "waves.csv", "--strict", "--out", "new"], "--strict is for texts"),
         (["train", "--series", "none.csv", "--out", "new"], "none.csv does not exist"),
-        (["forecast", "run", "waves.csv", "-o", "f.png"], "f.png has no supported suffix"),
+        (["forecast", "run", "waves.csv", "-o", "f.gif"], "f.gif has no supported suffix"),
         (["forecast", "run", "waves.csv", "--horizon", "0"], "--horizon = 0 cannot work"),
         (["forecast", "run", "none.csv"], "none.csv does not exist"),
         (["forecast", "none", "waves.csv"], "none does not exist; give the folder"),

@@ -87,6 +87,8 @@ def test_a_figure_shows_tokens_and_weights(folder):
     texts = [each.text for each in ET.parse(folder / "t.svg").iter(f"{SVG}text")]
     assert "cross-attention, layer 2, mean of all heads" in texts
     assert "a → dog" in texts
+    main(["trace", "model", "the cat <b>", "-o", "t.png", "--target", "a dog"])
+    assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_look_shows_each_step_and_its_attention(folder, capsys):
@@ -105,7 +107,7 @@ def test_look_shows_each_step_and_its_attention(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "t.png"], "t.png has no supported suffix; use a name that ends in .json"),
+        (["-o", "t.gif"], "t.gif has no supported suffix; use a name that ends in .json"),
         (["-o", "no/t.json"], "is not a writable folder"),
         (
             ["-o", "t.json", "--ablate-head", "cross:2"],
@@ -132,7 +134,7 @@ def test_look_shows_each_step_and_its_attention(folder, capsys):
         (["-o", "t.html", "--head", "7"], "head = 7 cannot work; this model has heads 1 to 4"),
         (
             ["-o", "t.json", "--layer", "1"],
-            "--layer is for a figure (.svg) or a page (.html); JSON has every",
+            "--layer is for a figure or a page (.html); JSON has every",
         ),
         (["-o", "-", "--head", "mean"], "--head is for a figure"),
         (["-o", "t.json", "--attention", "cross"], "--attention is for a figure"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import ARGUMENT_DEFAULTS, reject_unused_flags, resolve_model_folder
-from regard.cli.output import write_output
+from regard.cli.figures import write_figure
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def run_score_labels(options: argparse.Namespace) -> None:
     reject_unused_flags(
         options, ("series", "all_rows"), "is for a forecaster; --labelled FILE is for a classifier"
     )
-    if options.confusion_matrix is not None and options.confusion_matrix.suffix != ".svg":
-        raise RegardError(f"{options.confusion_matrix} has no supported suffix; use a name that ends in .svg")
+    if options.confusion_matrix is not None:
+        from regard.plots.figure_file import check_figure_suffix
+
+        check_figure_suffix(options.confusion_matrix)
     folder = resolve_model_folder(options.model)
     from regard.classification.classifier import Classifier
     from regard.classification.corpus import read_labelled_texts
@@ -62,10 +64,7 @@ def run_score_labels(options: argparse.Namespace) -> None:
     if options.confusion_matrix is not None:
         from regard.plots.confusion_matrix import draw_confusion_matrix
 
-        write_output(
-            options.confusion_matrix,
-            draw_confusion_matrix(scores.labels, scores.confusion_matrix).encode("utf-8"),
-        )
+        write_figure(options.confusion_matrix, draw_confusion_matrix(scores.labels, scores.confusion_matrix))
     if options.json:
         files = {"model": str(options.model), "labelled": str(options.labelled)}
         sys.stdout.write(json.dumps({**files, **scores.to_dict()}, indent=2, ensure_ascii=False) + "\n")
@@ -96,7 +95,7 @@ def _confusion_table(scores: "ClassificationReport") -> list[str]:
     """Return the confusion matrix as lines: rows are true labels, columns predicted labels."""
     labels = [_truncate_label(label) for label in scores.labels]
     if len(labels) > MAX_CONFUSION_LABELS:
-        return ["  too many labels to print the confusion matrix; --confusion-matrix FILE.svg draws it"]
+        return ["  too many labels to print the confusion matrix; --confusion-matrix FILE draws it"]
     width = max(5, *(len(label) + 1 for label in labels))
     head = "".join(f"{label:>{width}}" for label in labels)
     rows = [

@@ -2,14 +2,15 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE_OR_STDOUT
+from regard.cli.figures import write_figure
 from regard.cli.output import write_output
 from regard.errors import RegardError
 
-OUTPUT_SUFFIXES = (".csv", ".json", ".svg", ".html")
 MAX_STEPS = 10_000
 
 EPILOG = """\
@@ -45,7 +46,7 @@ def add_forecast_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentPars
         help="steps to predict, %(type)s (default: the horizon of the model)",
     )
     add_output_argument(
-        parser, f"NAME{', NAME'.join(OUTPUT_SUFFIXES)} (default: CSV to stdout)", OUTPUT_FILE_OR_STDOUT
+        parser, "NAME.csv, .json, .html, .svg, .pdf or .png (default: CSV to stdout)", OUTPUT_FILE_OR_STDOUT
     )
     add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
     parser.add_argument(
@@ -64,10 +65,11 @@ def run_forecast(options: argparse.Namespace) -> None:
         raise RegardError(
             f"--json conflicts with --out {options.output}; leave out one, or name it NAME.json"
         )
-    if suffix not in OUTPUT_SUFFIXES:
-        raise RegardError(
-            f"{options.output} has no supported suffix; use a name that ends in {', '.join(OUTPUT_SUFFIXES)}"
-        )
+    output: Path | None = options.output
+    if output is not None:
+        from regard.plots.figure_file import check_figure_suffix
+
+        check_figure_suffix(output, ".csv", ".json", ".html")
     from regard.forecasting.forecaster import Forecaster
 
     forecast = Forecaster.load(options.model, options.device).forecast(options.file, options.horizon)
@@ -78,12 +80,17 @@ def run_forecast(options: argparse.Namespace) -> None:
             content = forecast.to_csv()
         case ".json":
             content = forecast.to_json()
-        case _:
-            from regard.plots.forecast_chart import render_forecast_html, render_forecast_svg
+        case ".html":
+            from regard.plots.forecast_chart import render_forecast_html
 
-            render = render_forecast_html if suffix == ".html" else render_forecast_svg
-            content = render(forecast)
-    if options.output is None:
+            content = render_forecast_html(forecast)
+        case _:
+            from regard.plots.forecast_chart import render_forecast_svg
+
+            assert output is not None
+            write_figure(output, render_forecast_svg(forecast))
+            return
+    if output is None:
         sys.stdout.write(content)
     else:
-        write_output(options.output, content.encode("utf-8"))
+        write_output(output, content.encode("utf-8"))

@@ -109,9 +109,9 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     add_label_column_arguments(parser)
     parser.add_argument(
         "--confusion-matrix",
-        metavar="FILE.svg",
+        metavar="FILE",
         type=OUTPUT_FILE,
-        help="with --labelled: draw the confusion matrix",
+        help="with --labelled: draw the confusion matrix to NAME.svg, .pdf or .png",
     )
     parser.add_argument(
         "--series", metavar="FILE", type=INPUT_NAME, help="with a forecaster as MODEL: table to backtest on"

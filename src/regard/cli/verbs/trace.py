@@ -14,6 +14,7 @@ from regard.cli.args.trace_args import (
     select_attention_matrix,
     trace_from_arguments,
 )
+from regard.cli.figures import write_figure
 from regard.cli.output import write_output
 from regard.errors import RegardError
 
@@ -59,8 +60,6 @@ examples
   regard trace runs/demo "Jane sleeps." -o c.json --target "Jane dort."
 """
 
-TRACE_SUFFIXES = (".json", ".svg", ".html")
-
 
 def add_look_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = verbs.add_parser(
@@ -85,10 +84,10 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     _add_request_arguments(parser)
     add_output_argument(
-        parser, "NAME.json, NAME.svg or NAME.html; - for JSON on stdout", OUTPUT_FILE_OR_STDOUT
+        parser, "NAME.json, .html, .svg, .pdf or .png; - for JSON on stdout", OUTPUT_FILE_OR_STDOUT
     )
     add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
-    add_attention_arguments(parser, "attention of a figure (.svg) or page (.html)")
+    add_attention_arguments(parser, "attention of a figure (.svg, .pdf, .png) or page (.html)")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
 
@@ -122,33 +121,32 @@ def run_trace(options: argparse.Namespace) -> None:
         raise RegardError(
             f"--json conflicts with --out {options.output}; leave out one, or name it NAME.json"
         )
-    if suffix not in TRACE_SUFFIXES:
-        raise RegardError(
-            f"{options.output} has no supported suffix; use a name that ends in {', '.join(TRACE_SUFFIXES)}"
-        )
+    if options.output is not None:
+        from regard.plots.figure_file import check_figure_suffix
+
+        check_figure_suffix(options.output, ".json", ".html")
     parse_head(options)
     if suffix == ".json":
-        why = "is for a figure (.svg) or a page (.html); JSON has every head of every layer"
+        why = "is for a figure or a page (.html); JSON has every head of every layer"
         reject_unused_flags(options, ("attention", "layer", "head"), why)
     trace = trace_from_arguments(options, qkv=suffix == ".html")
-    content = _render_trace(trace, suffix, options).encode("utf-8")
     if options.output is None:
-        sys.stdout.buffer.write(content)
-    else:
-        write_output(options.output, content)
-
-
-def _render_trace(trace: "Trace", suffix: str, options: argparse.Namespace) -> str:
+        sys.stdout.buffer.write(trace.dumps().encode("utf-8"))
+        return
     match suffix:
         case ".json":
-            return trace.dumps()
+            write_output(options.output, trace.dumps().encode("utf-8"))
         case ".html":
-            from regard.trace.page import build_view_fragment, render_trace_html
-
-            head = parse_head(options)
-            fragment = build_view_fragment(trace, "attention", options.attention, options.layer, head)
-            return render_trace_html(trace, fragment)
+            write_output(options.output, _render_page(trace, options).encode("utf-8"))
         case _:
             from regard.plots.attention_matrix import draw_attention_matrix
 
-            return draw_attention_matrix(select_attention_matrix(trace, options))
+            write_figure(options.output, draw_attention_matrix(select_attention_matrix(trace, options)))
+
+
+def _render_page(trace: "Trace", options: argparse.Namespace) -> str:
+    from regard.trace.page import build_view_fragment, render_trace_html
+
+    head = parse_head(options)
+    fragment = build_view_fragment(trace, "attention", options.attention, options.layer, head)
+    return render_trace_html(trace, fragment)
