@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from regard.version import __version__
 
 if TYPE_CHECKING:
+    from regard.api.classifier import Classifier
     from regard.api.train import train
-    from regard.classification.classifier import Classification, Classifier
+    from regard.classification.label_predictor import Classification
     from regard.errors import RegardError
     from regard.forecasting.forecast import Forecast
     from regard.forecasting.forecaster import Forecaster
@@ -56,8 +57,8 @@ _MODULE_OF_NAME = {
     "TINY": "regard.model.config",
     "TranslateOptions": "regard.translation.options",
     "Callback": "regard.training.callbacks",
-    "Classification": "regard.classification.classifier",
-    "Classifier": "regard.classification.classifier",
+    "Classification": "regard.classification.label_predictor",
+    "Classifier": "regard.api.classifier",
     "Forecast": "regard.forecasting.forecast",
     "Forecaster": "regard.forecasting.forecaster",
     "Glossary": "regard.text.glossary",

@@ -21,6 +21,10 @@ class DataError(RegardError):
     """A text file that is missing, empty, misaligned or not UTF-8; a sentence that is too long."""
 
 
+class NotFittedError(RegardError, ValueError, AttributeError):
+    """A classifier that has not been trained; of the types that scikit-learn's error of this name has."""
+
+
 class CheckpointError(RegardError):
     """A model folder that is missing or damaged, or a folder that is none."""
 

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from labelled_corpus import labelled_sentences
-from regard.classification.classifier import Classifier
 from regard.classification.evaluation import evaluate_classifier
+from regard.classification.label_predictor import LabelPredictor
 from regard.model.transformer_classifier import ClassifierConfig, TransformerClassifier
 from regard.text.tokenizer import PAD, learn_word_tokenizer
 
@@ -17,7 +17,7 @@ def classifier():
         d_model=16, heads=2, d_ff=16, encoder_layers=1, max_length=9, vocab_size=tokenizer.vocab_size
     )
     torch.manual_seed(0)
-    return Classifier(TransformerClassifier(config, len(LABELS), PAD).eval(), tokenizer, LABELS, 2.0)
+    return LabelPredictor(TransformerClassifier(config, len(LABELS), PAD).eval(), tokenizer, LABELS, 2.0)
 
 
 def test_the_report_counts_every_text_once(classifier):

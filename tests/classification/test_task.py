@@ -9,8 +9,8 @@ from rich.console import Console
 
 from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
 from regard.checkpoint import file_sha256, read_manifest
-from regard.classification.classifier import Classifier
 from regard.classification.corpus import prepare_labelled_corpora
+from regard.classification.label_predictor import LabelPredictor
 from regard.classification.model_folder import load_classifier
 from regard.classification.run import ClassificationRun
 from regard.classification.task import ClassificationTask, train_classification
@@ -38,7 +38,7 @@ def test_a_trained_classifier_reproduces_the_labels(corpus, tmp_path):
     result = train_classification(run, tmp_path / "run", QUIET)
     assert result.metrics["accuracy"] > 90
     texts, labels = zip(*labelled_sentences(), strict=True)
-    predictions = Classifier.load(tmp_path / "run").classify(texts)
+    predictions = LabelPredictor.load(tmp_path / "run").classify(texts)
     correct = sum(prediction.label == label for prediction, label in zip(predictions, labels, strict=True))
     assert correct > 0.9 * len(texts)
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from labelled_corpus import labelled_sentences, tiny_classification_run, write_labelled_file
 from regard.checkpoint import find_model_folder
-from regard.classification.classifier import Classifier
+from regard.classification.label_predictor import LabelPredictor
 from regard.classification.task import train_classification
 from regard.classification.tracing import ClassifierTracer
 from regard.errors import DataError
@@ -31,7 +31,7 @@ def tracer(run):
 
 
 def test_a_trace_has_the_probabilities_of_the_classifier(run, tracer):
-    classifier = Classifier.load(run, "cpu")
+    classifier = LabelPredictor.load(run, "cpu")
     for text, _ in labelled_sentences()[:5]:
         (prediction,) = classifier.classify([text])
         traced = {token.text: math.exp(token.logprob) for token in tracer.trace(text).target.tokens}
@@ -43,7 +43,7 @@ def test_the_class_token_is_the_first_row_and_the_weights_are_the_models(run, tr
     trace = tracer.trace(TEXT)
     assert [token.text for token in trace.source.tokens] == ["<s>", *TEXT.split()]
     assert trace.attention.keys() == {"encoder"}
-    network = Classifier.load(run, "cpu").network
+    network = LabelPredictor.load(run, "cpu").network
     ids = torch.tensor([[token.id for token in trace.source.tokens]])
     layer = network.encoder.layers[0]
     projections = (layer.self_attention.query, layer.self_attention.key)

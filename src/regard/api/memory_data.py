@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.checkpoint import CONFIG_FILE, write_file_atomically
+from regard.classification.label_types import find_label_type
 from regard.data.frames import column_values, format_cells, is_table, table_columns
 from regard.errors import ConfigError, DataError
 from regard.text.table_rows import (
@@ -41,11 +42,13 @@ class MemoryData(NamedTuple):
     """Content by file name."""
     origins: dict[str, str]
     """The arguments that the content of a file comes from, by file name."""
+    settings: dict[str, dict[str, object]]
+    """What the data decide, by section and key."""
 
 
 def split_memory_data(arguments: Mapping[str, Any], out: Path) -> MemoryData:
     """Return the arguments with data in memory replaced by files in the run folder `out`."""
-    data = MemoryData({name: value for name, value in arguments.items() if value is not None}, {}, {})
+    data = MemoryData({name: value for name, value in arguments.items() if value is not None}, {}, {}, {})
     folder = Path(os.path.abspath(out)) / MEMORY_DATA_FOLDER
     for prefix, pairs_file, labelled_file in (
         ("", PAIRS_FILE, LABELLED_FILE),
@@ -103,8 +106,10 @@ def _take_labelled(data: MemoryData, prefix: str, path: Path) -> None:
     """Move labelled texts in memory, as `labelled` or as `texts` and `labels`, to a file of both."""
     names = [f"{prefix}{name}" for name in ("texts", "labels", "labelled")]
     texts, labels, labelled = (data.arguments.get(name) for name in names)
-    rows, origins = list[tuple[str, str]](), list[str]()
+    rows, origins, values = list[tuple[str, str]](), list[str](), list[Any]()
     if _is_in_memory(names[0], texts) or _is_in_memory(names[1], labels):
+        if _is_in_memory(names[1], labels) and not is_table(labels):
+            values = labels = column_values(labels)
         rows += _zip_columns(names[0], texts, names[1], labels)
         origins += names[:2]
         del data.arguments[names[0]], data.arguments[names[1]]
@@ -114,12 +119,17 @@ def _take_labelled(data: MemoryData, prefix: str, path: Path) -> None:
             ColumnRole("texts", "text_column", TEXT_COLUMN_NAMES, text_key),
             ColumnRole("labels", "label_column", LABEL_COLUMN_NAMES, label_key),
         )
-        rows += _rows_by_role(names[2], _to_columns(names[2], labelled), roles)
+        columns = _to_columns(names[2], labelled)
+        rows += _rows_by_role(names[2], columns, roles)
+        values = [*values, *columns[_names_by_role(names[2], columns, roles)[1]]]
         origins.append(names[2])
         del data.arguments[names[2]]
     if origins:
         lines = [_json_line({text_key or "text": text, label_key or "label": label}) for text, label in rows]
         _add_file(data, names[2], path, "".join(lines), origins)
+        only_memory = len(data.arguments[names[2]]) == 1
+        if not prefix and only_memory and (label_type := find_label_type(values)) not in (None, "text"):
+            data.settings["data"] = {"label_type": label_type}
 
 
 def _add_file(data: MemoryData, argument: str, path: Path, content: str, origins: list[str]) -> None:
@@ -212,12 +222,19 @@ def _to_columns(argument: str, value: Any) -> dict[str, list[Any]]:
 
 
 def _rows_by_role(argument: str, columns: Mapping[str, list[Any]], roles: tuple[ColumnRole, ...]) -> Rows:
+    first, second = _names_by_role(argument, columns, roles)
+    return _text_rows(f"{argument} column {first!r}", columns[first], f"column {second!r}", columns[second])
+
+
+def _names_by_role(
+    argument: str, columns: Mapping[str, list[Any]], roles: tuple[ColumnRole, ...]
+) -> tuple[str, str]:
     names = list(columns)
     selected = select_columns(argument, names, roles)
     if selected is None:
         reject_unnamed_column(argument, names, roles)
     first, second = (names[index] for index in selected.indexes)
-    return _text_rows(f"{argument} column {first!r}", columns[first], f"column {second!r}", columns[second])
+    return first, second
 
 
 def _text_rows(first_name: str, first: list[Any], second_name: str, second: list[Any]) -> Rows:

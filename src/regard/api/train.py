@@ -10,6 +10,7 @@ from regard.api.memory_data import MemoryData, file_names, split_memory_data, wr
 from regard.api.task_training import train_request
 from regard.api.training_request import TrainingRequest
 from regard.checkpoint import CONFIG_FILE
+from regard.config import merge_settings
 from regard.errors import ConfigError, RegardError
 from regard.training.callbacks import Callback, require_callbacks
 from regard.training.run_folder import LOCK_FILE, MEMORY_DATA_FOLDER, reject_unusable_folder
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Module
 
-    from regard.classification.classifier import Classifier
+    from regard.api.classifier import Classifier
     from regard.forecasting.forecaster import Forecaster
     from regard.training.customization import Customization
     from regard.training.loop import TrainingResult
@@ -124,7 +125,7 @@ def train(
     folder = Path(out)
     try:
         data = split_memory_data(arguments, folder)
-        sections = _to_sections(settings or {})
+        sections = merge_settings(data.settings, _to_sections(settings or {}))
         if memory is not None:
             sections.setdefault("compute", {})["memory"] = memory
         request = TrainingRequest(
@@ -180,7 +181,7 @@ def _load_model(
     run: "RunConfig", out: Path, build_model: "Callable[..., Any] | None"
 ) -> "Translator | Classifier | Forecaster":
     """Return the published model of a run, on the device that it was trained on."""
-    from regard.classification.classifier import Classifier
+    from regard.api.classifier import Classifier
     from regard.forecasting.forecaster import Forecaster
     from regard.translation.translator import Translator
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.classification.classifier import Classifier
+from regard.classification.label_predictor import LabelPredictor
 from regard.metrics.classification import (
     ClassificationMetrics,
     ConfusionMatrix,
@@ -51,7 +51,7 @@ class ClassificationReport:
         }
 
 
-def evaluate_classifier(classifier: Classifier, texts: Sequence[tuple[str, str]]) -> ClassificationReport:
+def evaluate_classifier(classifier: LabelPredictor, texts: Sequence[tuple[str, str]]) -> ClassificationReport:
     """Classify texts and compare with their labels, which the model must know."""
     class_ids = {label: number for number, label in enumerate(classifier.labels)}
     labels = np.array([class_ids[label] for _, label in texts], np.int64)

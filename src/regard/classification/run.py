@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from regard.classification.label_types import LabelType
 from regard.classification.model_folder import CLASSIFICATION_TASK
 from regard.config import check_ranges, setting
 from regard.data.config import LongTextPolicy, require_paths
@@ -25,6 +26,8 @@ class LabelledDataConfig:
     """Name or number of the text column of these files, or the field of a `.jsonl`; empty: found."""
     label_column: str | None = setting(None, flag="--label-column")
     """Name or number of their label column; empty: found."""
+    label_type: LabelType = "text"
+    """What `predict` in Python returns: text, whole numbers, or True and False. Files have labels as text."""
     texts: tuple[str, ...] = setting((), is_path=True, flag="--texts")
     """Text files with one text per line; `labels` has the labels, line by line."""
     labels: tuple[str, ...] = setting((), is_path=True, flag="--labels")

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import torch
 
-from regard.classification.classifier import Classifier
+from regard.classification.label_predictor import LabelPredictor
 from regard.classification.model_folder import CLASSIFICATION_TASK, load_classifier
 from regard.errors import DataError
 from regard.metrics.classification import class_probabilities
@@ -27,14 +27,14 @@ from regard.training.device import DeviceChoice
 class ClassifierTracer:
     """Traces the predictions of one classifier; the class token is the first source token."""
 
-    def __init__(self, classifier: Classifier, identity: ModelIdentity) -> None:
+    def __init__(self, classifier: LabelPredictor, identity: ModelIdentity) -> None:
         self._classifier, self._identity = classifier, identity
 
     @staticmethod
     def load(folder: Path, device: DeviceChoice = "auto") -> "ClassifierTracer":
         loaded = load_classifier(folder)
         identity = identify_model_folder(folder, loaded.manifest)
-        return ClassifierTracer(Classifier.from_loaded(loaded, device), identity)
+        return ClassifierTracer(LabelPredictor.from_loaded(loaded, device), identity)
 
     def trace(self, text: str, max_tokens: int = MAX_TRACE_TOKENS) -> Trace:
         """Trace one text; the target lists every label, most probable first."""

@@ -47,12 +47,12 @@ def run_score_labels(options: argparse.Namespace) -> None:
 
         check_figure_suffix(options.confusion_matrix)
     folder = resolve_model_folder(options.model)
-    from regard.classification.classifier import Classifier
     from regard.classification.corpus import read_labelled_texts
     from regard.classification.evaluation import evaluate_classifier
+    from regard.classification.label_predictor import LabelPredictor
     from regard.text.labelled_files import LabelledFiles
 
-    classifier = Classifier.load(folder, options.device or "auto", threads=options.threads)
+    classifier = LabelPredictor.load(folder, options.device or "auto", threads=options.threads)
     files = LabelledFiles(options.labelled, None, options.text_column, options.label_column)
     texts, unusable = read_labelled_texts(files, classifier.labels)
     if unusable:

@@ -18,7 +18,7 @@ import ctranslate2  # noqa: F401
 import torch
 
 # What a command imports late is imported here, once.
-import regard.classification.classifier
+import regard.classification.label_predictor
 import regard.forecasting.forecaster
 import regard.inference.ctranslate2
 import regard.inference.eager

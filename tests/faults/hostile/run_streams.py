@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 # What a command imports late is imported here, once.
-import regard.classification.classifier
+import regard.classification.label_predictor
 import regard.classification.tracing
 import regard.forecasting.backtest
 import regard.forecasting.forecaster

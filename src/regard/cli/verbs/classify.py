@@ -18,8 +18,8 @@ from regard.errors import RegardError
 from regard.runtime import max_parallel
 
 if TYPE_CHECKING:
-    from regard.classification.classifier import Classification, Classifier
     from regard.classification.input_tables import InputTable
+    from regard.classification.label_predictor import Classification, LabelPredictor
     from regard.jobs.line_batches import LineBatch
     from regard.jobs.line_report import JobReport
 
@@ -119,10 +119,10 @@ def run_classify(options: argparse.Namespace) -> None:
     requests = split_inputs(options, "classify")
     folder = resolve_model_folder(options.model)
     inputs = [_open_input(request) for request in requests]
-    from regard.classification.classifier import Classifier
+    from regard.classification.label_predictor import LabelPredictor
     from regard.jobs.line_report import UntranslatedError
 
-    classifier = Classifier.load(folder, options.device, threads=options.threads)
+    classifier = LabelPredictor.load(folder, options.device, threads=options.threads)
     failures = []
     for each in inputs:
         try:
@@ -148,7 +148,7 @@ def _open_input(options: argparse.Namespace) -> _Input:
     return _Input(options, table, iter(()) if table is not None else _input_batches(options))
 
 
-def _classify_input(classifier: "Classifier", each: _Input) -> None:
+def _classify_input(classifier: "LabelPredictor", each: _Input) -> None:
     """Write the labels of an input."""
     from regard.jobs.line_report import JobReport
 
@@ -201,7 +201,7 @@ def _open_table(options: argparse.Namespace) -> "InputTable | None":
 
 
 def _classify_table(
-    classifier: "Classifier", table: "InputTable", options: argparse.Namespace, report: "JobReport"
+    classifier: "LabelPredictor", table: "InputTable", options: argparse.Namespace, report: "JobReport"
 ) -> Iterator[list[str]]:
     """Yield the output lines of a table in blocks, the header first."""
     columns = list(_new_columns(classifier.labels, None, options))
@@ -244,7 +244,7 @@ def _new_columns(
 
 
 def _classify_batch(
-    classifier: "Classifier", batch: "LineBatch", options: argparse.Namespace, report: "JobReport"
+    classifier: "LabelPredictor", batch: "LineBatch", options: argparse.Namespace, report: "JobReport"
 ) -> list[str]:
     """Return one output line for each input line."""
     texts: list[str | None] = []
@@ -265,7 +265,7 @@ def _classify_batch(
 
 
 def _classify_texts(
-    classifier: "Classifier",
+    classifier: "LabelPredictor",
     texts: Sequence[str | None],
     numbers: Sequence[int],
     report: "JobReport",

@@ -1,4 +1,4 @@
-"""Classifier: labels and calibrated probabilities for texts, from a model folder."""
+"""LabelPredictor: labels and calibrated probabilities for texts, from a model folder."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Classification:
     """Whether the text has more tokens than the model reads, and only its beginning was used."""
 
 
-class Classifier:
+class LabelPredictor:
     """Predicts labels with one model; the result for a text does not depend on the other texts."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Classifier:
         *,
         threads: int | None = None,
         build_model: BuildClassifier | None = None,
-    ) -> "Classifier":
+    ) -> "LabelPredictor":
         """Load the model that `regard train` wrote to `folder`; `threads` limits the CPU threads of torch.
 
         `build_model` is that of a custom model (docs/python.md).
@@ -72,7 +72,7 @@ class Classifier:
         return cls.from_loaded(load_classifier(Path(folder), build_model), device)
 
     @classmethod
-    def from_loaded(cls, loaded: LoadedClassifier, device: DeviceChoice = "auto") -> "Classifier":
+    def from_loaded(cls, loaded: LoadedClassifier, device: DeviceChoice = "auto") -> "LabelPredictor":
         """Move a loaded model to a device and make it ready to classify."""
         network = loaded.network.to(choose_device(device))
         return cls(network, loaded.tokenizer, loaded.labels, loaded.temperature)
@@ -85,21 +85,27 @@ class Classifier:
         A blank text is classified too: it gets the distribution that the model predicts without input.
         `on_done` is called after each batch with the number of texts in it.
         """
-        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise TypeError("classify takes a list of texts; for one text, give [text]")
-        for number, text in enumerate(texts, start=1):
-            reject_lone_surrogates(f"text {number}", text)
+        _check_texts(texts)
         rows = self._tokenize(texts)
-        logits = self._logits(rows, on_done or (lambda _: None))
-        probabilities = class_probabilities(logits, self.temperature)
+        probabilities = self._probabilities(rows, on_done or (lambda _: None))
         return [
             self._classification(distribution, truncated=len(row) > self.network.max_tokens)
             for distribution, row in zip(probabilities, rows, strict=True)
         ]
 
+    def probabilities(self, texts: Sequence[str]) -> Float64[np.ndarray, "texts classes"]:
+        """Return the calibrated probability of every label for every text."""
+        _check_texts(texts)
+        return self._probabilities(self._tokenize(texts), lambda _: None)
+
     def logits(self, texts: Sequence[str]) -> Float64[np.ndarray, "texts classes"]:
         """Return the logit of every label for every text, before temperature and softmax."""
         return self._logits(self._tokenize(texts), lambda _: None)
+
+    def _probabilities(
+        self, rows: Sequence[Sequence[int]], on_done: Callable[[int], None]
+    ) -> Float64[np.ndarray, "texts classes"]:
+        return class_probabilities(self._logits(rows, on_done), self.temperature)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return self.tokenizer.tokenize([clean_text(text) for text in texts])
@@ -132,3 +138,10 @@ class Classifier:
             {self.labels[number]: float(probabilities[number]) for number in order},
             truncated,
         )
+
+
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise TypeError("classify takes a list of texts; for one text, give [text]")
+    for number, text in enumerate(texts, start=1):
+        reject_lone_surrogates(f"text {number}", text)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from labelled_corpus import labelled_sentences
-from regard.classification.classifier import Classifier
+from regard.classification.label_predictor import LabelPredictor
 from regard.errors import DataError
 from regard.model.transformer_classifier import ClassifierConfig, TransformerClassifier
 from regard.text.tokenizer import PAD, learn_word_tokenizer
@@ -19,7 +19,7 @@ def classifier():
     )
     torch.manual_seed(0)
     network = TransformerClassifier(config, len(LABELS), PAD).eval()
-    return Classifier(network, tokenizer, LABELS, temperature=2.0)
+    return LabelPredictor(network, tokenizer, LABELS, temperature=2.0)
 
 
 def test_probabilities_sum_to_one_and_the_most_probable_is_the_label(classifier):
@@ -50,7 +50,7 @@ def test_unusual_texts_are_classified(classifier):
 
 
 def test_a_higher_temperature_lowers_the_probability_and_keeps_the_label(classifier):
-    hotter = Classifier(classifier.network, classifier.tokenizer, LABELS, temperature=5.0)
+    hotter = LabelPredictor(classifier.network, classifier.tokenizer, LABELS, temperature=5.0)
     for one, other in zip(classifier.classify(TEXTS), hotter.classify(TEXTS), strict=True):
         assert (one.label, one.probability >= other.probability) == (other.label, True)
 
