@@ -21,7 +21,7 @@ from small_training import (
     WAVE,
 )
 
-NOT_FROM_PYTHON = {"help", "debug", "compare_to_paper", "seeds", "set"}
+NOT_FROM_PYTHON = {"help", "debug", "compare_to_paper", "seeds", "set", "json", "quiet", "verbose"}
 """Flags of `regard train` that `regard.train` has not: `settings` stands for --set."""
 RENAMED = {"model": "start"}
 
