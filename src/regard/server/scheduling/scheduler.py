@@ -180,10 +180,18 @@ class BatchScheduler(Generic[ResultT]):
         """Drop the cost models of a model that was unloaded."""
         self._costs = {place: cost for place, cost in self._costs.items() if place[0] != model}
 
-    def submit(self, client: str, deadline: float, segments: Sequence[SegmentJob], now: float) -> int:
+    def submit(
+        self,
+        client: str,
+        deadline: float,
+        segments: Sequence[SegmentJob],
+        now: float,
+        is_admitted: bool = False,
+    ) -> int:
         """Queue the segments of a request and return its number; raise `RefusedError` if it would wait long.
 
-        Segments whose result is known are answered at once.
+        Segments whose result is known are answered at once. A further part of a request that has been
+        admitted is not refused.
         """
         cached = [self.cache.get(segment.key) for segment in segments]
         new = {
@@ -192,7 +200,8 @@ class BatchScheduler(Generic[ResultT]):
             if result is None and segment.key not in self._jobs
         }
         seconds = {key: self.cost_model(key.batch_key).per_token * new[key].tokens for key in new}
-        self._admit(client, deadline, math.fsum(seconds.values()), len(new), now)
+        if new and not is_admitted:
+            self._admit(client, deadline, math.fsum(seconds.values()), len(new), now)
         number = next(self._request_numbers)
         request = self._requests[number] = _Request(client, deadline)
         for index, (segment, result) in enumerate(zip(segments, cached, strict=True)):
@@ -274,8 +283,6 @@ class BatchScheduler(Generic[ResultT]):
         return answers
 
     def _admit(self, client: str, deadline: float, seconds: float, segments: int, now: float) -> None:
-        if not segments:
-            return
         wait = self._backlog.predict_wait(client, seconds) / self.slots
         limit = min(self.limits.max_wait_seconds, max(deadline - now, 0.0))
         too_many = self.queued_segments + segments > self.limits.queued_segments and self.queued_segments > 0

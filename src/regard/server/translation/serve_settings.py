@@ -1,0 +1,189 @@
+"""Settings of `regard serve`: models, limits and access, from serve.toml or from the command line."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from regard.config import build_section, check_ranges, read_settings, setting
+from regard.errors import ConfigError, require_setting
+from regard.inference.engine_selection import EngineName, RequestedPrecision
+from regard.server.translation.language_codes import is_language_code
+from regard.translation.engines import DeviceName
+
+MODELS_SECTION = "models"
+MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+DEFAULT_CANARIES = ("1", "A.")
+"""Any model translates them to something."""
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """One model, `[models.NAME]`."""
+
+    path: str = setting("", is_path=True)
+    """Run or model folder of `regard train`; a relative path starts at the folder of serve.toml."""
+    source_language: str | None = None
+    """Language it translates from; empty: as the model says."""
+    target_language: str | None = None
+    """Language it translates to; empty: as the model says."""
+    engine: EngineName = "auto"
+    """Engine, as in `regard translate`."""
+    device: DeviceName = "auto"
+    """Where it computes."""
+    precision: RequestedPrecision = "auto"
+    """Precision of the engine."""
+    threads: int | None = setting(None, at_least=1, at_most=1024)
+    """Threads; none: one per core."""
+    canaries: tuple[str, ...] = DEFAULT_CANARIES
+    """Texts that must have a translation before the model is used, at the start and at each reload."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        require_setting(bool(self.path), "path", repr(self.path), "give the model folder")
+        for code in (self.source_language, self.target_language):
+            advice = "write a language code such as en or pt-BR"
+            require_setting(code is None or is_language_code(code), "language", repr(code), advice)
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """What a request may ask for, and how long it may wait, `[limits]`."""
+
+    text_characters: int = setting(5000, at_least=1, at_most=10**7)
+    """Characters of a text."""
+    texts: int = setting(128, at_least=1, at_most=10**5)
+    """Texts of a request."""
+    request_characters: int = setting(200_000, at_least=1, at_most=10**8)
+    """Characters of all texts of a request."""
+    alternatives: int = setting(8, at_least=0, at_most=100)
+    """Further translations of a text."""
+    beam: int = setting(16, at_least=1, at_most=1000)
+    """Hypotheses that a request may ask for."""
+    phrases: int = setting(200, at_least=0, at_most=10**5)
+    """Glossary entries and forbidden phrases of a request."""
+    deadline_seconds: float = setting(30.0, at_least=0.1, at_most=3600.0)
+    """Longest time from a request to its answer."""
+    max_wait_seconds: float = setting(8.0, at_least=0.1, at_most=3600.0)
+    """A request that would wait longer is refused; clients wait more patiently than they retry."""
+    batch_seconds: float = setting(0.25, at_least=0.001, at_most=60.0)
+    """Predicted time of a batch."""
+    batch_timeout_seconds: float = setting(120.0, at_least=1.0, at_most=3600.0)
+    """A model process that takes longer for a batch is restarted."""
+    hang_seconds: float = setting(10.0, at_least=1.0, at_most=3600.0)
+    """A model process that shows no sign of life for so long is restarted."""
+    drain_seconds: float = setting(30.0, at_least=0.0, at_most=3600.0)
+    """Time to finish requests when the server stops."""
+    cache_megabytes: int = setting(64, at_least=0, at_most=10**6)
+    """Memory of the sentence cache."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How texts are translated where a request does not say, `[search]`."""
+
+    beam: int = setting(4, at_least=1, at_most=1000)
+    """Hypotheses of the search; 1 is greedy search."""
+    deterministic: bool = False
+    """Translate each sentence by itself, so that no other sentence changes even the last bit; slower."""
+    pivot: tuple[str, ...] = ()
+    """Languages through which two models may be joined where no model translates directly."""
+    gpus: tuple[int, ...] = setting((), at_least=0, at_most=1023)
+    """GPUs by number, with a model process for each; empty: one process."""
+    min_confidence: float = setting(0.6, at_least=0.0, at_most=1.0)
+    """A text whose language is told with less is refused, if its request does not name the language."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        for code in self.pivot:
+            require_setting(is_language_code(code), "pivot", repr(code), "write codes such as en")
+
+
+@dataclass(frozen=True)
+class AccessSettings:
+    """Who may use the server, `[access]`."""
+
+    keys_file: str | None = setting(None, is_path=True)
+    """Database of API keys and their quotas; empty: no key is needed."""
+    key_required: bool = False
+    """Refuse requests without a key."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins of web pages that may call the API; "*" is every page."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """All settings of a translation server."""
+
+    models: Mapping[str, ModelSettings]
+    limits: LimitSettings = field(default_factory=LimitSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    access: AccessSettings = field(default_factory=AccessSettings)
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise ConfigError('there is no model to serve; name one, as in [models.en-fr] with path = "..."')
+        for name in self.models:
+            if not MODEL_NAME.fullmatch(name):
+                advice = "a name has letters, digits, '.', '_' and '-'"
+                raise ConfigError(f"[{MODELS_SECTION}.{name[:80]}] cannot work; {advice}")
+
+
+def read_serve_settings(path: Path) -> ServeSettings:
+    """Read serve.toml; every error names the file, the section and the key."""
+    document = read_settings(path)
+    try:
+        return _build(document, path.resolve().parent)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def settings_of_model(
+    path: Path, source_language: str | None = None, target_language: str | None = None
+) -> ServeSettings:
+    """Return the settings of a server with one model."""
+    model = ModelSettings(str(path.resolve()), source_language, target_language)
+    return ServeSettings({"model": model})
+
+
+def _build(document: Mapping[str, Mapping[str, object]], folder: Path) -> ServeSettings:
+    sections = {each.name: each.type for each in fields(ServeSettings)}
+    for name in document:
+        if name not in sections:
+            raise ConfigError(f"[{name}] is not a section; there are {', '.join(sections)}")
+    models = {
+        name: _build_model(name, values, folder) for name, values in document.get(MODELS_SECTION, {}).items()
+    }
+    access = build_section(AccessSettings, "access", document.get("access", {}))
+    if access.keys_file:
+        access = replace(access, keys_file=str(folder / access.keys_file))
+    return ServeSettings(
+        models,
+        build_section(LimitSettings, "limits", document.get("limits", {})),
+        build_section(SearchSettings, "search", document.get("search", {})),
+        access,
+    )
+
+
+def _build_model(name: str, values: object, folder: Path) -> ModelSettings:
+    section = f"{MODELS_SECTION}.{name}"
+    if not isinstance(values, Mapping):
+        raise ConfigError(f'{section} = {values!r} cannot work; write [{section}] with path = "..."')
+    try:
+        model = build_section(ModelSettings, section, dict(values))
+    except ConfigError as error:
+        text = str(error)
+        raise ConfigError(text if section in text else f"{section}.{text}") from None
+    return replace(model, path=str(folder / model.path))
+
+
+def pairs_in_words(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return language pairs as text, for messages."""
+    shown = [f"{source}-{target}" for source, target in pairs[:12]]
+    return ", ".join([*shown, "..."] if len(pairs) > len(shown) else shown)
