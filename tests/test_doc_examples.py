@@ -3,13 +3,17 @@
 import re
 import shlex
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from unittest.mock import MagicMock
 
 import pytest
 import torch
 from rich.console import Console
 
+import regard
 from labelled_corpus import tiny_classification_run, write_labelled_file
 from regard.classification.task import train_classification
 from regard.cli.main import _build_parser
@@ -19,6 +23,7 @@ from regard.model.transformer import Transformer
 from regard.text.tokenizer import learn_tokenizer
 from regard.translation.model_folder import save_translation_model
 from regard.translation.run import TranslationRun
+from small_training import CLASSIFICATION_SETTINGS, FORECASTING_SETTINGS, TRANSLATION_SETTINGS
 from synthetic_series import small_forecast_run, write_wave_series
 
 ROOT = Path(__file__).parent.parent
@@ -35,8 +40,9 @@ FILES = {
     "a.po": 'msgid ""\nmsgstr ""\n\nmsgid "the station"\nmsgstr "gare"\n',
     "a.tmx": '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en">'
     "<seg>Paris</seg></tuv></tu></body></tmx>\n",
-    "train.en": "Where is the station?\n" * 20,
-    "train.fr": "Où est la gare ?\n" * 20,
+    "reviews.csv": "review,stars\n" + "".join(f"{n} is good.,5\n{n} is bad.,1\n" for n in range(20)),
+    "train.en": "".join(f"Where is station {number}?\n" for number in range(40)),
+    "train.fr": "".join(f"Où est la gare {number} ?\n" for number in range(40)),
 }
 GENERATED_PAGE = "api.md"
 """Its blocks are signatures, which another test compares with the source."""
@@ -78,15 +84,61 @@ def documented_files(tmp_path, other_tasks, micro, monkeypatch):
         (tmp_path / name).write_text(text, encoding="utf-8")
 
 
-@pytest.mark.usefixtures("documented_files")
+@pytest.fixture
+def quick_training(monkeypatch):
+    """Small models and few steps in every `regard.train` of a page, whatever its limits."""
+
+    def train_quickly(steps=None, settings=MappingProxyType({}), **arguments):
+        arguments.pop("minutes", None)
+        if arguments.keys() == {"out"}:
+            return train(**arguments, steps=None if steps is None else 4)
+        task = {"labelled": CLASSIFICATION_SETTINGS, "series": FORECASTING_SETTINGS}
+        small = [task[name] for name in arguments if name in task] or [TRANSLATION_SETTINGS]
+        return train(**arguments, steps=2, settings={**settings, **small[0]})
+
+    train = regard.train
+    monkeypatch.setattr(regard, "train", train_quickly, raising=False)
+
+
+@pytest.fixture
+def tracking_packages(monkeypatch):
+    """Modules in place of wandb, mlflow and tensorboard, which are not installed; each records its calls."""
+    packages = {name: MagicMock() for name in ("wandb", "mlflow", "torch.utils.tensorboard")}
+    for name, module in packages.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return packages
+
+
+@pytest.mark.usefixtures("documented_files", "quick_training", "tracking_packages")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_on_a_page_runs(page, capsys):
+    run_page(page)
+    assert capsys.readouterr().err == ""
+
+
+def run_page(page):
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks
     known: dict[str, object] = {"__name__": page}
     for block in blocks:
         exec(compile(block, page, "exec"), known)
-    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("documented_files", "quick_training")
+def test_the_callbacks_of_the_page_log_to_their_packages(tracking_packages):
+    run_page("docs/python.md")
+    wandb, mlflow, tensorboard = tracking_packages.values()
+    run = wandb.init.return_value
+    assert wandb.init.call_args.kwargs["config"]["train.steps"] == 2
+    assert [call.kwargs["step"] for call in run.log.call_args_list] == [1, 2, 2]
+    assert all(value > 0 for call in run.log.call_args_list for value in call.args[0].values() if value)
+    run.finish.assert_called_once_with()
+    assert mlflow.log_params.call_args.args[0]["train.steps"] == 2
+    assert [call.kwargs["step"] for call in mlflow.log_metrics.call_args_list] == [1, 2, 2]
+    writer = tensorboard.SummaryWriter.return_value
+    assert [call.args[2] for call in writer.add_scalar.call_args_list] == [1, 2]
+    assert {type(call.args[1]) for call in writer.add_text.call_args_list} == {str}
+    writer.close.assert_called_once_with()
 
 
 def test_every_page_with_python_is_run():
