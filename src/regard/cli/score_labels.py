@@ -26,6 +26,7 @@ UNUSED_BY_CLASSIFIER = (
         "reference",
         "target_language",
         "metrics",
+        "comet",
         "score_references",
     ),
     *(name for name in ARGUMENT_DEFAULTS if name != "device"),

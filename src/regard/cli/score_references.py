@@ -14,7 +14,7 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.translation.force_decode import ForcedTranslation
 
-COMPARISON_FLAGS = ("hypotheses", "baseline", "output", "target_language", "metrics")
+COMPARISON_FLAGS = ("hypotheses", "baseline", "output", "target_language", "metrics", "comet", "comet_python")
 TRANSLATION_FLAGS = ("beam", "alpha", "engine", "precision")
 
 

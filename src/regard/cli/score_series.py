@@ -20,6 +20,7 @@ UNUSED_BY_FORECASTER = (
     "reference",
     "target_language",
     "metrics",
+    "comet",
 )
 COLUMN_WIDTH = 14
 

@@ -1,7 +1,7 @@
 """What `regard score` shares between one and several systems: metrics, line counts, progress, titles."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from regard.errors import DataError
 
 if TYPE_CHECKING:
-    from regard.metrics.translation import MetricName, SentenceTer
+    from regard.metrics.comet import CometModel, CometScore
+    from regard.metrics.compare import MetricComparison
+    from regard.metrics.translation import MetricName, SentenceTer, TranslationScore
 
 METRIC_TITLES = {
     "bleu": "BLEU",
@@ -74,3 +76,59 @@ def ter_progress(sentences: int) -> "Iterator[SentenceTer]":
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("TER", total=sentences)
         yield SentenceTer(lambda done: progress.advance(bar, done))
+
+
+class TestSet(NamedTuple):
+    """References, and what is computed with them."""
+
+    references: list[list[str]]
+    language: str | None
+    """Of tokenised BLEU."""
+    metrics: "Sequence[MetricName]"
+    comet: "CometModel | None" = None
+    sources: Sequence[str] = ()
+    """For COMET."""
+    device: str = "auto"
+
+    def score(
+        self, systems: Sequence[Sequence[str]], score_first: bool = True
+    ) -> "tuple[list[dict[str, TranslationScore | CometScore]], list[dict[str, MetricComparison]]]":
+        """Return the scores of each system's translations, and its differences from the first system.
+
+        The first has no differences, and without `score_first` no scores either.
+        """
+        from regard.metrics.compare import compare_systems
+        from regard.metrics.translation import score_translations
+
+        scores: list[dict[str, TranslationScore | CometScore]] = [{} for _ in systems]
+        differences: list[dict[str, MetricComparison]] = [{} for _ in systems]
+        first = 0 if score_first else 1
+        with ter_progress(sum(map(len, systems))) as ter:
+            for number, texts in enumerate(systems[first:], start=first):
+                scores[number] |= score_translations(texts, self.references, self.language, self.metrics, ter)
+            if len(systems) > 1:
+                differences[1:] = compare_systems(systems, self.references, self.metrics, ter)
+        if self.comet is not None:
+            self._add_comet(self.comet, systems, scores[first:], differences[1:])
+        return scores, differences
+
+    def _add_comet(
+        self,
+        comet: "CometModel",
+        systems: Sequence[Sequence[str]],
+        scores: "Sequence[dict[str, TranslationScore | CometScore]]",
+        differences: "Sequence[dict[str, MetricComparison]]",
+    ) -> None:
+        from regard.metrics.comet import compare_comet
+
+        sentences = comet.score_sentences(self.sources, systems, self.references[0], self.device)
+        results = [comet.summarize(each, len(self.references)) for each in sentences]
+        for each, result in zip(scores, results[-len(scores) :], strict=True):
+            each["comet"] = result
+        for each, values in zip(differences, sentences[1:], strict=True):
+            each["comet"] = compare_comet(values, sentences[0], results[0].signature)
+
+
+def format_score(name: str, score: float, sign: str = "") -> str:
+    """Return a score with the usual number of digits: COMET is about 0.8, the others per cent."""
+    return f"{score:{sign}.4f}" if name == "comet" else f"{score:{sign}.2f}"

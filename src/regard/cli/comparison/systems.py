@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.comparison.scoring import SHORT_TITLES, ter_progress
+from regard.cli.comparison.scoring import SHORT_TITLES, TestSet, format_score
 from regard.cli.comparison.seeds import list_seed_runs
 
 if TYPE_CHECKING:
+    from regard.metrics.comet import CometScore
     from regard.metrics.compare import MetricComparison
-    from regard.metrics.translation import MetricName, TranslationScore
+    from regard.metrics.translation import TranslationScore
     from regard.translation.engines import EngineInfo
 
 COLUMN_WIDTH, P_WIDTH = 12, 9
@@ -35,7 +36,7 @@ class SystemScores:
     """The scores of a system, and its differences from the first one."""
 
     system: System
-    scores: "Mapping[str, TranslationScore]"
+    scores: "Mapping[str, TranslationScore | CometScore]"
     differences: "Mapping[str, MetricComparison]"
     """Empty for the first system."""
     engine: "EngineInfo | None" = None
@@ -55,18 +56,10 @@ def score_systems(
     systems: Sequence[System],
     engines: "Sequence[EngineInfo | None]",
     translations: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    language: str | None,
-    metrics: "Sequence[MetricName]",
+    test_set: TestSet,
 ) -> list[SystemScores]:
     """Score the translations of each system and compare all with the first."""
-    from regard.metrics.compare import compare_systems
-    from regard.metrics.translation import score_translations
-
-    with ter_progress(sum(map(len, translations))) as ter:
-        scores = [score_translations(texts, references, language, metrics, ter) for texts in translations]
-        differences = [{}, *compare_systems(translations, references, metrics, ter)]
-    return list(map(SystemScores, systems, scores, differences, engines))
+    return list(map(SystemScores, systems, *test_set.score(translations), engines))
 
 
 def write_system_scores(options: argparse.Namespace, sentences: int, results: Sequence[SystemScores]) -> None:
@@ -101,14 +94,16 @@ def _table(results: Sequence[SystemScores]) -> list[str]:
     head += "".join(f"{f'p {SHORT_TITLES[name]}':>{P_WIDTH}}" for name in compared)
     lines = [f"{'system':<{width}}{head}"]
     for each in results:
-        scores = "".join(f"{score.score:{COLUMN_WIDTH}.2f}" for score in each.scores.values())
+        scores = "".join(
+            f"{format_score(name, score.score):>{COLUMN_WIDTH}}" for name, score in each.scores.items()
+        )
         values = "".join(
             f"{each.differences[name].p_value:{P_WIDTH}.3f}" for name in compared if each.differences
         )
         lines.append(f"{each.system.path!s:<{width}}{scores}{values}")
     for group, rows in statistics_rows.items():
         for title, number in ((f"mean of {group}", 0), ("deviation", 1)):
-            values = "".join(f"{rows[name][number]:{COLUMN_WIDTH}.2f}" for name in names)
+            values = "".join(f"{format_score(name, rows[name][number]):>{COLUMN_WIDTH}}" for name in names)
             lines.append(f"{title:<{width}}{values}")
     lines.append(f"p: paired bootstrap against {results[0].system.path}; below 0.05 is significant")
     lines += ["TER: lower is better"] if "ter" in names else []

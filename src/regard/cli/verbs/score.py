@@ -3,7 +3,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,9 +26,10 @@ from regard.cli.comparison.scoring import (
     METRIC_TITLES,
     SHORT_TITLES,
     SIGNIFICANCE_LEVEL,
+    TestSet,
     TestSetLines,
+    format_score,
     parse_metrics,
-    ter_progress,
 )
 from regard.cli.comparison.systems import System, list_systems, score_systems, write_system_scores
 from regard.cli.output import write_output
@@ -38,6 +40,7 @@ from regard.errors import RegardError
 from regard.runtime import keep_freed_memory
 
 if TYPE_CHECKING:
+    from regard.metrics.comet import CometScore
     from regard.metrics.compare import MetricComparison
     from regard.metrics.translation import TranslationScore
     from regard.translation.engines import EngineInfo
@@ -61,6 +64,7 @@ examples
   regard score runs/en-de --source test.en.gz --reference test.de.gz --json
   regard score --hypotheses mine.de --reference test.de --baseline theirs.de
   regard score runs/a runs/b --source test.en --reference test.de
+  regard score runs/a --source test.en --reference test.de --comet wmt22-comet-da
   regard score runs/seeds --source test.en --reference test.de   mean over seeds
   regard score runs/de --score-references --source test.en --reference test.de
   regard score runs/trec --labelled test.tsv           accuracy, F1, calibration
@@ -131,6 +135,17 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help=f"metrics with commas between them (default: {','.join(DEFAULT_METRICS)})",
     )
     parser.add_argument(
+        "--comet",
+        metavar="FOLDER",
+        type=INPUT_PATH,
+        help="also compute COMET, with the model in this folder; needs the package unbabel-comet",
+    )
+    parser.add_argument(
+        "--comet-python",
+        metavar="PYTHON",
+        help="the Python that has unbabel-comet (default: this one)",
+    )
+    parser.add_argument(
         "--score-references",
         action="store_true",
         help="score the references by forced decoding instead of translating",
@@ -168,24 +183,13 @@ def run_score(options: argparse.Namespace) -> None:
         run_score_references(options)
         return
     _check_translation_flags(options)
-    from regard.metrics.compare import compare_translations
-    from regard.metrics.translation import score_translations
-    from regard.text.corpus_files import read_sentences
-
-    language = _bleu_language(options)
-    first, *others = options.reference
-    references = [read_sentences(first)]
-    length = TestSetLines(first, len(references[0]))
-    references += [length.read_matching(path) for path in others]
-    baseline = None if options.baseline is None else length.read_matching(options.baseline)
-    hypotheses, engine = _hypotheses(options, length)
-    metrics = options.metrics
-    differences = {}
-    with ter_progress(length.lines * (1 if baseline is None else 2)) as ter:
-        scores = score_translations(hypotheses, references, language, metrics, ter)
-        if baseline is not None:
-            differences = compare_translations(hypotheses, baseline, references, metrics, ter)
-    evaluation = _Evaluation(engine, length.lines, scores, differences)
+    with _open_test_set(options) as (test_set, length):
+        baseline = None if options.baseline is None else length.read_matching(options.baseline)
+        hypotheses, engine = _hypotheses(options, length)
+        scores, differences = test_set.score(
+            [hypotheses] if baseline is None else [baseline, hypotheses], score_first=baseline is None
+        )
+    evaluation = _Evaluation(engine, length.lines, scores[-1], differences[-1])
     format_scores = _scores_as_json if options.json else _scores_as_table
     sys.stdout.write(format_scores(options, evaluation) + "\n")
 
@@ -204,44 +208,60 @@ def _score_several(options: argparse.Namespace, systems: Sequence[System]) -> No
         reject_unused_flags(options, (name,), "is for a single MODEL; several are compared as translators")
     if options.reference is None:
         raise RegardError("there is no test set to compare on; give --reference FILE")
-    has_models = any(system.is_model for system in systems)
-    if has_models != (options.source is not None):
-        raise RegardError("MODEL and --source FILE belong together; give both or neither")
-    if not has_models:
-        reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
-    _apply_defaults(options)
-    from regard.text.corpus_files import read_texts
-
-    language = _bleu_language(options)
-    references = [read_texts(options.reference[0])]
-    length = TestSetLines(options.reference[0], len(references[0]))
-    references += [length.read_matching(path) for path in options.reference[1:]]
-    translations, engines = [], []
-    for system in systems:
-        which = {"model": system.path} if system.is_model else {"model": None, "hypotheses": system.path}
-        texts, engine = _hypotheses(argparse.Namespace(**{**vars(options), **which}), length)
-        translations.append(texts)
-        engines.append(engine)
-    results = score_systems(systems, engines, translations, references, language, options.metrics)
+    _check_source_and_model_flags(options, any(system.is_model for system in systems))
+    with _open_test_set(options) as (test_set, length):
+        translations, engines = [], []
+        for system in systems:
+            which = {"model": system.path} if system.is_model else {"model": None, "hypotheses": system.path}
+            texts, engine = _hypotheses(argparse.Namespace(**{**vars(options), **which}), length)
+            translations.append(texts)
+            engines.append(engine)
+        results = score_systems(systems, engines, translations, test_set)
     write_system_scores(options, length.lines, results)
 
 
 def _check_translation_flags(options: argparse.Namespace) -> None:
     if (options.model is None) == (options.hypotheses is None):
         raise RegardError("give either a MODEL to translate with, or --hypotheses FILE")
-    if (options.model is None) != (options.source is None):
-        raise RegardError("MODEL and --source FILE belong together; give both or neither")
     if options.output is not None and options.model is None:
         raise RegardError("--out is for the translations of a MODEL; --hypotheses are already in a file")
-    if options.model is None:
-        reject_unused_flags(options, MODEL_FLAGS, "is for translating; --hypotheses are already translated")
-    _apply_defaults(options)
+    _check_source_and_model_flags(options, options.model is not None)
 
 
-def _apply_defaults(options: argparse.Namespace) -> None:
+def _check_source_and_model_flags(options: argparse.Namespace, has_model: bool) -> None:
+    if options.comet is None:
+        reject_unused_flags(options, ("comet_python",), "is for --comet FOLDER")
+        if has_model != (options.source is not None):
+            raise RegardError("MODEL and --source FILE belong together; give both or neither")
+    elif options.source is None:
+        raise RegardError("COMET compares translations with their source, too; give --source FILE")
+    if not has_model:
+        flags = tuple(name for name in MODEL_FLAGS if options.comet is None or name != "device")
+        reject_unused_flags(options, flags, "is for translating; --hypotheses are already translated")
     options.precision = options.precision or SCORE_PRECISION
     options.metrics = options.metrics or DEFAULT_METRICS
     apply_argument_defaults(options)
+
+
+@contextmanager
+def _open_test_set(options: argparse.Namespace) -> Iterator[tuple[TestSet, TestSetLines]]:
+    """Read the references, and load what the metrics need, before anything is translated."""
+    from regard.text.corpus_files import read_sentences
+
+    language = _bleu_language(options)
+    first, *others = options.reference
+    references = [read_sentences(first)]
+    length = TestSetLines(first, len(references[0]))
+    references += [length.read_matching(path) for path in others]
+    test_set = TestSet(references, language, options.metrics)
+    if options.comet is None:
+        yield test_set, length
+        return
+    from regard.metrics.comet import CometModel
+
+    sources = length.read_matching(options.source)
+    with CometModel(options.comet, options.comet_python, sys.stderr.isatty()) as comet:
+        yield test_set._replace(comet=comet, sources=sources, device=options.device), length
 
 
 def _bleu_language(options: argparse.Namespace) -> str | None:
@@ -283,7 +303,7 @@ class _Evaluation(NamedTuple):
 
     engine: "EngineInfo | None"
     sentences: int
-    scores: "Mapping[str, TranslationScore]"
+    scores: "Mapping[str, TranslationScore | CometScore]"
     differences: "Mapping[str, MetricComparison]"
 
 
@@ -311,15 +331,16 @@ def _scores_as_table(options: argparse.Namespace, evaluation: _Evaluation) -> st
         f"{'':26}  score  brevity  tokens  reference  signature",
     ]
     lines += [
-        f"{METRIC_TITLES[name]:26}  {score.score:5.2f}  {_bleu_lengths(score):26}  {score.signature}"
+        f"{METRIC_TITLES[name]:26} {format_score(name, score.score):>6}  {_bleu_lengths(score):26}  "
+        f"{score.signature}"
         for name, score in scores.items()
     ]
     for name, difference in differences.items():
         verdict = "significant" if difference.p_value < SIGNIFICANCE_LEVEL else "not significant"
         lines.append(
-            f"{SHORT_TITLES[name]} {difference.score - difference.baseline:+.2f} over {options.baseline}, "
-            f"which has {difference.baseline:.2f}: {verdict}, p = {difference.p_value:.3f} "
-            f"({difference.signature})"
+            f"{SHORT_TITLES[name]} {format_score(name, difference.score - difference.baseline, '+')} "
+            f"over {options.baseline}, which has {format_score(name, difference.baseline)}: {verdict}, "
+            f"p = {difference.p_value:.3f} ({difference.signature})"
         )
     return "\n".join(lines)
 
@@ -328,7 +349,7 @@ def _join_paths(paths: Sequence[Path]) -> str:
     return " and ".join(map(str, paths))
 
 
-def _bleu_lengths(score: "TranslationScore") -> str:
+def _bleu_lengths(score: "TranslationScore | CometScore") -> str:
     """Return the columns that only BLEU has."""
     from regard.metrics.translation import BleuScore
 
