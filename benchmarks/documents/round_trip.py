@@ -148,8 +148,10 @@ def add_letter(word: re.Match[str]) -> str:
 
 
 def is_protected(slot: Slot, word: str) -> bool:
-    """Whether a protected span is missing where every occurrence of a word is changed."""
-    return bool(slot.find_missing(re.sub(rf"\b{word}\b", add_letter, slot.text, flags=re.IGNORECASE)))
+    """Whether a protected span has the word, or another case of it could be taken for the span."""
+    pattern = re.compile(rf"\b{word}\b", re.IGNORECASE)
+    others = any(found != word for found in pattern.findall(slot.text))
+    return others or bool(slot.find_missing(pattern.sub(add_letter, slot.text)))
 
 
 def describe_difference(

@@ -124,7 +124,7 @@ def test_a_killed_and_resumed_forecasting_run_is_equal(capsys):
     [
         (
             "when,load\nMonday,1\nTuesday,2\n",
-            "no column that looks like time; name it with data.time: when, load",
+            "no column that looks like time; a training names it with --time (data.time): when, load",
         ),
         ("date,load\n2024-01-01,1\n2024-01-02,x\n", "line 3 has 'x' in column 'load', which is not a number"),
         ("date,load\n2024-01-01,1\n2024-01-02,2\n", "bad.csv has 2 rows; a series needs at least 3"),

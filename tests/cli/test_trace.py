@@ -91,6 +91,14 @@ def test_a_figure_shows_tokens_and_weights(folder):
     assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("columns", ["0", "00", "1", ""])
+@pytest.mark.usefixtures("folder")
+def test_look_prints_its_tables_whatever_the_width_of_the_terminal(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    main(["look", "model", "the cat sees"])
+    assert "the cat sees" in capsys.readouterr().out
+
+
 def test_look_shows_each_step_and_its_attention(folder, capsys):
     main(["look", "model", "the cat sees", "--target", "a dog", "--ablate-head", "cross:1:1"])
     output = capsys.readouterr().out

@@ -12,7 +12,7 @@ from regard.cli.args.common_args import add_message_arguments
 from regard.cli.args.number_args import check_numbers
 from regard.cli.args.path_args import check_paths
 from regard.cli.messages import message_level
-from regard.cli.output import discard_stdout, replace_closed_streams
+from regard.cli.output import discard_stdout, ignore_zero_width, replace_closed_streams
 from regard.cli.verbs import (
     check,
     classify,
@@ -71,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = False
     try:
         replace_closed_streams()
+        ignore_zero_width()
         try:
             parser = _build_parser()
             if not (sys.argv[1:] if arguments is None else arguments):

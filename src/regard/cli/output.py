@@ -41,6 +41,12 @@ def replace_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
+def ignore_zero_width() -> None:
+    """Remove COLUMNS=0, which shells without a terminal set: tables of no width would be empty."""
+    if not os.environ.get("COLUMNS", "1").strip("0"):
+        del os.environ["COLUMNS"]
+
+
 def discard_stdout() -> None:
     """Discard what stdout has not written yet, which would fail again when Python exits."""
     with suppress(OSError, ValueError):

@@ -181,7 +181,8 @@ def _find_time_column(path: Path, cells: TableCells, requested: str | None) -> s
         if look_like_times([row[index] for row in cells.rows]):
             return name
     raise DataError(
-        f"{path} has no column that looks like time; name it with data.time: {', '.join(cells.header)}"
+        f"{path} has no column that looks like time; a training names it with --time (data.time): "
+        f"{', '.join(cells.header)}"
     )
 
 
