@@ -10,6 +10,7 @@ import regard
 from regard.checkpoint import WEIGHTS_FILE, file_sha256
 from regard.cli.main import _build_parser, main
 from regard.errors import ConfigError, DataError, RegardError
+from regard.training.run_folder import lock_run_folder, make_run_folder
 from small_training import (
     CLASSIFICATION,
     CLASSIFICATION_SETTINGS,
@@ -84,6 +85,26 @@ def test_the_command_line_continues_a_run_from_memory():
     main(["train", "--out", "run", "--steps", "4"])
     regard.train(out="python", steps=4, **TRANSLATION, progress=False)
     assert weights("run") == weights("python")
+
+
+def test_a_run_from_memory_continues_from_another_folder(tmp_path, monkeypatch):
+    regard.train(out="run", steps=2, **TRANSLATION, progress=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    regard.train(out="../run", steps=4, progress=False)
+    regard.train(out=tmp_path / "run", steps=6, **TRANSLATION, progress=False)
+    assert Path("../run/step-000006").is_dir()
+
+
+def test_other_data_are_not_written_over_those_of_a_training_that_prepares():
+    """Two calls with one `out`: the first holds its data before it has written its settings."""
+    Path("run").mkdir()
+    make_run_folder(Path("run/data"))
+    with lock_run_folder(Path("run/data")):
+        Path("run/data/pairs.jsonl").write_text("")
+        with pytest.raises(RegardError, match="run/data is in use by another process; wait until it has"):
+            regard.train(out="run", steps=2, **TRANSLATION, progress=False)
+        assert Path("run/data/pairs.jsonl").read_text() == ""
 
 
 def test_other_data_for_the_same_run_are_refused():

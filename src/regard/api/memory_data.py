@@ -63,9 +63,8 @@ def split_memory_data(arguments: Mapping[str, Any], out: Path) -> MemoryData:
     return data
 
 
-def write_memory_data(data: MemoryData, out: Path) -> list[Path]:
-    """Write the files to the run folder; return the new ones. An existing run must have the same content."""
-    written = []
+def write_memory_data(data: MemoryData, out: Path) -> None:
+    """Write the files to the run folder; an existing run must have the same content."""
     for name, content in data.files.items():
         path = out / MEMORY_DATA_FOLDER / name
         try:
@@ -76,12 +75,9 @@ def write_memory_data(data: MemoryData, out: Path) -> list[Path]:
                     f"{data.origins[name]}: these are not the data that {out} was started with; give the "
                     "same data to resume, none to use those of the run, or choose another out"
                 )
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_file_atomically(path, content)
         except OSError as error:
             raise DataError(f"{path} cannot be written: {error.strerror}") from None
-        written.append(path)
-    return written
 
 
 def _take_pairs(data: MemoryData, prefix: str, path: Path) -> None:

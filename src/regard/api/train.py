@@ -13,7 +13,13 @@ from regard.checkpoint import CONFIG_FILE
 from regard.config import merge_settings
 from regard.errors import ConfigError, RegardError
 from regard.training.callbacks import Callback, require_callbacks
-from regard.training.run_folder import LOCK_FILE, MEMORY_DATA_FOLDER, reject_unusable_folder
+from regard.training.run_folder import (
+    LOCK_FILE,
+    MEMORY_DATA_FOLDER,
+    lock_run_folder,
+    make_run_folder,
+    reject_unusable_folder,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -138,7 +144,8 @@ def train(
         custom = Customization(require_callbacks(callbacks), build_model, loss)
         run, result = _train(request, data, folder, custom, progress)
         if result.stop_reason == "interrupt":
-            raise KeyboardInterrupt(f"step {result.step:,} is saved in {folder}; the same call resumes")
+            saved = f"step {result.step:,} is saved in {folder}" if result.step else "no step is done"
+            raise KeyboardInterrupt(f"{saved}; the same call resumes")
         return _load_model(run, folder, build_model)
     except RegardError as error:
         message = _replace_flags(str(error))
@@ -153,25 +160,31 @@ def _train(
     """Write the data in memory and train; without a run, the data are deleted again."""
     from rich.console import Console
 
-    console = Console(quiet=not progress, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    # in a notebook, too, lines of text and no widgets
+    console = Console(
+        quiet=not progress, highlight=False, markup=False, emoji=False, soft_wrap=True, force_jupyter=False
+    )
     reject_unusable_folder(out)
-    is_new_folder = not out.exists()
-    written = write_memory_data(data, out)
-    try:
+    if not data.files:
         return train_request(request, out, console, custom)
-    except BaseException:
-        if not (out / CONFIG_FILE).exists():
-            _remove_memory_data(written, out, is_new_folder)
-        raise
+    is_new_folder, folder = not out.exists(), out / MEMORY_DATA_FOLDER
+    make_run_folder(folder)
+    with lock_run_folder(folder):
+        try:
+            write_memory_data(data, out)
+            return train_request(request, out, console, custom)
+        except BaseException:
+            if not (out / CONFIG_FILE).exists():
+                _remove_memory_data(data, out, is_new_folder)
+            raise
 
 
-def _remove_memory_data(written: Iterable[Path], out: Path, is_new_folder: bool) -> None:
+def _remove_memory_data(data: MemoryData, out: Path, is_new_folder: bool) -> None:
     """Delete the data of a run that was not started."""
     with suppress(OSError):  # the error that ended the run is the one to report
-        for path in written:
-            path.unlink(missing_ok=True)
-        if (out / MEMORY_DATA_FOLDER).is_dir():
-            (out / MEMORY_DATA_FOLDER).rmdir()
+        for name in (*data.files, LOCK_FILE):
+            (out / MEMORY_DATA_FOLDER / name).unlink(missing_ok=True)
+        (out / MEMORY_DATA_FOLDER).rmdir()
         if is_new_folder:
             (out / LOCK_FILE).unlink(missing_ok=True)
             out.rmdir()

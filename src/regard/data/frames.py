@@ -13,7 +13,7 @@ DEFAULT_TIME_NAME = "time"
 
 def is_table(value: object) -> bool:
     """Return whether a value is a DataFrame, a pyarrow table, or a mapping of columns."""
-    return isinstance(value, Mapping) or _is_arrow(value) or _is_frame(value)
+    return isinstance(value, Mapping) or _is_lazy(value) or _is_arrow(value) or _is_frame(value)
 
 
 def table_columns(table: Any) -> dict[str, list[Any]]:
@@ -21,6 +21,7 @@ def table_columns(table: Any) -> dict[str, list[Any]]:
 
     A pandas index of times becomes the first column.
     """
+    table = table.collect() if _is_lazy(table) else table
     if isinstance(table, Mapping):
         columns = {str(name): column_values(values) for name, values in table.items()}
     elif _is_arrow(table):
@@ -73,6 +74,11 @@ def _format_cell(value: object, time_precision: str) -> str:
             return repr(value)
         case _:
             return str(value)
+
+
+def _is_lazy(value: object) -> bool:
+    """Return whether a value is a LazyFrame of polars."""
+    return hasattr(value, "collect_schema") and hasattr(value, "collect")
 
 
 def _is_arrow(value: object) -> bool:

@@ -56,9 +56,8 @@ def open_run_folder(
     """
     reject_unusable_folder(out)
     is_new_folder = not out.exists()
-    with _name_folder_in_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    with _lock_folder(out):
+    make_run_folder(out)
+    with lock_run_folder(out):
         is_new_run = not (out / CONFIG_FILE).exists()
         if not is_new_run:
             _reject_other_settings(out, settings, changeable, defaults)
@@ -89,11 +88,17 @@ def _is_memory_data(path: Path) -> bool:
     """Return whether a path of a run folder is the folder of data from memory, and holds nothing else."""
     if path.name != MEMORY_DATA_FOLDER or not path.is_dir():
         return False
-    return all(file.name in MEMORY_DATA_FILES or ".writing-" in file.name for file in path.iterdir())
+    names = (LOCK_FILE, *MEMORY_DATA_FILES)
+    return all(file.name in names or ".writing-" in file.name for file in path.iterdir())
+
+
+def make_run_folder(out: Path) -> None:
+    with _name_folder_in_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
-def _lock_folder(out: Path) -> Iterator[None]:
+def lock_run_folder(out: Path) -> Iterator[None]:
     """Hold a lock that ends with the process; forked children do not inherit it."""
     lock = FileLock(out / LOCK_FILE)
     try:
