@@ -42,10 +42,7 @@ def folder(user_folder, monkeypatch):
     book = phrasebook(train=0, valid=0, test=8)
     monkeypatch.setattr("regard.demo.phrasebook.corpus.phrasebook", lambda **_: book)
 
-    def interrupt(_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("regard.server.http_server.ExplorerServer.serve_forever", interrupt)
+    monkeypatch.setattr("regard.server.web.web_server.WebServer.serve", lambda *_, **__: None)
     verb = "regard.cli.verbs.verify_resume."
     monkeypatch.setattr(verb + "_start_training", lambda *_: None)
     monkeypatch.setattr(verb + "_wait_for_success", lambda _: None)

@@ -1,4 +1,4 @@
-"""HTTP client for tests of the explorer's server, for well-formed and raw requests."""
+"""HTTP client for tests of the servers, for well-formed and raw requests."""
 
 import gzip
 import http.client
@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
 
-from regard.server.http_server import ExplorerServer
 from regard.server.web.application import RouteGroup
 from regard.server.web.web_server import WebServer
 
@@ -30,20 +29,7 @@ class HttpResponse:
 
 
 @contextmanager
-def run_server(routes, host="127.0.0.1"):
-    """Run a server in a thread and yield a client for it."""
-    with ExplorerServer(host, 0, routes) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield HttpClient(server)
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@contextmanager
-def run_web_server(*groups, host="127.0.0.1", **settings):
+def run_server(*groups, host="127.0.0.1", **settings):
     """Run a web server in a thread and yield a client for it; a dictionary of routes is a group."""
     groups = [group if isinstance(group, RouteGroup) else RouteGroup(group) for group in groups]
     with WebServer(host, 0) as server:
@@ -63,7 +49,7 @@ class HttpClient:
 
     def __init__(self, server):
         self.server = server
-        self.port = getattr(server, "server_port", None) or server.port
+        self.port = server.port
 
     def __call__(self, path, body=None, method=None, **headers):
         """Send a request; a body that is not bytes is sent as JSON, an iterator in chunks."""
@@ -89,8 +75,6 @@ class HttpClient:
         """Send raw bytes and return all bytes until the server closes the connection."""
         with self.connect() as connection:
             connection.sendall(content)
-            if not isinstance(self.server, WebServer):
-                connection.shutdown(socket.SHUT_WR)
             return read_all(connection)
 
     def connect(self, timeout=10):

@@ -9,16 +9,16 @@ from starlette.responses import Response
 from regard.errors import DataError
 from regard.server.web.access_log import JsonAccessLog, log_entry
 from regard.server.web.application import MAX_BODY_BYTES, RouteGroup
-from regard.server.web.messages import (
+from regard.server.web.request_body import read_json_object, read_query
+from regard.server.web.responses import (
     NDJSON_TYPE,
     RequestError,
     bytes_response,
     json_response,
     lines_response,
 )
-from regard.server.web.request_body import read_json_object, read_query
 from regard.server.web.static_files import static_file_routes
-from server.http_client import run_web_server
+from server.http_client import run_server
 
 PAGE = """<!doctype html><script type="importmap">{"imports": {"regard/": "/static/js/"}}</script>"""
 HASH = "sha256-CQjNphUGBwco+M094d5jC4zqDJ3k+5eGFUxipEWDgGk="
@@ -106,7 +106,7 @@ def client(static_folder):
         accepts_get_body=True,
         allowed_origins=("https://page.example",),
     )
-    with run_web_server(routes, public) as client:
+    with run_server(routes, public) as client:
         yield client
 
 
@@ -186,7 +186,7 @@ def test_a_request_without_a_host_or_with_two_is_rejected(client):
 
 
 def test_a_server_on_all_addresses_accepts_ip_addresses_as_host_only():
-    with run_web_server({"/": {"GET": query}}, host="0.0.0.0") as client:
+    with run_server({"/": {"GET": query}}, host="0.0.0.0") as client:
         assert client.server.url == f"http://127.0.0.1:{client.port}/"
         assert client("/", Host=f"192.168.1.7:{client.port}").status == 200
         assert client("/", Host=f"[fe80::1]:{client.port}").status == 200
@@ -334,7 +334,7 @@ def test_an_error_while_streaming_is_the_last_line(client, capfd):
 def test_the_access_log_has_the_route_and_neither_address_nor_query():
     log = io.StringIO()
     routes = {"/": {"GET": query}, "/v2/items/{id}": {"GET": item}}
-    with run_web_server(routes, access_log=JsonAccessLog(log)) as client:
+    with run_server(routes, access_log=JsonAccessLog(log)) as client:
         client("/v2/items/private?q=private", Authorization="private")
         client("/private?key=private")
         client("/", method="PROPFIND")
@@ -353,6 +353,6 @@ def test_an_error_of_the_application_itself_is_answered(capfd):
     async def broken(_):
         return Response(b"abc", headers={"Content-Length": "7"})
 
-    with run_web_server({"/": {"GET": broken}}) as client, pytest.raises(http.client.HTTPException):
+    with run_server({"/": {"GET": broken}}) as client, pytest.raises(http.client.HTTPException):
         client("/")
     assert "shorter than its Content-Length" in capfd.readouterr().err

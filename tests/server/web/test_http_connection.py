@@ -12,9 +12,9 @@ import pytest
 from starlette.responses import StreamingResponse
 
 from regard.server.web.connection_limits import ConnectionLimits
-from regard.server.web.messages import json_response
 from regard.server.web.request_body import read_body, read_json_object
-from server.http_client import read_all, run_web_server
+from regard.server.web.responses import json_response
+from server.http_client import read_all, run_server
 
 QUICK = ConnectionLimits(
     header_seconds=0.5, body_seconds=0.5, idle_seconds=0.5, stalled_write_seconds=0.3, linger_seconds=0.3
@@ -68,7 +68,7 @@ class Routes:
 @contextmanager
 def run_routes(**settings):
     routes = Routes()
-    with run_web_server(routes.table(), **settings) as client:
+    with run_server(routes.table(), **settings) as client:
         client.routes = routes
         yield client
 
@@ -397,7 +397,7 @@ def test_a_reader_that_is_only_slow_gets_everything():
         return json_response("x" * 8_000_000)
 
     limits = ConnectionLimits(stalled_write_seconds=0.2)
-    with run_web_server({"/": {"GET": large}}, limits=limits) as client, client.connect() as connection:
+    with run_server({"/": {"GET": large}}, limits=limits) as client, client.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         connection.sendall(head_bytes(client, "GET / HTTP/1.1", "Connection: close"))
         size = 0

@@ -3,16 +3,16 @@ import json
 import msgspec
 import pytest
 
-from regard.server.web.messages import json_response
 from regard.server.web.request_body import (
     content_type,
     convert_fields,
     read_form,
-    read_json,
+    read_json_body,
     read_json_object,
     read_multipart,
 )
-from server.http_client import run_web_server
+from regard.server.web.responses import json_response
+from server.http_client import run_server
 
 
 class Item(msgspec.Struct):
@@ -21,7 +21,7 @@ class Item(msgspec.Struct):
 
 
 async def parse_json_body(request):
-    return json_response(await read_json(request))
+    return json_response(await read_json_body(request))
 
 
 async def parse_object(request):
@@ -29,7 +29,7 @@ async def parse_object(request):
 
 
 async def parse_item(request):
-    return json_response(convert_fields(await read_json(request), Item))
+    return json_response(convert_fields(await read_json_body(request), Item))
 
 
 async def parse_form(request):
@@ -60,7 +60,7 @@ def client():
         "/multipart": {"POST": parse_multipart},
         "/type": {"POST": name_type},
     }
-    with run_web_server(routes) as client:
+    with run_server(routes) as client:
         yield client
 
 

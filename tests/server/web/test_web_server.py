@@ -9,18 +9,18 @@ from threading import Thread
 import pytest
 
 from regard.errors import RegardError
-from regard.server.web.messages import json_response
+from regard.server.web.responses import json_response
 from regard.server.web.security import HostGuard
 from regard.server.web.web_server import WebServer
-from server.http_client import HttpClient, run_web_server
+from server.http_client import HttpClient, run_server
 
 PROGRAM = """
 import asyncio, sys
-from regard.server.web import messages, web_server
+from regard.server.web import responses, web_server
 
 async def slow(_):
     await asyncio.sleep(0.5)
-    return messages.json_response("done")
+    return responses.json_response("done")
 
 with web_server.WebServer("127.0.0.1", 0) as server:
     print(server.port, flush=True)
@@ -156,7 +156,7 @@ def test_a_lifespan_surrounds_the_requests():
         events.append("request")
         return json_response({})
 
-    with run_web_server({"/": {"GET": hello}}, lifespan=lifespan) as client:
+    with run_server({"/": {"GET": hello}}, lifespan=lifespan) as client:
         assert isinstance(client, HttpClient)
         assert client("/").status == 200
     assert events == ["start", "request", "end"]

@@ -6,7 +6,7 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.model_args import read_model_task, resolve_model_folder
@@ -19,9 +19,12 @@ from regard.search.config import PAPER_SEARCH, SearchConfig
 
 if TYPE_CHECKING:
     from regard.server.explorer.attention_api import AttentionTracer
+    from regard.server.explorer.model_executor import ModelExecutor
     from regard.server.explorer.training_runs import TrainingRun
-    from regard.server.http_messages import RouteTable
+    from regard.server.web.application import RouteTable
 
+DRAIN_SECONDS = 1
+"""How long Ctrl-C waits for answers in progress."""
 DESCRIPTION = """\
 Open a page in the browser that translates a sentence and shows each step: the
 attention of every head and layer, the computation of attention step by step,
@@ -112,12 +115,13 @@ def add_explore_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParse
 def run_explore(options: argparse.Namespace) -> None:
     task = read_model_task(resolve_model_folder(options.model))
     from regard.server.explorer.training_runs import find_training_run, load_comparison_runs
-    from regard.server.http_server import ExplorerServer
+    from regard.server.web.application import RouteGroup
+    from regard.server.web.web_server import WebServer
 
-    run = find_training_run(options.model)
-    others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
-    routes = _build_routes(options, task, run, others)
-    with ExplorerServer(options.host, options.port, routes) as server:
+    with WebServer(options.host, options.port) as server:
+        run = find_training_run(options.model)
+        others = load_comparison_runs([options.model, *options.others])[1:] if options.others else []
+        routes, executor = _build_routes(options, task, run, others)
         if options.json:
             print_json({"model": str(options.model), "url": server.url}, indent=None)
         else:
@@ -125,16 +129,17 @@ def run_explore(options: argparse.Namespace) -> None:
             sys.stdout.flush()
         if not options.no_browser and _has_display():
             webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            sys.stdout.write("" if options.json else "\n")
+        server.serve([RouteGroup(routes)], drain_seconds=DRAIN_SECONDS)
+    sys.stdout.write("" if options.json else "\n")
+    sys.stdout.flush()
+    if executor.is_computing:  # its thread cannot be interrupted, and Python would wait for it
+        os._exit(0)
 
 
 def _build_routes(
     options: argparse.Namespace, task: str, run: "TrainingRun | None", others: "Sequence[TrainingRun]"
-) -> "RouteTable":
-    """Return the API of the page for the task of the model."""
+) -> "tuple[RouteTable, ModelExecutor[Any]]":
+    """Return the API of the page for the task of the model, and the thread of the model."""
     from regard.classification.tracing import ClassifierTracer
     from regard.forecasting.tracing import ForecasterTracer
     from regard.server.explorer.attention_api import AttentionApi
@@ -150,7 +155,8 @@ def _build_routes(
             tracers: CheckpointCache[AttentionTracer] = CheckpointCache(
                 options.model, run, lambda folder: ClassifierTracer.load(folder, options.device)
             )
-            return AttentionApi(tracers, run, settings, others).routes()
+            api = AttentionApi(tracers, run, settings, others)
+            return api.routes(), api.executor
         case "forecasting":
             if options.series is None:
                 raise RegardError(f"{options.model} is a forecaster; give --series FILE, a table of series")
@@ -160,12 +166,14 @@ def _build_routes(
                 lambda folder: ForecasterTracer.load(folder, options.series, options.device),
             )
             first = options.text or tracers.get(None).trace("", options.max_trace_tokens).source.text
-            return AttentionApi(tracers, run, replace(settings, example_text=first), others).routes()
+            api = AttentionApi(tracers, run, replace(settings, example_text=first), others)
+            return api.routes(), api.executor
         case _:
             models = CheckpointCache(
                 options.model, run, lambda folder: load_explorer_model(folder, options.device)
             )
-            return explorer_routes(TraceService(models, run, settings), others)
+            service = TraceService(models, run, settings)
+            return explorer_routes(service, others), service.executor
 
 
 def _has_display() -> bool:

@@ -11,7 +11,7 @@ from regard.checkpoint import find_model_folder, list_checkpoints
 from regard.model.config import ModelConfig
 from regard.model.transformer import Transformer
 from regard.server.explorer.training_runs import TrainingRun, checkpoint_step
-from regard.server.http_messages import RequestError
+from regard.server.web.responses import RequestError
 from regard.text.tokenizer import Tokenizer
 from regard.trace.model_facts import identify_model_folder
 from regard.training.device import DeviceChoice, choose_device

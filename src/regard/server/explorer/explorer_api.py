@@ -1,9 +1,14 @@
 """The explorer's API for translation models: routes and their handlers."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from time import perf_counter
 from typing import Any, Literal
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from regard.server.explorer.attention_api import page_response
 from regard.server.explorer.checkpoint_cache import ExplorerModel
 from regard.server.explorer.model_blocks import describe_model_blocks
 from regard.server.explorer.probe_payloads import (
@@ -32,20 +37,19 @@ from regard.server.explorer.trace_service import (
 )
 from regard.server.explorer.training_runs import TrainingRun, training_routes
 from regard.server.explorer.translate_payload import translate_line_payload
-from regard.server.http_messages import (
-    HTML_TYPE,
-    NDJSON_TYPE,
-    ApiRequest,
-    ApiResponse,
+from regard.server.web.application import Handler, RouteTable
+from regard.server.web.request_body import read_json_object, read_query
+from regard.server.web.responses import (
     RequestError,
-    RouteHandler,
-    RouteTable,
+    bytes_response,
     json_response,
+    lines_response,
     to_json_bytes,
 )
-from regard.server.static_files import static_file_routes
+from regard.server.web.static_files import static_file_routes
+from regard.trace.head_importance import HeadImportance
 from regard.trace.interventions import ATTENTION_KINDS, count_attention_layers
-from regard.trace.page import page_assets, render_trace_html
+from regard.trace.page import page_assets
 from regard.trace.trace import Trace
 
 MAX_LINES = 100
@@ -57,7 +61,7 @@ def explorer_routes(service: TraceService, comparison_runs: Sequence[TrainingRun
     """Return all routes: page files, API and metrics; `comparison_runs` have metrics only."""
     runs = [*([] if service.run is None else [service.run]), *comparison_runs]
     api = ExplorerApi(service, comparison_runs)
-    handlers: dict[str, RouteHandler] = {
+    handlers: dict[str, Handler] = {
         "translate": api.translate,
         "trace": api.trace,
         "steps": api.steps,
@@ -84,32 +88,32 @@ class ExplorerApi:
     def __init__(self, service: TraceService, comparison_runs: Sequence[TrainingRun]) -> None:
         self._service, self._comparison_runs = service, comparison_runs
 
-    def info(self, request: ApiRequest) -> ApiResponse:
+    async def info(self, request: Request) -> Response:  # noqa: ARG002, a handler
         """Return model, limits, search defaults, runs and the model's blocks."""
         run, settings = self._service.run, self._service.settings
-        facts, blocks = self._service.run_on_model(
-            request, {}, lambda model: (model.tracer.model_facts(), describe_model_blocks(model.config))
+        facts, blocks = await self._service.run_on_model(
+            {}, lambda model: (model.tracer.model_facts(), describe_model_blocks(model.config))
         )
+        payload = await asyncio.to_thread(info_payload, facts, settings, run, self._comparison_runs)
         return json_response(
             {
-                **info_payload(facts, settings, run, self._comparison_runs),
+                **payload,
                 "languages": {"source": facts.source_lang, "target": facts.target_lang},
                 "search": {"beam": settings.search.beam, "alpha": settings.search.alpha},
                 "blocks": blocks,
             }
         )
 
-    def translate(self, request: ApiRequest) -> ApiResponse:
+    async def translate(self, request: Request) -> Response:
         """Translate line by line; other requests may run between two lines."""
-        body, start = request.body, perf_counter()
+        body, start = await read_json_object(request), perf_counter()
         lines = parse_bounded_text(body, "text", MAX_TEXT_CHARACTERS).split("\n")
         if len(lines) > MAX_LINES:
             message = f"text has {len(lines)} lines, and at most {MAX_LINES} are translated at once"
             raise RequestError("too_many_lines", message, limit=MAX_LINES)
         n_best = parse_integer(body, "n_best", 1, 1, MAX_BEAM)
         payloads = [
-            self._service.run_on_model(
-                request,
+            await self._service.run_on_model(
                 body,
                 lambda model, line=line: translate_line_payload(self._service, model, body, line, n_best),
             )
@@ -117,17 +121,17 @@ class ExplorerApi:
         ]
         return json_response({"lines": payloads, "ms": round(1000 * (perf_counter() - start), 1)})
 
-    def trace(self, request: ApiRequest) -> ApiResponse:
+    async def trace(self, request: Request) -> Response:
         """Return the trace of one translation."""
-        body = request.body
-        content = self._service.run_on_model(
-            request, body, lambda model: self._trace(model, body).dumps().encode()
+        body = await read_json_object(request)
+        content = await self._service.run_on_model(
+            body, lambda model: self._trace(model, body).dumps().encode()
         )
-        return ApiResponse(content)
+        return bytes_response(content)
 
-    def steps(self, request: ApiRequest) -> ApiResponse:
+    async def steps(self, request: Request) -> Response:
         """Return the computation of one head at one position, step by step."""
-        body = request.body
+        body = await read_json_object(request)
         trace_body = parse_object(body, "request")
 
         def compute(model: ExplorerModel) -> dict[str, Any]:
@@ -139,60 +143,61 @@ class ExplorerApi:
             position = parse_integer(body, "position", None, 0, len(rows) - 1)
             return model.tracer.attention_steps(trace, kind, layer, head, position)
 
-        return json_response(self._service.run_on_model(request, trace_body, compute))
+        return json_response(await self._service.run_on_model(trace_body, compute))
 
-    def head_importance(self, request: ApiRequest) -> ApiResponse:
+    async def head_importance(self, request: Request) -> Response:
         """Stream the importance of every head, one JSON line per head."""
-        body = parse_object(request.body, "request")
-        importances = self._service.stream_from_model(
-            request, body, lambda model: model.tracer.measure_heads(self._trace(model, body))
+        body = parse_object(await read_json_object(request), "request")
+        importances = await self._service.stream_from_model(
+            body, lambda model: model.tracer.measure_heads(self._trace(model, body))
         )
-        return ApiResponse((to_json_bytes(each._asdict()) + b"\n" for each in importances), NDJSON_TYPE)
+        return lines_response(_json_lines(importances))
 
-    def position_survival(self, request: ApiRequest) -> ApiResponse:
+    async def position_survival(self, request: Request) -> Response:
         """Return how much of the positional encoding is left after each sublayer."""
-        body = parse_object(request.body, "request")
+        body = parse_object(await read_json_object(request), "request")
 
         def compute(model: ExplorerModel) -> dict[str, Any]:
             trace = self._trace(model, body)
             return position_survival_payload(model.tracer.measure_position_survival(trace))
 
-        return json_response(self._service.run_on_model(request, body, compute))
+        return json_response(await self._service.run_on_model(body, compute))
 
-    def neighbours(self, request: ApiRequest) -> ApiResponse:
+    async def neighbours(self, request: Request) -> Response:
         """Return the nearest neighbours of a word in the embedding."""
-        body = request.body
+        body = await read_json_object(request)
         word = parse_bounded_text(body, "text", MAX_TEXT_CHARACTERS)
         count = parse_integer(body, "count", 12, 1, MAX_CANDIDATES)
         side = parse_choice({"side": "source", **body}, "side", EMBEDDING_SIDES)
-        payload = self._service.run_on_model(
-            request, body, lambda model: neighbours_payload(model, word, count, side)
+        payload = await self._service.run_on_model(
+            body, lambda model: neighbours_payload(model, word, count, side)
         )
         return json_response(payload)
 
-    def contexts(self, request: ApiRequest) -> ApiResponse:
+    async def contexts(self, request: Request) -> Response:
         """Compare the vectors of one word in two sentences."""
-        body, limit = request.body, self._service.settings.max_trace_tokens
+        body, limit = await read_json_object(request), self._service.settings.max_trace_tokens
         first, second = parse_text_list(body, "texts", 2, MAX_TEXT_CHARACTERS)
         word = parse_bounded_text(body, "word", MAX_TEXT_CHARACTERS)
 
         def compute(model: ExplorerModel) -> dict[str, Any]:
             return context_comparison_payload(word, model.tracer.compare_contexts(word, first, second, limit))
 
-        return json_response(self._service.run_on_model(request, body, compute))
+        return json_response(await self._service.run_on_model(body, compute))
 
-    def word_order(self, request: ApiRequest) -> ApiResponse:
+    async def word_order(self, request: Request) -> Response:
         """Compare a sentence with its reversal, with and without positional encoding."""
-        text = parse_bounded_text(request.body, "text", MAX_TEXT_CHARACTERS)
+        body = await read_json_object(request)
+        text = parse_bounded_text(body, "text", MAX_TEXT_CHARACTERS)
         limit = self._service.settings.max_trace_tokens
-        payload = self._service.run_on_model(
-            request, request.body, lambda model: model.tracer.compare_word_orders(text, limit)
+        payload = await self._service.run_on_model(
+            body, lambda model: model.tracer.compare_word_orders(text, limit)
         )
         return json_response(payload)
 
-    def token_mixers(self, request: ApiRequest) -> ApiResponse:
+    async def token_mixers(self, request: Request) -> Response:
         """Compare a head on two sentences with a linear layer and a convolution over tokens."""
-        body = request.body
+        body = await read_json_object(request)
         texts = parse_text_list(body, "texts", 2, MAX_TEXT_CHARACTERS)
 
         def compute(model: ExplorerModel) -> dict[str, Any]:
@@ -201,27 +206,32 @@ class ExplorerApi:
             first, second = (self._trace(model, {"text": text}) for text in texts)
             return compare_token_mixers(first, second, layer, head)
 
-        return json_response(self._service.run_on_model(request, body, compute))
+        return json_response(await self._service.run_on_model(body, compute))
 
-    def positions(self, request: ApiRequest) -> ApiResponse:
+    async def positions(self, request: Request) -> Response:
         """Return the sinusoidal position tables, and the model's own if it is learned."""
-        query = parse_query_numbers(request.query)
+        query = parse_query_numbers(dict(read_query(request)))
         length = parse_integer(query, "length", 20, 1, MAX_POSITIONS)
 
         def compute(model: ExplorerModel) -> dict[str, Any]:
             width = parse_integer(query, "width", model.config.d_model, 2, MAX_TABLE_WIDTH)
             return position_tables_payload(model, length, width)
 
-        return json_response(self._service.run_on_model(request, {}, compute))
+        return json_response(await self._service.run_on_model({}, compute))
 
-    def export(self, request: ApiRequest) -> ApiResponse:
+    async def export(self, request: Request) -> Response:
         """Return the offline page of a translation."""
-        body, view = parse_object(request.body, "request"), parse_view(request.body)
-        trace = self._service.run_on_model(
-            request, body, lambda model: model.tracer.with_qkv(self._trace(model, body))
+        document = await read_json_object(request)
+        body, view = parse_object(document, "request"), parse_view(document)
+        trace = await self._service.run_on_model(
+            body, lambda model: model.tracer.with_qkv(self._trace(model, body))
         )
-        headers = {"Content-Disposition": 'attachment; filename="translation.html"'}
-        return ApiResponse(render_trace_html(trace, view).encode(), HTML_TYPE, headers=headers)
+        return await page_response(trace, view, "translation.html")
 
     def _trace(self, model: ExplorerModel, body: JsonBody) -> Trace:
         return self._service.cached_trace(model, self._service.parse_trace_request(model, body))
+
+
+async def _json_lines(importances: AsyncIterator[HeadImportance]) -> AsyncIterator[bytes]:
+    async for each in importances:
+        yield to_json_bytes(each._asdict()) + b"\n"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from regard.server.http_messages import RequestError
+from regard.server.web.responses import RequestError
 
 JsonBody = Mapping[str, Any]
 ChoiceT = TypeVar("ChoiceT", bound=str)

@@ -1,12 +1,13 @@
 """Trace service: parses trace requests, runs them on a model and caches the latest traces."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from regard.search.config import SearchConfig
 from regard.server.explorer.checkpoint_cache import CheckpointCache, ExplorerModel
+from regard.server.explorer.model_executor import ModelExecutor
 from regard.server.explorer.request_fields import (
     JsonBody,
     parse_bounded_text,
@@ -15,9 +16,7 @@ from regard.server.explorer.request_fields import (
     parse_object_list,
     parse_text_or_ids,
 )
-from regard.server.explorer.request_queue import ModelExecutor
 from regard.server.explorer.training_runs import TrainingRun, list_run_names
-from regard.server.http_messages import ApiRequest
 from regard.trace.request import TraceRequest, trace_id
 from regard.trace.schema import ModelFacts
 from regard.trace.trace import Trace
@@ -40,26 +39,26 @@ class ExplorerSettings:
 
 
 class TraceService:
-    """A translation model behind a request queue, with a cache of traces."""
+    """A translation model in a thread of its own, with a cache of traces."""
 
     def __init__(
         self, models: CheckpointCache[ExplorerModel], run: TrainingRun | None, settings: ExplorerSettings
     ) -> None:
         self.models, self.run, self.settings = models, run, settings
-        self._executor = ModelExecutor(models)
+        self.executor = ModelExecutor(models)
         self._traces: OrderedDict[str, Trace] = OrderedDict()
 
-    def run_on_model(
-        self, request: ApiRequest, body: JsonBody, compute: Callable[[ExplorerModel], ServiceResult]
+    async def run_on_model(
+        self, body: JsonBody, compute: Callable[[ExplorerModel], ServiceResult]
     ) -> ServiceResult:
-        """Return `compute(model)` for the checkpoint named in the body, when the request's turn comes."""
-        return self._executor.run(request, body, compute)
+        """Return `compute(model)` for the checkpoint named in the body, when its turn comes."""
+        return await self.executor.run(body, compute)
 
-    def stream_from_model(
-        self, request: ApiRequest, body: JsonBody, compute: Callable[[ExplorerModel], Iterator[ServiceResult]]
-    ) -> Iterator[ServiceResult]:
-        """Yield the results of an iterator; other requests may run between two results."""
-        return self._executor.stream(request, body, compute)
+    async def stream_from_model(
+        self, body: JsonBody, compute: Callable[[ExplorerModel], Iterator[ServiceResult]]
+    ) -> AsyncIterator[ServiceResult]:
+        """Return the results of an iterator; other requests may run between two results."""
+        return await self.executor.stream(body, compute)
 
     def parse_trace_request(self, model: ExplorerModel, body: JsonBody) -> TraceRequest:
         """Parse the trace request of the page."""

@@ -1,5 +1,6 @@
 """Training runs in the explorer: checkpoints, metrics, example sentence, and their routes."""
 
+import asyncio
 import hashlib
 import json
 import re
@@ -8,12 +9,17 @@ from functools import partial
 from html import unescape
 from pathlib import Path
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from regard.checkpoint import MANIFEST_FILE, WEIGHTS_FILE, find_model_folder, list_checkpoints
 from regard.errors import DataError
 from regard.plots.history import distinct_run_names, read_data_report
 from regard.server.explorer.metrics_tail import MetricsTail
 from regard.server.explorer.request_fields import parse_integer, parse_query_numbers
-from regard.server.http_messages import ApiRequest, ApiResponse, RouteTable, json_response
+from regard.server.web.application import RouteTable
+from regard.server.web.request_body import read_query
+from regard.server.web.responses import json_response
 from regard.training.logs.metrics_file import METRICS_FILE, find_metrics_folder
 from regard.training.loop import AVERAGED_FOLDER
 from regard.training.model_card import CARD_FILE
@@ -106,11 +112,15 @@ def training_routes(runs: Sequence[TrainingRun]) -> RouteTable:
     return {f"/api/runs/{run.id}/metrics": {"GET": partial(_metrics_response, run)} for run in runs}
 
 
-def _metrics_response(run: TrainingRun, request: ApiRequest) -> ApiResponse:
+async def _metrics_response(run: TrainingRun, request: Request) -> Response:
+    offset = parse_integer(parse_query_numbers(dict(read_query(request))), "since", 0, 0, 10**9)
+    return json_response(await asyncio.to_thread(metrics_payload, run, offset))
+
+
+def metrics_payload(run: TrainingRun, offset: int) -> dict[str, object]:
     """Return the rows since an offset; with the first rows also a summary of the training data."""
-    offset = parse_integer(parse_query_numbers(request.query), "since", 0, 0, 10**9)
     data = None if offset else _summarize_data(read_data_report(run.folder))
-    return json_response({**run.metrics.rows_since(offset), "data": data})
+    return {**run.metrics.rows_since(offset), "data": data}
 
 
 def _summarize_data(report: Mapping[str, object]) -> Mapping[str, object] | None:

@@ -16,16 +16,16 @@ Wrong methods (405), unknown addresses (404, by the group's `prefix`), bodies la
 (413, also while they arrive), bodies of GET unless `accepts_get_body`, and other sites' pages (403, unless in
 `allowed_origins`) are answered before or while the handler runs.
 
-**Read a request** (`request_body`): `read_query`, `read_json` and `read_json_object` (strict: no key twice,
-no NaN, no lone surrogate), `convert_fields` to a `msgspec.Struct`, `read_form`, `read_multipart` (files),
-`content_type` to choose between them. All raise `RequestError`.
+**Read a request** (`request_body`): `read_query`, `read_json_body` and `read_json_object` (strict: no key
+twice, no NaN, no lone surrogate), `convert_fields` to a `msgspec.Struct`, `read_form`, `read_multipart`
+(files), `content_type` to choose between them. All raise `RequestError`.
 
-**Answer errors** (`messages`): raise `RequestError(code, message, status, limit, headers)` anywhere. The
+**Answer errors** (`responses`): raise `RequestError(code, message, status, limit, headers)` anywhere. The
 group's `error_response(error)` gives it the surface's shape; the default is `{"error": {"code", "message"}}`.
 Other `RegardError`s become 422, anything else 500 with its traceback in the terminal only. Malformed HTTP and
 a wrong Host are answered in the default shape, as no route is known.
 
-**Answer** (`messages`): `json_response`, `bytes_response`, `lines_response` for a stream; or any Starlette
+**Answer** (`responses`): `json_response`, `bytes_response`, `lines_response` for a stream; or any Starlette
 response. Security headers, `Cache-Control: no-store` and gzip are added to what does not have them.
 
 **The client leaves.** The handler's task is cancelled at its next `await`; what runs in a thread goes on. Do

@@ -13,8 +13,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from regard.server.web.access_log import AccessLog, AccessLogMiddleware, log_entry
-from regard.server.web.compression import CompressionMiddleware
-from regard.server.web.messages import RequestError, error_response, to_request_error
+from regard.server.web.gzip_responses import CompressionMiddleware
+from regard.server.web.responses import RequestError, error_response, to_request_error
 from regard.server.web.security import SECURITY_HEADERS, HostGuard, check_origin
 
 MAX_BODY_BYTES = 1_000_000

@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from regard.server.web.connection_limits import ConnectionLimits
 from regard.server.web.http_exchange import HttpExchange, response_bytes
-from regard.server.web.messages import RequestError, error_to_json
+from regard.server.web.responses import RequestError, error_to_json
 
 MAX_DISCARDED_BYTES = 16_000_000
 """Most bytes of a rejected request that are read and discarded."""

@@ -7,7 +7,7 @@ import traceback
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from regard.server.web.messages import RequestError, error_to_json
+from regard.server.web.responses import RequestError, error_to_json
 
 INVALID_HEADER_NAME = re.compile(rb"[^!#$%&'*+\-.^_`|~0-9A-Za-z]")
 INVALID_HEADER_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")

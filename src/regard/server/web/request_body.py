@@ -12,7 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from regard.server.web.messages import JSON_TYPE, RequestError
+from regard.server.web.responses import JSON_TYPE, RequestError
 from regard.strict_json import parse_json
 
 FORM_TYPE, MULTIPART_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -34,7 +34,7 @@ def read_query(request: Request, max_fields: int = MAX_FIELDS) -> Fields:
     return _parse_fields(request.scope["query_string"], "query", max_fields)
 
 
-async def read_json(request: Request) -> Any:
+async def read_json_body(request: Request) -> Any:
     """Return the JSON body: UTF-8, no key twice, no NaN, bounded nesting, no lone surrogate."""
     expect_content_type(request, JSON_TYPE)
     content = await read_body(request)
@@ -49,7 +49,7 @@ async def read_json(request: Request) -> Any:
 
 async def read_json_object(request: Request) -> dict[str, Any]:
     """Return the JSON body, which must be an object."""
-    document = await read_json(request)
+    document = await read_json_body(request)
     if not isinstance(document, dict):
         raise RequestError("bad_json", 'the body is not a JSON object, such as {"text": "…"}')
     return document

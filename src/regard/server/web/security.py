@@ -8,7 +8,7 @@ import socket
 from collections.abc import Collection
 from http import HTTPStatus
 
-from regard.server.web.messages import RequestError
+from regard.server.web.responses import RequestError
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 ANY = "*"

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from regard.assets import walk_files
 from regard.server.web.application import Handler, RouteTable
-from regard.server.web.messages import HTML_TYPE, RequestError, bytes_response
+from regard.server.web.responses import HTML_TYPE, RequestError, bytes_response
 from regard.server.web.security import content_security_policy
 
 CONTENT_TYPES = {

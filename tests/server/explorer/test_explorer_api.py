@@ -1,3 +1,4 @@
+import asyncio
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,6 @@ from regard.checkpoint import publish_model
 from regard.search.config import SearchConfig
 from regard.server.explorer.explorer_api import explorer_routes
 from regard.server.explorer.training_runs import find_example_text, find_training_run
-from regard.server.http_messages import ApiRequest
 from regard.trace.interventions import AblateHead
 from regard.trace.packing import unpack_array
 from regard.trace.trace import Trace
@@ -273,17 +273,20 @@ def test_a_streaming_request_keeps_its_checkpoint(run_folder, monkeypatch):
     load = models._load
     monkeypatch.setattr(models, "_load", lambda folder: loaded_folders.append(folder.name) or load(folder))
     body = {**REQUEST, "step": 100}
-    importances = service.stream_from_model(
-        ApiRequest(),
-        body,
-        lambda model: model.tracer.measure_heads(
-            service.cached_trace(model, service.parse_trace_request(model, body))
-        ),
-    )
-    next(importances)
-    for step in (200, 300):  # evict it from the cache
-        service.run_on_model(ApiRequest(), {"step": step}, lambda model: model.id)
-    assert len(list(importances)) == 23
+
+    async def measure():
+        importances = await service.stream_from_model(
+            body,
+            lambda model: model.tracer.measure_heads(
+                service.cached_trace(model, service.parse_trace_request(model, body))
+            ),
+        )
+        await anext(importances)
+        for step in (200, 300):  # evict it from the cache
+            await service.run_on_model({"step": step}, lambda model: model.id)
+        return [each async for each in importances]
+
+    assert len(asyncio.run(measure())) == 23
     assert loaded_folders == ["step-000100", "step-000200", "step-000300"]
 
 
@@ -400,8 +403,8 @@ def test_metrics_can_be_polled(client):
 
 def test_an_export_contains_trace_and_view(client, translator):
     response = client("/api/export", {"request": REQUEST, "view": "#/steps?layer=2"})
-    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert response.headers["Content-Disposition"].startswith("attachment")
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert response.headers["content-disposition"].startswith("attachment")
     page = response.body.decode()
     assert '<script type="text/plain" id="regard-view">#/steps?layer=2</script>' in page
     data = page.split('id="regard-trace">')[1].split("</script>")[0]

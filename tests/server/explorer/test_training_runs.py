@@ -11,7 +11,7 @@ from regard.server.explorer.training_runs import (
     load_comparison_runs,
     training_routes,
 )
-from regard.server.http_messages import ApiRequest
+from server.http_client import run_server
 
 
 def train(step, **facts):
@@ -91,8 +91,11 @@ def make_run(folder, **data):
 
 
 def request_metrics(run, since):
-    route = training_routes([run])[f"/api/runs/{run.id}/metrics"]["GET"]
-    return json.loads(route(ApiRequest(query={"since": since})).body)
+    """Return what the page gets, through the server."""
+    with run_server(training_routes([run])) as client:
+        response = client(f"/api/runs/{run.id}/metrics?since={since}")
+    assert response.status == 200
+    return response.json
 
 
 def test_the_data_summary_is_sent_with_the_first_rows(tmp_path):
