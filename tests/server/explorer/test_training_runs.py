@@ -129,3 +129,41 @@ def test_comparing_with_a_folder_that_is_not_a_run_is_an_error(tmp_path):
     assert [each.folder for each in load_comparison_runs([run.folder])] == [run.folder]
     with pytest.raises(DataError, match="none is not a run to compare with"):
         load_comparison_runs([run.folder, tmp_path / "none"])
+
+
+FOREIGN_ROWS = [
+    b'{"kind": "train", "step": 2, "loss": NaN, "lr": Infinity, "target_tokens": 1e400}',
+    b'{"kind": "train", "step": 3, "loss": "high", "target_tokens": -5}',
+    b'{"kind": "train", "step": [3], "loss": {"a": 1}, "target_tokens": "7"}',
+    b'{"kind": ["train"], "step": "4"}',
+    b'{"kind": "valid", "step": null, "samples": 3}',
+    b'{"kind": "valid", "step": 5, "best": true, "samples": [null, 3, {"source": 4}]}',
+    b'{"kind": "valid", "step": 6, "samples": {"source": "a"}}',
+    b'{"kind": "valid", "step": 7, "note": "\\ud800", "\\udfff": 1}',
+    b'{"kind": "train", "step": 9223372036854775807, "target_tokens": 9223372036854775807}',
+    b'{"kind": "train", "step": 8, "loss": ' + b"9" * 400 + b"}",
+    b'{"kind": "x", "deep": ' + b"[" * 900 + b"]" * 900 + b"}",
+    b'{"kind": "train", "kind": "valid", "step": 9}',
+    b'"a text"',
+    b"[]",
+    b"\xff\xfe",
+    b'{"kind": "train", "st',
+    b"",
+]
+
+
+@pytest.mark.parametrize("repeated", [1, 700])
+def test_foreign_rows_are_no_internal_error(tmp_path, repeated):
+    run = make_run(tmp_path / "a", train={"pairs": 1, "left_out": "\ud800"}, lengths=[1])
+    with (run.folder / "metrics.jsonl").open("ab") as file:
+        file.write(
+            b"\n".join(FOREIGN_ROWS * repeated) + b'\n{"kind": "train", "step": 10, "loss": 1}\n{"half'
+        )
+    response = request_metrics(run, "0")
+    assert repeated > 1 or response["rows"][0]["step"] == 1
+    assert [row["loss"] for row in response["rows"] if row.get("step") == 10] == [1]
+    assert {row["tokens"] for row in response["rows"]} == {7}
+    assert {row["note"] for row in response["rows"] if row.get("step") == 7} == {"?"}
+    assert run.sample_source == ""
+    assert response["data"] == {"train": {"pairs": 1, "left_out": "?"}, "lengths": [1]}
+    assert run.checkpoint_summary("sha256:0") == {"checkpoints": [], "mean": False}

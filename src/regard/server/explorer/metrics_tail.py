@@ -1,16 +1,22 @@
 """Rows of a growing metrics.jsonl for the Training page, downsampled for transfer."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from regard.plots.downsample import MAX_POINTS, downsample_extrema
+from regard.server.web.responses import to_json_bytes
 from regard.training.logs.metrics_file import MetricsReader, MetricsRow
 
 POSITION_KEYS = ("kind", "step", "epoch", "time_s", "tokens")
 """Keys that place a row on an axis; `tokens`, the target tokens seen so far, is added here."""
+
+MAX_ROW_TOKENS = 2**40
+"""A row with more target tokens is not one of ours."""
 
 
 class MetricsTail:
@@ -43,12 +49,23 @@ class MetricsTail:
         is_replaced, rows = self._reader.read_new_rows()
         if is_replaced:
             self._rows, self._tokens = [], 0
-        self._rows += [self._with_tokens(row) for row in rows]
+        self._rows += [self._with_tokens(row) for each in rows if (row := sendable(each))]
 
     def _with_tokens(self, row: MetricsRow) -> MetricsRow:
         count = row.get("target_tokens")
-        self._tokens += count if isinstance(count, int) else 0
+        self._tokens += count if isinstance(count, int) and 0 < count < MAX_ROW_TOKENS else 0
         return {**row, "tokens": self._tokens}
+
+
+def sendable(content: Any) -> Any:
+    """Return foreign data as JSON can have it: lone surrogates replaced; None if it is nested too deeply."""
+    try:
+        to_json_bytes(content)
+    except UnicodeEncodeError:
+        return json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        return None
+    return content
 
 
 def downsample_rows(rows: Sequence[MetricsRow], max_points: int = MAX_POINTS) -> list[MetricsRow]:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from regard.checkpoint import MANIFEST_FILE, WEIGHTS_FILE, find_model_folder, list_checkpoints
 from regard.errors import DataError
 from regard.plots.history import distinct_run_names, read_data_report
-from regard.server.explorer.metrics_tail import MetricsTail
+from regard.server.explorer.metrics_tail import MetricsTail, sendable
 from regard.server.explorer.request_fields import parse_integer, parse_query_numbers
 from regard.server.web.application import RouteTable
 from regard.server.web.request_body import read_query
@@ -57,8 +57,10 @@ class TrainingRun:
     def sample_source(self) -> str:
         """The source of the first validation sample; empty if there is none."""
         for row in reversed(self.metrics.rows()):
-            for sample in row.get("samples") or []:
-                return str(sample.get("source", ""))
+            samples = row.get("samples")
+            for sample in samples if isinstance(samples, list) else []:
+                if isinstance(sample, Mapping) and isinstance(sample.get("source"), str):
+                    return sample["source"]
         return ""
 
 
@@ -119,7 +121,7 @@ async def _metrics_response(run: TrainingRun, request: Request) -> Response:
 
 def metrics_payload(run: TrainingRun, offset: int) -> dict[str, object]:
     """Return the rows since an offset; with the first rows also a summary of the training data."""
-    data = None if offset else _summarize_data(read_data_report(run.folder))
+    data = None if offset else sendable(_summarize_data(read_data_report(run.folder)))
     return {**run.metrics.rows_since(offset), "data": data}
 
 
