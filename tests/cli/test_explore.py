@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -36,6 +37,36 @@ def test_explore_prints_its_address_and_stops_on_ctrl_c(model):
     assert (process.returncode, output) == (0, "")
     assert (info["example"], info["search"]["beam"]) == ("the cat", 2)
     assert info["limits"] == {"max_trace_tokens": 9}
+
+
+SLOW_TRACES = """
+import sys, time
+from regard.cli.main import main
+from regard.translation.tracing import Tracer
+Tracer.trace = lambda *_: time.sleep(60)
+main(["explore", sys.argv[1], "--no-browser"])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_wait_for_a_computation(model, number):
+    body = b'{"text": "the cat"}'
+    command = [sys.executable, "-c", SLOW_TRACES, str(model)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        address = process.stdout.readline().split()[-1]
+        port = int(address.rstrip("/").rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(
+                f"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            with urllib.request.urlopen(address) as answer:  # a file, meanwhile
+                assert answer.status == 200
+            process.send_signal(number)
+            _, output = process.communicate(timeout=20)
+            assert connection.recv(10) == b""
+    assert (process.returncode, output) == (0, "")
 
 
 @pytest.mark.parametrize(
