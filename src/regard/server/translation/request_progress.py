@@ -178,7 +178,7 @@ class RequestProgress:
     def add(
         self, segment: PendingSegment, part: int, translation: SegmentTranslation
     ) -> Iterator[SegmentEvent | TextEvent | PendingSegment]:
-        """Take the translation of a part; yield what it completes: events, or the segment for a second model."""
+        """Take the translation of a part; yield the events it completes, or the segment for another model."""
         segment.translations[part] = translation
         segment.missing -= 1
         if segment.missing:

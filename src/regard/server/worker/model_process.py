@@ -134,7 +134,7 @@ def _describe(error: Exception) -> str:
     return f"the engine failed ({type(error).__name__})"
 
 
-def main() -> None:
+def run_model_process() -> None:
     """Start from the command line of `supervisor.py`."""
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # the server drains first, then closes the socket
@@ -149,4 +149,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_model_process()
