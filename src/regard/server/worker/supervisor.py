@@ -31,8 +31,7 @@ MATRIX_CACHE_LIMITS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPAC
 """Matrix shapes for which torch on a CPU caches kernels: a server would fill a thousand entries."""
 WATCH_SECONDS = 0.25
 FIRST_BACKOFF, MAX_BACKOFF = 0.05, 10.0
-HEALTHY_SECONDS = 30.0
-"""A process that lived so long is restarted at once."""
+"""Seconds before a restart; they double while processes end without having answered a batch."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ class _Process:
     process: asyncio.subprocess.Process
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    started: float
     last_heard: float
+    has_answered: bool = False
     sent: dict[int, float] = field(default_factory=dict)
     """When each running batch was sent."""
     loads: dict[str, asyncio.Future[ModelReady]] = field(default_factory=dict)
@@ -148,6 +147,8 @@ class WorkerSupervisor:
             raise RegardError("the model process is restarting")
         ready = await self._request_load(self._current, spec)
         self.specs[spec.handle] = spec
+        self._is_loaded = True  # it was not if every model was refused after a restart
+        self._events.available()
         return ready
 
     def unload(self, handle: str) -> None:
@@ -183,8 +184,7 @@ class WorkerSupervisor:
         finally:
             theirs.close()
         reader, writer = await asyncio.open_connection(sock=ours)
-        now = time.monotonic()
-        self._current = _Process(process, reader, writer, now, now)
+        self._current = _Process(process, reader, writer, time.monotonic())
         self._is_loaded = False
         return self._current
 
@@ -220,9 +220,8 @@ class WorkerSupervisor:
         try:
             while True:
                 await asyncio.shield(watcher)
-                lived = time.monotonic() - current.started
                 await self._end(current, watcher)
-                backoff = FIRST_BACKOFF if lived > HEALTHY_SECONDS else min(backoff * 2, MAX_BACKOFF)
+                backoff = FIRST_BACKOFF if current.has_answered else min(backoff * 2, MAX_BACKOFF)
                 await asyncio.sleep(backoff)
                 self.restarts += 1
                 current = await self._spawn()
@@ -276,6 +275,7 @@ class WorkerSupervisor:
             case Heartbeat(memory_bytes=memory):
                 self.memory_bytes = memory
             case BatchDone() as done:
+                current.has_answered = True
                 current.sent.pop(done.id, None)
                 self._events.done(done)
             case BatchFailed() as failed:
