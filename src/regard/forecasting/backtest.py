@@ -210,7 +210,7 @@ def _predicted_windows(
     model: Forecaster, windows: SeriesWindows
 ) -> Iterator[tuple[BacktestWindows, np.ndarray]]:
     for batch in _batches(windows):
-        outputs = model.predict(batch.history, batch.past_features, batch.future_features)
+        outputs = model.predict_windows(batch.history, batch.past_features, batch.future_features)
         yield _backtest_windows(windows, batch), outputs.transpose(1, 2).flatten(0, 1).numpy()
 
 

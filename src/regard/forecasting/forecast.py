@@ -1,6 +1,7 @@
 """The result of a forecast: mean and quantiles in the units of the file, as CSV or JSON; no torch."""
 
 import csv
+import importlib
 import io
 import json
 from collections.abc import Iterable, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from regard.errors import DataError
 from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import Times
 
@@ -41,16 +43,34 @@ class Forecast:
         """The quantile levels of the central intervals, the widest first."""
         return central_intervals(self.quantiles)
 
+    def to_columns(self, quantiles: bool = True) -> dict[str, list[float]]:
+        """Return the mean of each series by its name, each followed by its quantiles: `load`, `load q0.1`."""
+        levels = sorted(self.quantiles) if quantiles else []
+        columns = {}
+        for number, column in enumerate(self.columns):
+            columns[column] = self.values[:, number].tolist()
+            for level in levels:
+                columns[f"{column} q{level:g}"] = self.quantiles[level][:, number].tolist()
+        return columns
+
+    def to_pandas(self, quantiles: bool = True) -> Any:
+        """Return `to_columns` as a DataFrame of pandas, which must be installed, with an index of times."""
+        pandas = import_library("pandas")
+        index = pandas.DatetimeIndex(self.times, name=self.history.time_column)
+        return pandas.DataFrame(self.to_columns(quantiles), index=index)
+
+    def to_polars(self, quantiles: bool = True) -> Any:
+        """Return a column of times and `to_columns` as a DataFrame of polars, which must be installed."""
+        polars = import_library("polars")
+        return polars.DataFrame({self.history.time_column: self.times, **self.to_columns(quantiles)})
+
     def to_csv(self) -> str:
         """Return a row for each step: the time as the file writes it, then each series and its quantiles."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        levels = sorted(self.quantiles)
-        names = [name for column in self.columns for name in (column, *(f"{column} q{q:g}" for q in levels))]
-        writer.writerow([self.history.time_column, *names])
-        values = np.stack([self.values, *(self.quantiles[level] for level in levels)], axis=2)
-        rows = values.reshape(len(values), -1).tolist()
-        for time, row in zip(self._formatted_times(), rows, strict=True):
+        columns = self.to_columns()
+        writer.writerow([self.history.time_column, *columns])
+        for time, row in zip(self._formatted_times(), zip(*columns.values(), strict=True), strict=True):
             writer.writerow([time, *(f"{value:.{SIGNIFICANT_DIGITS}g}" for value in row)])
         return text.getvalue()
 
@@ -74,6 +94,14 @@ class Forecast:
 
     def _formatted_times(self) -> list[str]:
         return self.history.time_axis.format_times(self.times)
+
+
+def import_library(name: str) -> Any:
+    """Return a library that is optional; an error that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise DataError(f"a DataFrame of {name} needs the package {name}: pip install {name}") from None
 
 
 def central_intervals(levels: Iterable[float]) -> list[tuple[float, float]]:

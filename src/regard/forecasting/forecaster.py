@@ -1,6 +1,7 @@
 """Forecaster: a model folder that continues the series of a file."""
 
 from pathlib import Path
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
@@ -12,6 +13,12 @@ from regard.errors import DataError, require_setting
 from regard.forecasting.forecast import Forecast
 from regard.forecasting.model_folder import BuildForecaster, LoadedForecaster, SeriesMetadata, load_forecaster
 from regard.forecasting.series.calendar import calendar_features
+from regard.forecasting.series.memory_series import (
+    SeriesContext,
+    is_in_memory,
+    read_memory_series,
+    to_kind_of,
+)
 from regard.forecasting.series.read_table import has_column, read_series_table
 from regard.forecasting.series.regularize import interpolate_gaps
 from regard.forecasting.series.table import SeriesTable
@@ -21,6 +28,7 @@ from regard.training.device import DeviceChoice, choose_device
 
 MAX_FORECAST_STEPS = 2**20
 """As `model.horizon` allows."""
+SeriesT = TypeVar("SeriesT")
 QuantileOutputs = Float[Tensor, "batch horizon channels outputs"]
 
 
@@ -54,11 +62,29 @@ class Forecaster:
     def network(self) -> TransformerForecaster:
         return self._network
 
-    def read_series(self, path: str | Path) -> SeriesTable:
-        """Read the series of the model from a file; an error if its time step is another one."""
+    def read_series(self, series: Any, start: object = None) -> SeriesTable:
+        """Read the series of the model from a file or from memory; an error if the time step is another one.
+
+        `start` is the time of the first row of an array.
+        """
+        if isinstance(series, SeriesTable):
+            return self.select_series(series)
         metadata = self.metadata
-        time = metadata.time_column if has_column(Path(path), metadata.time_column) else None
-        table = read_series_table(Path(path), time, metadata.columns, metadata.longest_gap)
+        if is_in_memory(series):
+            context = SeriesContext(
+                metadata.time_column,
+                metadata.columns,
+                metadata.time_axis,
+                metadata.longest_gap,
+                bool(metadata.cycles),
+            )
+            return self.select_series(read_memory_series(series, context, start))
+        if not isinstance(series, str | Path):
+            kind = type(series).__name__
+            raise TypeError(f"a series is a file, a table, a Series or an array, and not {kind}")
+        path = Path(series)
+        time = metadata.time_column if has_column(path, metadata.time_column) else None
+        table = read_series_table(path, time, metadata.columns, metadata.longest_gap)
         return self.select_series(table)
 
     def select_series(self, table: SeriesTable) -> SeriesTable:
@@ -71,13 +97,15 @@ class Forecaster:
             )
         return table
 
-    def forecast(self, series: str | Path | SeriesTable, horizon: int | None = None) -> Forecast:
+    def forecast(self, series: Any, horizon: int | None = None, *, start: object = None) -> Forecast:
         """Forecast the steps after the last row, by default as many as the model was trained for.
 
-        A longer horizon is predicted autoregressively from the mean; its intervals are too narrow.
+        `series` is a file, a table of pandas, polars or pyarrow, a mapping of columns, a pandas Series with
+        times, or an array, of which `start` is the first time. A longer horizon is predicted
+        autoregressively from the mean; its intervals are too narrow.
         """
         require_setting(horizon is None or horizon >= 1, "horizon", horizon, "it must be at least 1")
-        table = self.select_series(series) if isinstance(series, SeriesTable) else self.read_series(series)
+        table = self.read_series(series, start)
         steps = self.config.horizon if horizon is None else horizon
         blocks = -(-steps // self.config.horizon)
         possible = min(MAX_FORECAST_STEPS, table.time_axis.count_steps_after(table.times[-1]))
@@ -100,8 +128,32 @@ class Forecaster:
         by_level = dict(zip(self.config.quantiles, quantiles, strict=True))
         return Forecast(table, future[:steps], mean, by_level, tuple(notes))
 
-    @torch.inference_mode()
+    @overload
+    def predict(  # pyright: ignore[reportOverlappingOverload]  # a str is a file here, and no kind of table
+        self,
+        series: str | Path,
+        horizon: int | None = None,
+        *,
+        quantiles: bool = False,
+        start: object = None,
+    ) -> dict[str, list[Any]]: ...
+    @overload
     def predict(
+        self, series: SeriesT, horizon: int | None = None, *, quantiles: bool = False, start: object = None
+    ) -> SeriesT: ...
+    def predict(
+        self, series: Any, horizon: int | None = None, *, quantiles: bool = False, start: object = None
+    ) -> Any:
+        """Return a forecast as the kind of table that `series` is, with its times where that has times.
+
+        A file gives a mapping of columns. With `quantiles` there is a column for each quantile of a series,
+        such as `load q0.9`, beside its mean. The rest is as in `forecast`.
+        """
+        forecast = self.forecast(series, horizon, start=start)
+        return to_kind_of(series, forecast.history, forecast.times, forecast.to_columns(quantiles))
+
+    @torch.inference_mode()
+    def predict_windows(
         self,
         history: Float[Tensor, "batch time channels"],
         past_features: Float[Tensor, "batch time features"],
@@ -142,7 +194,9 @@ class Forecaster:
                 torch.from_numpy(part)[None].expand(len(windows), -1, -1)
                 for part in (features[first:end], features[end : end + config.horizon])
             )
-            outputs = self.predict(torch.from_numpy(np.ascontiguousarray(windows)), past, future).numpy()
+            outputs = self.predict_windows(
+                torch.from_numpy(np.ascontiguousarray(windows)), past, future
+            ).numpy()
             # steps channels outputs
             outputs = outputs[:, :, 0].transpose(1, 0, 2) if per_series else outputs[0]
             blocks_of_outputs.append(outputs.astype(np.float64))

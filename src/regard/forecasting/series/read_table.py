@@ -46,19 +46,26 @@ def read_series_table(
     Without `time_column` it is found by name or values; without `columns`, all others are series.
     """
     cells = _read_parquet(path) if is_parquet(path) else _read_csv(path)
+    return parse_series_table(str(path), cells, time_column, columns, longest_gap)
+
+
+def parse_series_table(
+    name: str, cells: TableCells, time_column: str | None, columns: Sequence[str], longest_gap: int
+) -> SeriesTable:
+    """Parse the cells of a table onto a regular time grid; `name` is that of the file in errors."""
     if not cells.rows:
-        raise DataError(f"{path} has no rows; give a header and a row for each time")
-    time_column = _find_time_column(path, cells, time_column)
-    names = list(columns) or [name for name in cells.header if name != time_column]
+        raise DataError(f"{name} has no rows; give a header and a row for each time")
+    time_column = _find_time_column(name, cells, time_column)
+    names = list(columns) or [column for column in cells.header if column != time_column]
     if not names:
-        raise DataError(f"{path} has no column beside {time_column!r}; there is nothing to forecast")
-    indexes = [_column_index(path, cells.header, name) for name in (time_column, *names)]
+        raise DataError(f"{name} has no column beside {time_column!r}; there is nothing to forecast")
+    indexes = [_column_index(name, cells.header, column) for column in (time_column, *names)]
     texts = [row[indexes[0]] for row in cells.rows]
-    _reject_missing_times(path, texts, cells.lines, time_column)
-    times, time_format = parse_times(texts, f"{path} column {time_column!r}")
-    values = np.array([_parse_numbers(path, cells, index) for index in indexes[1:]]).T
+    _reject_missing_times(name, texts, cells.lines, time_column)
+    times, time_format = parse_times(texts, f"{name} column {time_column!r}")
+    values = np.array([_parse_numbers(name, cells, index) for index in indexes[1:]]).T
     rows = RawRows(times, values, np.array(cells.lines, np.int64))
-    return regularize_rows(str(path), time_format, time_column, names, rows, longest_gap)
+    return regularize_rows(name, time_format, time_column, names, rows, longest_gap)
 
 
 def has_column(path: Path, name: str) -> bool:
@@ -171,9 +178,9 @@ def _format_cell(value: object) -> str:
             return str(value)
 
 
-def _find_time_column(path: Path, cells: TableCells, requested: str | None) -> str:
+def _find_time_column(table: str, cells: TableCells, requested: str | None) -> str:
     if requested is not None:
-        return cells.header[_column_index(path, cells.header, requested)]
+        return cells.header[_column_index(table, cells.header, requested)]
     by_name = [name for known in TIME_COLUMN_NAMES for name in cells.header if name.strip().lower() == known]
     if by_name:
         return by_name[0]
@@ -181,28 +188,28 @@ def _find_time_column(path: Path, cells: TableCells, requested: str | None) -> s
         if look_like_times([row[index] for row in cells.rows]):
             return name
     raise DataError(
-        f"{path} has no column that looks like time; a training names it with --time (data.time): "
+        f"{table} has no column that looks like time; a training names it with --time (data.time): "
         f"{', '.join(cells.header)}"
     )
 
 
-def _column_index(path: Path, header: Sequence[str], name: str) -> int:
+def _column_index(table: str, header: Sequence[str], name: str) -> int:
     if name not in header:
-        raise DataError(f"{path} has no column {name!r}; it has {', '.join(header)}")
+        raise DataError(f"{table} has no column {name!r}; it has {', '.join(header)}")
     return header.index(name)
 
 
-def _reject_missing_times(path: Path, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
+def _reject_missing_times(table: str, texts: Sequence[str], lines: Sequence[int], column: str) -> None:
     for text, line in zip(texts, lines, strict=True):
         if not text.strip():
-            raise DataError(f"{path} line {line} has no time in column {column!r}; every row needs one")
+            raise DataError(f"{table} line {line} has no time in column {column!r}; every row needs one")
 
 
-def _parse_numbers(path: Path, cells: TableCells, index: int) -> list[float]:
+def _parse_numbers(table: str, cells: TableCells, index: int) -> list[float]:
     numbers, marks = [], dict[str, int]()
     for row, line in zip(cells.rows, cells.lines, strict=True):
         text = row[index].strip()
-        cell = f"{path} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[index]!r}"
+        cell = f"{table} line {line} has {text[:MAX_CELL_CHARACTERS]!r} in column {cells.header[index]!r}"
         if cells.delimiter == "," and THOUSANDS.fullmatch(text):
             raise DataError(f"{cell}; write it as {text.replace(',', '')}, or with a decimal point")
         number = _parse_number(text)
@@ -220,7 +227,7 @@ def _parse_numbers(path: Path, cells: TableCells, index: int) -> list[float]:
         numbers.append(number)
     if len(marks) > 1:
         raise DataError(
-            f"{path} column {cells.header[index]!r} has a decimal comma in line {marks[',']} and a point "
+            f"{table} column {cells.header[index]!r} has a decimal comma in line {marks[',']} and a point "
             f"in line {marks['.']}; write all numbers in one way, without thousands separators"
         )
     return numbers
