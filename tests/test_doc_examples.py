@@ -89,15 +89,19 @@ def quick_training(monkeypatch):
     """Small models and few steps in every `regard.train` of a page, whatever its limits."""
 
     def train_quickly(steps=None, settings=MappingProxyType({}), **arguments):
-        arguments.pop("minutes", None)
+        for limit in ("minutes", "epochs"):
+            arguments.pop(limit, None)
         if arguments.keys() == {"out"}:
             return train(**arguments, steps=None if steps is None else 4)
-        task = {"labelled": CLASSIFICATION_SETTINGS, "series": FORECASTING_SETTINGS}
+        task = dict.fromkeys(("labelled", "texts"), CLASSIFICATION_SETTINGS) | {
+            "series": FORECASTING_SETTINGS
+        }
         small = [task[name] for name in arguments if name in task] or [TRANSLATION_SETTINGS]
         return train(**arguments, steps=2, settings={**settings, **small[0]})
 
     train = regard.train
     monkeypatch.setattr(regard, "train", train_quickly, raising=False)
+    monkeypatch.setattr("regard.api.train.train", train_quickly)  # as Classifier.fit calls it
 
 
 @pytest.fixture

@@ -6,10 +6,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CALLS = """
-from typing import assert_type
+from typing import Any, assert_type
+
+import pandas
+import polars
 
 import regard
 
+forecaster = regard.Forecaster.load("model")
+assert_type(forecaster.predict(pandas.DataFrame()), pandas.DataFrame)
+assert_type(forecaster.predict(polars.DataFrame(), 5, quantiles=True), polars.DataFrame)
+assert_type(forecaster.predict("load.csv"), dict[str, list[Any]])
+assert_type(regard.Classifier(steps=1).fit([], []), regard.Classifier)
 translator = regard.Translator.load("model")
 assert_type(translator.translate("text"), str)
 assert_type(translator.translate(["text"], beam=2), list[str])
