@@ -177,9 +177,11 @@ def find_model_folder(path: Path) -> Path:
             return folder
     if not path.exists():
         raise CheckpointError(f"{path} does not exist; give the folder that `regard train --out` wrote")
+    runs = list_seed_runs(path)
+    known = f"it holds the runs of --seeds; give one of them, as in {runs[0]}" if runs else ""
     raise CheckpointError(
-        f"{path} is not a model folder: it has no {MANIFEST_FILE}; "
-        "give the folder that `regard train --out` wrote"
+        f"{path} is not a model folder: "
+        + (known or f"it has no {MANIFEST_FILE}; give the folder that `regard train --out` wrote")
     )
 
 
@@ -187,6 +189,15 @@ def list_checkpoints(run: Path) -> list[Path]:
     """Return the checkpoint folders `step-N` of a run in the order of their steps."""
     folders = [path for path in run.glob("step-*") if path.name.removeprefix("step-").isdecimal()]
     return sorted(folders, key=lambda path: int(path.name.removeprefix("step-")))
+
+
+def list_seed_runs(out: Path) -> list[Path]:
+    """Return the runs that `regard train --seeds` has trained into a folder, in the order of seeds."""
+    runs = [path for path in out.glob("seed-*") if path.name.removeprefix("seed-").isdecimal()]
+    return sorted(
+        (path for path in runs if (path / CONFIG_FILE).is_file()),
+        key=lambda path: int(path.name.removeprefix("seed-")),
+    )
 
 
 def file_sha256(path: Path) -> str:

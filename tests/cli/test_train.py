@@ -171,6 +171,10 @@ def test_seeds_share_their_split_and_can_be_an_ensemble(capsys):
     assert Path("runs/seed-1/model/manifest.json").read_bytes() == before
     main(["score", "runs", "--source", "en", "--reference", "fr", "--beam", "1", "--target-language", "fr"])
     assert "mean of runs" in capsys.readouterr().out
+    main(["plot", "runs", "-o", "runs.svg"])
+    assert all(f">seed-{seed}, best" in Path("runs.svg").read_text() for seed in (1, 2, 3))
+    assert "give --seeds 1,2,3 to go on with them" in failure(capsys, "train", *FILES, "--out", "runs")
+    assert "give one of them, as in runs/seed-1" in failure(capsys, "translate", "runs", "--input", "new")
 
 
 def test_an_older_run_keeps_the_split_of_its_training_seed():

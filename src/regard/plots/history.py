@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float64
 
+from regard.checkpoint import list_seed_runs
 from regard.errors import DataError
 from regard.plots.downsample import PlotSeries
 from regard.strict_json import read_json
@@ -72,8 +73,8 @@ class TrainingHistory:
 
 
 def read_histories(paths: Sequence[Path]) -> list[TrainingHistory]:
-    """Read the runs that the paths lead to, with distinct names."""
-    folders = [_find_run_folder(path) for path in paths]
+    """Read the runs that the paths lead to, with distinct names; a folder of seeds is all its runs."""
+    folders = [_find_run_folder(run) for path in paths for run in list_seed_runs(path) or [path]]
     names = distinct_run_names(folders)
     return [_read_history(folder, name) for folder, name in zip(folders, names, strict=True)]
 

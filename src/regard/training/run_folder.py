@@ -10,7 +10,13 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from regard.checkpoint import CONFIG_FILE, list_checkpoints, remove_leftovers, write_file_atomically
+from regard.checkpoint import (
+    CONFIG_FILE,
+    list_checkpoints,
+    list_seed_runs,
+    remove_leftovers,
+    write_file_atomically,
+)
 from regard.config import DEFAULT_TASK, TASK_KEY, read_settings, read_task
 from regard.errors import ConfigError, RegardError
 from regard.training.logs.metrics_file import METRICS_FILE
@@ -77,6 +83,12 @@ def reject_unusable_folder(out: Path) -> None:
     has_files = out.is_dir() and any(
         path.name != LOCK_FILE and not _is_memory_data(path) for path in out.iterdir()
     )
+    if runs := list_seed_runs(out):
+        seeds = ",".join(run.name.removeprefix("seed-") for run in runs)
+        raise RegardError(
+            f"{out} holds the runs of several seeds; give --seeds {seeds} to go on with them, "
+            f"--out {runs[0]} for one of them, or another --out"
+        )
     if has_files and not (out / CONFIG_FILE).is_file():
         raise RegardError(f"{out} is not empty and holds no run; choose another --out, or delete it first")
     parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())

@@ -108,17 +108,6 @@ def seed_folder(out: Path, seed: int) -> Path:
     return out / f"seed-{seed}"
 
 
-def list_seed_runs(out: Path) -> list[Path]:
-    """Return the runs that --seeds has trained into a folder, by seed; none if it is another folder."""
-    from regard.checkpoint import CONFIG_FILE
-
-    runs = [path for path in out.glob("seed-*") if path.name.removeprefix("seed-").isdecimal()]
-    return sorted(
-        (path for path in runs if (path / CONFIG_FILE).is_file()),
-        key=lambda path: int(path.name.removeprefix("seed-")),
-    )
-
-
 def seed_table(seeds: Sequence[int], metrics: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the validation scores of each seed as lines, with mean and standard deviation."""
     names = _common_scores(metrics)

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from regard.checkpoint import list_seed_runs
 from regard.cli.comparison.scoring import SHORT_TITLES, TestSet, format_score
-from regard.cli.comparison.seeds import list_seed_runs
 
 if TYPE_CHECKING:
     from regard.metrics.comet import CometScore

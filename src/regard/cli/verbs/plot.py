@@ -30,7 +30,7 @@ def add_plot_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]"
         epilog=EPILOG,
     )
     parser.add_argument(
-        "runs", metavar="RUN", type=INPUT_PATH, nargs="+", help="run folder of `regard train`"
+        "runs", metavar="RUN", type=INPUT_PATH, nargs="+", help="run folder of `regard train`, or of --seeds"
     )
     add_output_argument(parser, "NAME.svg, .html, .pdf or .png", required=True)
     parser.add_argument(
