@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from regard.classification.run import ClassificationRun
 from regard.cli.args.command_parser import StoreOnce
+from regard.cli.args.familiar_names import FAMILIAR_FLAGS, FAMILIAR_SETTINGS, FAMILIAR_VERBS, SETTING_UNITS
 from regard.cli.main import _build_parser, main
+from regard.config import run_traits
+from regard.translation.run import TranslationRun
 
 VERBS = next(
     action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
@@ -48,7 +52,7 @@ def test_a_value_flag_given_twice_is_rejected(capsys, verb, flag, value):
 
 
 def test_every_verb_has_value_flags_and_some_are_repeatable():
-    assert {verb for verb, _, _ in VALUE_FLAGS} == set(VERBS) - {"info", "list", "completion"}
+    assert {verb for verb, _, _ in VALUE_FLAGS} == set(VERBS) - {"info", "list", "completion", "help"}
     assert not REPEATABLE & {(verb, flag) for verb, flag, _ in VALUE_FLAGS}
 
 
@@ -144,3 +148,64 @@ def test_a_setting_taken_for_a_flag_is_named(capsys, arguments, advice):
 def test_without_arguments_the_help_is_printed(capsys):
     main([])
     assert capsys.readouterr().out.startswith("usage: regard ")
+
+
+def test_the_names_of_other_toolkits_lead_to_flags_and_settings_that_exist():
+    flags = {flag for parser in VERBS.values() for flag in parser._option_string_actions}
+    assert set(FAMILIAR_FLAGS.values()) <= flags
+    settings = {name for run in (TranslationRun(), ClassificationRun()) for name in run_traits(run)}
+    assert set(FAMILIAR_SETTINGS.values()) | set(SETTING_UNITS) <= settings
+    for advice in FAMILIAR_VERBS.values():
+        word = advice.split()[0].strip(",;")
+        assert word in VERBS or word in {"--version"}, advice
+    assert not set(FAMILIAR_VERBS) & set(VERBS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (
+            ["translate", "x", "--beam_size", "4"],
+            "--beam_size is not a flag of `regard translate`; it is called --beam",
+        ),
+        (["translate", "x", "-beam", "4"], "-beam is not a flag of `regard translate`; it is called --beam"),
+        (["train", "--src", "x"], "it is called --source"),
+        (["train", "--text", "x"], "it is called --text-column"),
+        (["translate", "--model", "x"], "the model is the first argument: regard translate MODEL"),
+        (["train", "--fp16"], "it is the setting compute.precision: --set compute.precision=VALUE"),
+        (["train", "--batch-size", "9"], "it is the setting data.batch_tokens, in tokens: --set"),
+        (["train", "a.tmx"], "a.tmx: `regard train` takes files with flags: --pairs a.tmx"),
+        (["train", "a.en", "a b"], "takes files with flags: --source a.en --target 'a b'"),
+        (["train", "train.steps=9"], "takes settings with a flag: --set train.steps=9"),
+        (
+            ["check", "a.csv"],
+            "--pairs a.csv for translations, --labelled a.csv for labelled texts, --series a.csv",
+        ),
+        (["check", "a.txt"], "takes files with flags: --source a.txt --target FILE"),
+        (["evaluate", "x"], "evaluate is not a verb of `regard`; try `regard score`"),
+        (["-q", "translate"], "-q is not a flag of `regard`; flags follow the verb"),
+        (["--versoin"], "--versoin is not a flag of `regard`; did you mean --version?"),
+        (["help", "tranlate"], "tranlate is not a verb of `regard`; did you mean translate?"),
+        (["train"], "there is no run folder; give -o DIR"),
+    ],
+)
+def test_what_is_typed_out_of_habit_is_answered_with_what_to_type(capsys, arguments, advice):
+    assert advice in wrong_arguments(capsys, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ([], "regard score --hypotheses FILE --reference FILE"),
+        (["b"], "regard score --hypotheses a --reference b"),
+        (["--reference", "b"], "regard score --hypotheses a"),
+        (["m"], "regard score m --labelled a for a classifier, --series a for a forecaster"),
+        (["m", "b"], "regard score m --source a --reference b"),
+    ],
+)
+def test_files_without_flags_are_not_taken_for_models(tmp_path, monkeypatch, capsys, arguments, advice):
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        (tmp_path / name).write_text("x\n")
+    message = wrong_arguments(capsys, "score", "a", *arguments)
+    assert message == f"regard: a is a file, not a model; type {advice} (see `regard score --help`)"

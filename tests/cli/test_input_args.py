@@ -69,8 +69,11 @@ def test_a_line_that_cannot_be_translated_does_not_stop_the_next_file(lines, use
         (["new.en", "./new.en", "-o", "out"], "two of the files are called new.en"),
         (["new.en", "-o", "."], "--out new.en would replace "),
         (["new.en", "--text", "x"], "new.en and --text are two inputs"),
-        (["the cat"], 'the cat does not exist; for a text instead of a file: regard VERB MODEL --text "..."'),
-        (["cat"], 'cat does not exist; for a text instead of a file: regard VERB MODEL --text "..."'),
+        (
+            ["the cat"],
+            "the cat does not exist; for a text instead of a file: regard VERB MODEL --text 'the cat'",
+        ),
+        (["cat"], "cat does not exist; for a text instead of a file: regard VERB MODEL --text cat"),
         (["cat.docx"], "cat.docx does not exist; give the path of a file"),
         (["--text", "a\nb"], "--text has several lines"),
         (["--text", "a", "-o", "en-fr"], "en-fr cannot be written: it is a folder"),

@@ -29,6 +29,14 @@ def test_history_and_horizon_are_multiples_of_the_season(step, history, horizon)
     assert (model.history, model.horizon) == (history, horizon)
 
 
+def test_a_year_of_months_is_forecast_from_twelve_years():
+    """The size of the AirPassengers table: 144 months, of which 14 are for validation."""
+    month = TimeStep(months=1)
+    assert choose_forecasting_settings(115, 15, 1, month).run.model.horizon == 12
+    assert choose_forecasting_settings(115, 14, 1, month).run.model.horizon == 11
+    assert choose_forecasting_settings(115, 6, 1, month).run.model.horizon == 4
+
+
 @pytest.mark.parametrize("rows", [12, 20, 60, 200, 1000])
 @pytest.mark.parametrize("step", [HOUR, DAY, TimeStep(months=3), TimeStep(60_000_000)])
 def test_windows_of_a_short_table_fit_into_it(rows, step):

@@ -8,6 +8,7 @@ import torch
 from rich.console import Console
 
 from regard.checkpoint import find_model_folder
+from regard.cli.main import main
 from regard.errors import DataError
 from regard.forecasting.forecaster import Forecaster
 from regard.forecasting.task import train_forecasting
@@ -35,7 +36,14 @@ def embedded(tmp_path_factory, request):
 def test_patches_have_the_times_of_their_steps(embedded):
     _, _, window = embedded
     assert window.history_patches[-2:] == ("01-12 12:00–23:00", "01-13 00:00–11:00")
-    assert window.horizon_patches == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–23:00")
+    assert window.horizon_patches == ("01-13 12:00–23:00", "01-14 00:00–11:00", "01-14 12:00–17:00")
+
+
+def test_the_last_patch_is_labelled_as_far_as_the_forecast_goes(user_folder):
+    main(["train", "--series", "sales.csv", "-o", "run", "--steps", "1", "--horizon", "7", "-q"])
+    forecaster = Forecaster.load(user_folder / "run", "cpu")
+    window = embed_last_window(forecaster, forecaster.read_series(user_folder / "sales.csv"))
+    assert window.horizon_patches == ("2024-01–2024-07",)
 
 
 def test_the_values_are_the_forecast_of_the_series(embedded):

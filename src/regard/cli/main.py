@@ -23,6 +23,7 @@ from regard.cli.verbs import (
     info,
     plot,
     score,
+    show_help,
     trace,
     train,
     translate,
@@ -32,34 +33,66 @@ from regard.errors import RegardError, SaveError
 from regard.version import __version__
 
 DESCRIPTION = """\
-Train a Transformer on two text files, and translate with it.
-
-  regard demo                                        try it, in a few minutes
-  regard check --source en.txt --target fr.txt       check a parallel corpus
-  regard train --source en.txt --target fr.txt --out my     train a translator
-  regard plot my -o curves.svg                       plot the training curves
-  regard info my                                     languages, size, scores
-  regard translate my < new.txt                      translate line by line
-  regard score my --source test.en --reference test.fr      BLEU and chrF
-  regard train --labelled train.tsv --out topics     train a text classifier
-  regard classify topics < new.txt                   classify line by line
-  regard train --series load.csv --out load          train a forecaster
-  regard forecast load load.csv -o next.csv          forecast time series
-  regard look my "A sentence."                       attention, in the terminal
-  regard explore my                                  the same, in the browser
-  regard trace my "A sentence." -o sentence.json     the same, as a file
+Train a Transformer on two text files, and translate with it; classify texts;
+forecast time series; look inside.
 """
 
+VERB_GROUPS = {
+    "train": (
+        demo.add_demo_parser,
+        check.add_check_parser,
+        train.add_train_parser,
+        verify_resume.add_verify_resume_parser,
+    ),
+    "use": (
+        translate.add_translate_parser,
+        classify.add_classify_parser,
+        forecast.add_forecast_parser,
+        score.add_score_parser,
+    ),
+    "inspect": (
+        info.add_info_parser,
+        info.add_list_parser,
+        plot.add_plot_parser,
+        trace.add_look_parser,
+        trace.add_trace_parser,
+    ),
+    "serve": (explore.add_explore_parser,),
+    "shell": (completion.add_completion_parser, show_help.add_help_parser),
+}
+"""The verbs by task, in the order of the help."""
+
 EPILOG = """\
+examples
+  regard demo
+  regard check --source en.txt --target fr.txt
+  regard train --source en.txt --target fr.txt -o my
+  regard train -o my                          resume, or go on
+  regard translate my --text "A sentence."
+  regard translate my new.txt -o new.fr.txt
+  regard score my --source test.en --reference test.fr
+  regard explore my
+  regard train --labelled train.tsv -o topics
+  regard classify topics new.txt
+  regard train --series load.csv -o load
+  regard forecast load load.csv -o next.csv
+
+in every verb
+  -o FILE        where the output goes; - is stdout
+  --json         the result as JSON, alone on stdout
+  -q, --quiet    no progress and no notes, only errors
+  -v, --verbose  versions, arguments, time and memory
+  --debug        the traceback of an error
+
 exit codes
   0    success
-  1    error: stderr says what to change; --debug shows a traceback
+  1    error: stderr says what to change
   2    wrong arguments
   3    the disk is full or the output cannot be written; saved work is kept
   4    finished, but some lines could not be translated or classified
   130  interrupted with Ctrl-C
 
-regard VERB --help explains a verb.
+`regard VERB --help` explains a verb.
 """
 MAX_ERROR_LETTERS = 2000
 UNWRITABLE_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
@@ -105,43 +138,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _build_parser() -> argparse.ArgumentParser:
-    parser = CommandParser(
-        prog="regard",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
-    parser.add_argument("--version", action="version", version=f"regard {__version__}")
-    _add_verbs(parser)
-    return parser
-
-
-def _add_verbs(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for add_parser in (
-        *(
-            check.add_check_parser,
-            train.add_train_parser,
-            plot.add_plot_parser,
-            verify_resume.add_verify_resume_parser,
-            translate.add_translate_parser,
-            classify.add_classify_parser,
-            forecast.add_forecast_parser,
-        ),
-        *(
-            score.add_score_parser,
-            trace.add_look_parser,
-            explore.add_explore_parser,
-            trace.add_trace_parser,
-            info.add_info_parser,
-            info.add_list_parser,
-            demo.add_demo_parser,
-            completion.add_completion_parser,
-        ),
-    ):
-        add_parser(verbs)
+    parser = CommandParser(prog="regard", epilog=EPILOG)
+    parser.add_argument("-V", "--version", action="version", version=f"regard {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True, help=argparse.SUPPRESS)
+    groups = []
+    for title, functions in VERB_GROUPS.items():
+        known = len(verbs._choices_actions)
+        for add_parser in functions:
+            add_parser(verbs)
+        helps = verbs._choices_actions[known:]
+        groups.append(f"{title}\n" + "".join(f"  {each.dest:<14} {each.help}\n" for each in helps))
+    parser.description = "\n".join([DESCRIPTION, *groups])
     for verb in verbs.choices.values():
         add_message_arguments(verb)
         verb.set_defaults(parser=verb)
+    return parser
 
 
 def _exit_code(error: BaseException) -> int:

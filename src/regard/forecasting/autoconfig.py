@@ -108,7 +108,8 @@ def choose_forecasting_settings(
         bool(step.months) or step.microseconds >= MICROSECONDS_PER_DAY,
     )
     if horizon is None:
-        horizon = max(1, min(season if step.months else 4 * season, valid_rows // 2, rows // 4))
+        room = max(valid_rows // 2, min(season, valid_rows * 4 // 5))  # a season, if a few windows have one
+        horizon = max(1, min(season if step.months else 4 * season, room, rows // 4))
     if history is None:
         seasons = 4 if step.months else 12 if daily_or_longer else 14
         history = max(2, min(seasons * season, rows // 3))

@@ -72,10 +72,11 @@ def embed_last_window(forecaster: Forecaster, table: SeriesTable, series: str | 
     ][::-1]
     horizon_starts = [config.history + config.patch * patch for patch in range(config.horizon_patches)]
     step = metadata.time_axis.step
+    shown = times[: config.history + config.horizon]  # the last patch may be longer than what is forecast
     return LastWindow(
         name,
-        tuple(_format_patch_span(times, first, config.patch, step) for first in history_starts),
-        tuple(_format_patch_span(times, first, config.patch, step) for first in horizon_starts),
+        tuple(_format_patch_span(shown, first, config.patch, step) for first in history_starts),
+        tuple(_format_patch_span(shown, first, config.patch, step) for first in horizon_starts),
         encoder_input,
         decoder_input,
         network.target_mask,
@@ -85,7 +86,7 @@ def embed_last_window(forecaster: Forecaster, table: SeriesTable, series: str | 
 
 def _format_patch_span(times: Times, first: int, patch: int, step: TimeStep) -> str:
     """Format the first and last time of a patch as a short label: 06-12 20:00–13 19:00."""
-    start, end = times[max(first, 0)], times[first + patch - 1]
+    start, end = times[max(first, 0)], times[min(first + patch, len(times)) - 1]
     dates_only = bool(step.months) or step.microseconds >= MICROSECONDS_PER_DAY
     unit = "M" if step.months else "D" if dates_only else "m"
     texts = [str(np.datetime_as_string(time, unit=unit)).replace("T", " ") for time in (start, end)]

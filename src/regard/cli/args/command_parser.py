@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
-from regard.cli.args.familiar_names import FAMILIAR_FLAGS, FAMILIAR_SETTINGS, FAMILIAR_VERBS, normalize_flag
+from regard.cli.args.familiar_names import (
+    FAMILIAR_FLAGS,
+    FAMILIAR_SETTINGS,
+    FAMILIAR_VERBS,
+    SETTING_UNITS,
+    normalize_flag,
+)
 from regard.cli.args.help_format import HIDDEN_NAMES, HelpFormatter
 
 
@@ -25,6 +31,8 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse as argparse does, but reject unknown arguments, and say what to type instead."""
+        args = sys.argv[1:] if args is None else args
+        self._reject_flag_before_verb(args)
         options, unknown = super().parse_known_args(args, namespace)
         for argument in unknown:
             if argument.startswith("-") and argument != "-":
@@ -35,6 +43,16 @@ class CommandParser(argparse.ArgumentParser):
             names = " ".join(unknown)
             self.error(f"{names[:200]}: `{self.prog}` {self.extra_argument_advice(unknown)}")
         return options, unknown
+
+    def _reject_flag_before_verb(self, args: Sequence[str]) -> None:
+        """Reject a flag of a verb that is given before the verb."""
+        has_verbs = any(action.nargs == argparse.PARSER for action in self._actions)
+        if has_verbs and args and args[0].startswith("-") and args[0] not in self._option_string_actions:
+            advice = (
+                _suggest(args[0], self._option_string_actions)
+                or "; flags follow the verb, and --version shows the version"
+            )
+            self.error(f"{args[0]} is not a flag of `{self.prog}`{advice}")
 
     def _fill_last_positional(self, options: argparse.Namespace, rest: list[str]) -> list[str]:
         """Give positional arguments that follow a flag to the last one that may be left out or repeated.
@@ -68,7 +86,8 @@ class CommandParser(argparse.ArgumentParser):
                 words.append(_usage_of(action))
             elif action.required:
                 words.append(f"{action.option_strings[0]} {action.metavar}")
-        return f"usage: {' '.join(words)} [flags]\n"
+        has_verbs = any(action.nargs == argparse.PARSER for action in self._actions)
+        return f"usage: {' '.join(words)}{'' if has_verbs else ' [flags]'}\n"
 
     def format_help(self) -> str:
         """Return the help of argparse with the short usage."""
@@ -111,7 +130,8 @@ class CommandParser(argparse.ArgumentParser):
         if not names:
             return ""
         verb = "" if "--set" in self._option_string_actions else " of `regard train`"
-        return f"; it is the setting {names[0]}{verb}: --set {names[0]}=VALUE"
+        unit = f", {SETTING_UNITS[names[0]]}" if names[0] in SETTING_UNITS else ""
+        return f"; it is the setting {names[0]}{verb}{unit}: --set {names[0]}=VALUE"
 
 
 def _usage_of(action: argparse.Action) -> str:

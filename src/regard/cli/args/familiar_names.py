@@ -65,6 +65,8 @@ FAMILIAR_FLAGS = {
     "--lenpen": "--alpha",
     "--length-penalty": "--alpha",
     "--sentence": "--text",
+    "--text": "--text-column",
+    "--label": "--label-column",
     "--file": "--input",
     "--hyp": "--hypotheses",
     "--hypothesis": "--hypotheses",
@@ -111,6 +113,8 @@ FAMILIAR_SETTINGS = {
     "--gradient-accumulation-steps": "train.accumulate",
 }
 """A flag of another toolkit, and the setting of a training here."""
+SETTING_UNITS = {"data.batch_tokens": "in tokens", "optimizer.warmup": "in steps"}
+"""What a setting counts, where other toolkits count something else."""
 
 
 def normalize_flag(flag: str) -> str:

@@ -1,6 +1,7 @@
 """Inputs of translate and classify: files named on the command line, texts of --text, or stdin."""
 
 import argparse
+import shlex
 from argparse import Namespace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def add_input_arguments(
     parser: argparse.ArgumentParser, group: "argparse._ArgumentGroup", file_help: str, text_help: str
 ) -> None:
     """Add FILE ..., --input and --text."""
-    parser.add_argument("files", metavar="FILE", type=INPUT_PATH, nargs="*", help=file_help)
+    parser.add_argument("files", metavar="FILE", type=INPUT_PATH, nargs="*", default=[], help=file_help)
     group.add_argument(
         "-i", "--input", metavar="FILE", type=INPUT_PATH, help="another way to name the FILE (default: stdin)"
     )
@@ -27,11 +28,16 @@ def split_inputs(options: Namespace, verb: str) -> list[Namespace]:
     Several files need a folder for their outputs, which is created; a single file may have one.
     """
     files = [*options.files, *([] if options.input is None else [options.input])]
-    if files and options.text:
-        raise RegardError(f"{files[0]} and --text are two inputs; give a file or texts, not both")
     for path in files:
+        if path.is_dir() and options.model.is_file():
+            raise RegardError(f"the model comes first: regard {verb} {path} {options.model}")
+        if path.is_dir():
+            hint = "; models that translate together are given with --ensemble" if verb == "translate" else ""
+            raise RegardError(f"{path} is a folder; give files{hint}")
         if not path.exists():
             raise RegardError(_missing_file(path, options, verb))
+    if files and options.text:
+        raise RegardError(f"{files[0]} and --text are two inputs; give a file or texts, not both")
     for text in options.text:
         _check_text(text)
     output = options.output
@@ -60,7 +66,8 @@ def _missing_file(path: Path, options: Namespace, verb: str) -> str:
     shown = str(path) if len(str(path)) <= MAX_SHOWN_TEXT else f"{str(path)[:MAX_SHOWN_TEXT]}..."
     if path.suffix and " " not in str(path):
         return f"{shown} does not exist; give the path of a file"
-    command = f'regard {verb} {options.model} --text "..."'
+    text = shlex.quote(str(path)) if len(str(path)) <= MAX_SHOWN_TEXT else '"..."'
+    command = f"regard {verb} {options.model} --text {text}"
     return f"{shown} does not exist; for a text instead of a file: {command}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.file_advice import corpus_advice
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.cli.args.train_args import add_label_column_arguments
@@ -99,6 +100,7 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         "--series", metavar="FILE", type=INPUT_NAME, help="table of time series, .csv or .parquet"
     )
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
+    parser.extra_argument_advice = corpus_advice
     parser.set_defaults(run=run_check)
 
 

@@ -190,7 +190,14 @@ def _describe_architecture(model: Mapping[str, Any]) -> str:
     """Return the sizes in the settings of a model, as far as its task has them."""
     layers = [str(model[key]) for key in ("encoder_layers", "decoder_layers", "layers") if model.get(key)]
     parts = [f"{'+'.join(layers)} layers"] if layers else []
-    for key, title in (("d_model", "d_model"), ("heads", "heads"), ("vocab_size", "vocabulary")):
+    titles = {
+        "d_model": "d_model",
+        "heads": "heads",
+        "vocab_size": "vocabulary",
+        "history": "history",
+        "horizon": "horizon",
+    }
+    for key, title in titles.items():
         if isinstance(value := model.get(key), int):
             parts.append(f"{value:,} heads" if key == "heads" else f"{title} {value:,}")
     return ", ".join(parts)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.file_advice import reject_files_as_models
 from regard.cli.args.model_args import (
     ARGUMENT_DEFAULTS,
     add_engine_arguments,
@@ -158,6 +159,7 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 def run_score(options: argparse.Namespace) -> None:
     keep_freed_memory()
+    reject_files_as_models(options)
     models, files = options.model, options.hypotheses or []
     systems = list_systems(models, files)
     if len(systems) > 1:

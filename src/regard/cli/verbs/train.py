@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from regard.api.run_settings import resolve_settings
 from regard.cli.args.common_args import add_json_argument, add_output_argument
+from regard.cli.args.file_advice import corpus_advice
 from regard.cli.args.path_args import RUN_FOLDER
 from regard.cli.args.train_args import add_length_arguments, add_train_arguments, read_training_request
 from regard.cli.comparison.seeds import describe_result, parse_seeds, train_seeds
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from regard.training.setup import RunConfig
     from regard.translation.paper_recipe import PaperComparison
 
-MODEL_USAGE = {"translation": "< FILE", "classification": "< FILE", "forecasting": "FILE"}
-"""The input argument of a model in the next command, by task."""
 EPILOG = """\
 presets (layers, d_model, heads, d_ff)
   tiny   4+4  128   4   256   for about ten thousand pairs
@@ -80,6 +79,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         type=parse_seeds,
         help="train once per seed, in DIR/seed-N, and print mean and deviation of the scores",
     )
+    parser.extra_argument_advice = corpus_advice
     parser.set_defaults(run=run_train)
 
 
@@ -90,7 +90,7 @@ def run_train(options: argparse.Namespace) -> None:
         _report_conformance(run, options.json)
         return
     if options.out is None:
-        raise ConfigError("there is no run folder; give --out DIR")
+        options.parser.error("there is no run folder; give -o DIR, and a corpus: --source FILE --target FILE")
     if options.seeds is not None:
         document = train_seeds(options, console, train_run)
     else:
@@ -109,7 +109,7 @@ def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResul
     folder = shlex.quote(str(options.out))
     console.print(
         f"  {_describe_outcome(result, options.out)}\n"
-        f"  {command} with: {command_name()} {command} {folder} {MODEL_USAGE[run.task]}\n"
+        f"  {command} with: {command_name()} {command} {folder} FILE\n"
         f"  training curves: {command_name()} plot {folder} -o curves.html"
     )
     return result
