@@ -133,7 +133,7 @@ def test_positional_arguments_that_a_verb_does_not_have_are_rejected(capsys, wor
         (["train", "--dropout", "0.2"], "it is the setting model.dropout: --set model.dropout=VALUE"),
         (
             ["train", "--batch-tokens=99"],
-            "it is the setting data.batch_tokens: --set data.batch_tokens=VALUE",
+            "it is the setting data.batch_tokens, in tokens: --set data.batch_tokens=VALUE",
         ),
         (
             ["translate", "x", "--d-ff", "9"],

@@ -124,7 +124,10 @@ def test_automatic_settings_are_kept_and_a_changed_corpus_is_named(folder, capsy
 
 @pytest.mark.usefixtures("folder")
 def test_the_run_folder_is_checked_before_files_are_read(capsys):
-    assert "give --out DIR" in failure(capsys, "train", "--source", "none", "--target", "fr")
+    with pytest.raises(SystemExit) as stop:
+        run("train", "--source", "none", "--target", "fr")
+    assert stop.value.code == 2
+    assert "there is no run folder; give -o DIR" in capsys.readouterr().err
     wrong = failure(capsys, "train", "--source", "none", "--target", "fr", "--out", "en")
     assert "en cannot be written" in wrong
 

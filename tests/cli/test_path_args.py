@@ -31,6 +31,7 @@ TEXT_ARGUMENTS = {
         "require",
         "forbid",
         "target",
+        "verb",
     ),
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
     *("memory", "set", "host", "text_column", "label_column", "metrics", "comet_python"),

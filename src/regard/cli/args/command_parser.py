@@ -19,9 +19,6 @@ from regard.cli.args.help_format import HIDDEN_NAMES, HelpFormatter
 class CommandParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line; `add_subparsers` uses the same class for the verbs."""
 
-    extra_argument_advice: Callable[[Sequence[str]], str] | None = None
-    """Returns what to type instead of positional arguments that a verb does not have."""
-
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, allow_abbrev=False, formatter_class=HelpFormatter, **options)
         for name in (None, "store"):  # the names of argparse's default action
@@ -39,9 +36,9 @@ class CommandParser(argparse.ArgumentParser):
                 flag = argument.partition("=")[0]
                 self.error(f"{flag} is not a flag of `{self.prog}`{self._flag_advice(flag)}")
         unknown = self._fill_last_positional(options, [each for each in unknown if each != "--"])
-        if unknown and self.extra_argument_advice is not None:
-            names = " ".join(unknown)
-            self.error(f"{names[:200]}: `{self.prog}` {self.extra_argument_advice(unknown)}")
+        advice: Callable[[Sequence[str]], str] | None = self.get_default("extra_argument_advice")
+        if unknown and advice is not None:
+            self.error(f"{' '.join(unknown)[:200]}: `{self.prog}` {advice(unknown)}")
         return options, unknown
 
     def _reject_flag_before_verb(self, args: Sequence[str]) -> None:

@@ -100,8 +100,7 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         "--series", metavar="FILE", type=INPUT_NAME, help="table of time series, .csv or .parquet"
     )
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
-    parser.extra_argument_advice = corpus_advice
-    parser.set_defaults(run=run_check)
+    parser.set_defaults(run=run_check, extra_argument_advice=corpus_advice)
 
 
 def run_check(options: argparse.Namespace) -> None:

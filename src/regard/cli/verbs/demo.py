@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.path_args import RUN_FOLDER
-from regard.cli.messages import progress_console
 from regard.cli.output import command_name, print_json
+from regard.cli.verbosity import progress_console
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -87,7 +87,7 @@ def add_trace_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         parser, "NAME.json, .html, .svg, .pdf or .png; - for JSON on stdout", OUTPUT_FILE_OR_STDOUT
     )
     add_json_argument(parser, "JSON to stdout, or to the .json file of --out")
-    add_attention_arguments(parser, "attention of a figure (.svg, .pdf, .png) or page (.html)")
+    add_attention_arguments(parser, "attention of a figure or page")
     add_trace_arguments(parser)
     parser.set_defaults(run=run_trace)
 

@@ -11,8 +11,8 @@ from regard.cli.args.file_advice import corpus_advice
 from regard.cli.args.path_args import RUN_FOLDER
 from regard.cli.args.train_args import add_length_arguments, add_train_arguments, read_training_request
 from regard.cli.comparison.seeds import describe_result, parse_seeds, train_seeds
-from regard.cli.messages import progress_console
 from regard.cli.output import command_name, print_json
+from regard.cli.verbosity import progress_console
 from regard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def add_train_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         type=parse_seeds,
         help="train once per seed, in DIR/seed-N, and print mean and deviation of the scores",
     )
-    parser.extra_argument_advice = corpus_advice
-    parser.set_defaults(run=run_train)
+    parser.set_defaults(run=run_train, extra_argument_advice=corpus_advice)
 
 
 def run_train(options: argparse.Namespace) -> None:
@@ -89,14 +88,18 @@ def run_train(options: argparse.Namespace) -> None:
         run = resolve_settings(read_training_request(options), console, options.out)
         _report_conformance(run, options.json)
         return
-    if options.out is None:
-        options.parser.error("there is no run folder; give -o DIR, and a corpus: --source FILE --target FILE")
+    _require_run_folder(options)
     if options.seeds is not None:
         document = train_seeds(options, console, train_run)
     else:
         document = describe_result(options.out, train_run(options, console))
     if options.json:
         print_json(document)
+
+
+def _require_run_folder(options: argparse.Namespace) -> None:
+    if options.out is None:
+        options.parser.error("there is no run folder; give -o DIR, and a corpus: --source FILE --target FILE")
 
 
 def train_run(options: argparse.Namespace, console: "Console") -> "TrainingResult":

@@ -14,8 +14,8 @@ from regard.api.run_settings import resolve_settings
 from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.number_args import NumberArgument
 from regard.cli.args.train_args import add_train_arguments, read_training_request
-from regard.cli.messages import progress_console
 from regard.cli.output import print_json
+from regard.cli.verbosity import progress_console
 from regard.errors import RegardError
 from regard.training.logs.metrics_file import METRICS_FILE, read_losses
 

@@ -14,7 +14,7 @@ from regard.version import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
-HIDDEN_OPTIONS = ("parser", "run", "given_flags", "quiet", "verbose", "debug")
+HIDDEN_OPTIONS = ("parser", "run", "given_flags", "extra_argument_advice", "quiet", "verbose", "debug")
 """Attributes of the parsed arguments that are not listed."""
 
 
