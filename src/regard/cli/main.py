@@ -12,6 +12,7 @@ from regard.cli.args.common_args import add_message_arguments
 from regard.cli.args.number_args import check_numbers
 from regard.cli.args.path_args import check_paths
 from regard.cli.output import discard_stdout, ignore_zero_width, replace_closed_streams
+from regard.cli.verbosity import message_level
 from regard.cli.verbs import (
     check,
     classify,
@@ -28,7 +29,6 @@ from regard.cli.verbs import (
     translate,
     verify_resume,
 )
-from regard.cli.verbosity import message_level
 from regard.errors import RegardError, SaveError
 from regard.version import __version__
 
