@@ -62,8 +62,13 @@ def parse(path: Path) -> ast.Module:
 def public_definitions(path: Path) -> list[str]:
     """Return the public classes and functions at the top level of a module."""
     definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = parse(path).body
-    return [node.name for node in nodes if isinstance(node, definitions) and not node.name.startswith("_")]
+    nodes = [node for node in parse(path).body if isinstance(node, definitions) and not is_overload(node)]
+    return [node.name for node in nodes if not node.name.startswith("_")]
+
+
+def is_overload(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a definition is another signature of a function, for type checkers."""
+    return any(isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list)
 
 
 @cache

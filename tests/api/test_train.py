@@ -2,6 +2,7 @@
 
 import inspect
 from pathlib import Path
+from typing import get_overloads
 
 import pandas
 import pytest
@@ -154,6 +155,18 @@ def test_errors_name_the_arguments(arguments, message):
         regard.train(out="run", **arguments, progress=False)
     assert "--" not in str(error.value)
     assert not Path("run").exists()
+
+
+def test_the_types_of_each_task_name_arguments_that_exist():
+    """An overload for each kind of data, so that a type checker knows what `train` returns."""
+    arguments = inspect.signature(regard.train).parameters
+    typed = set()
+    for function in get_overloads(regard.train):
+        options = function.__annotations__["options"].__args__[0]
+        named = set(inspect.signature(function).parameters) - {"options"}
+        assert not named & options.__annotations__.keys()
+        typed |= named | options.__annotations__.keys()
+    assert typed == set(arguments)
 
 
 def test_every_flag_of_the_command_is_an_argument():

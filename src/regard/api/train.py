@@ -4,10 +4,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from regard.api.memory_data import MemoryData, file_names, split_memory_data, write_memory_data
 from regard.api.task_training import train_request
+from regard.api.train_options import (
+    ClassificationTrainOptions,
+    ForecastingTrainOptions,
+    TrainOptions,
+    TranslationTrainOptions,
+)
 from regard.api.training_request import TrainingRequest
 from regard.checkpoint import CONFIG_FILE
 from regard.config import merge_settings
@@ -43,6 +49,34 @@ ARGUMENT_OF_FLAG = {"from": "start", "set": "settings"}
 FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)\b(?: (?:FILE|DIR|N|MODEL)\b)?")
 
 
+@overload
+def train(
+    *,
+    out: str | Path,
+    source: Any,
+    target: Any,
+    pairs: Any = None,
+    **options: Unpack[TranslationTrainOptions],
+) -> "Translator": ...
+@overload
+def train(*, out: str | Path, pairs: Any, **options: Unpack[TranslationTrainOptions]) -> "Translator": ...
+@overload
+def train(
+    *,
+    out: str | Path,
+    texts: Any,
+    labels: Any,
+    labelled: Any = None,
+    **options: Unpack[ClassificationTrainOptions],
+) -> "Classifier": ...
+@overload
+def train(
+    *, out: str | Path, labelled: Any, **options: Unpack[ClassificationTrainOptions]
+) -> "Classifier": ...
+@overload
+def train(*, out: str | Path, series: Any, **options: Unpack[ForecastingTrainOptions]) -> "Forecaster": ...
+@overload
+def train(*, out: str | Path, **options: Unpack[TrainOptions]) -> "Translator | Classifier | Forecaster": ...
 def train(
     *,
     out: str | Path,
