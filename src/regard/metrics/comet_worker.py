@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 
-def main():
+def answer_stdin():
     del sys.path[0]  # the folder of this file, whose modules are not for this process
     if sys.argv[1:] == ["--version"]:
         try:
@@ -49,4 +49,4 @@ def _write_line(answers, document):
 
 
 if __name__ == "__main__":
-    main()
+    answer_stdin()
