@@ -10,6 +10,8 @@ from xml.parsers import expat
 from regard.errors import DataError
 from regard.text.compression import COMPRESSED_SUFFIXES
 from regard.text.corpus_files import read_texts
+from regard.text.languages import is_language_code, is_same_language, normalize_language
+from regard.text.xml_parser import create_xml_parser, xml_syntax_error
 
 LanguagePair = tuple[str | None, str | None]
 """Codes of the source and the target language; None: not given."""
@@ -20,16 +22,6 @@ COLUMN_NAMES = {
     "target": ("target", "target_term", "target term", "target text", "target_text", "translation"),
 }
 """Names of a column in a header, apart from language codes; in lower case."""
-LANGUAGE_CODES = (
-    " "
-    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
-    "de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz "
-    "ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln "
-    "lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi "
-    "pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti "
-    "tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu "
-)
-"""Languages of ISO 639-1, which a header may have with a country: de, de-AT, pt_BR."""
 ENTRY_ELEMENTS, LANGUAGE_ELEMENTS = ("termEntry", "conceptEntry"), ("langSet", "langSec")
 """Elements of TBX before 2019 and since: a concept, and its terms in one language."""
 
@@ -44,11 +36,6 @@ def read_glossary_entries(path: Path, languages: LanguagePair = (None, None)) ->
             return _read_tbx(path, languages)
         case _:
             return tuple(_read_table(path, _read_tsv_rows, languages))
-
-
-def normalize_language(code: str) -> str:
-    """Return a language code in lower case with a hyphen before the country."""
-    return code.strip().lower().replace("_", "-")
 
 
 Row = tuple[int, Sequence[str]]
@@ -84,15 +71,15 @@ def _find_named_columns(path: Path, fields: Sequence[str], languages: LanguagePa
     chosen = [_find_column(names, side, code) for side, code in zip(COLUMN_NAMES, languages, strict=True)]
     if None not in chosen:
         return chosen[0] or 0, chosen[1] or 0
-    codes = [name for name in names if _is_language_code(name)]
-    is_header = len(codes) >= 2 and any(_is_language_code(name) for name in names[:2]) and None in languages
+    codes = [name for name in names if is_language_code(name)]
+    is_header = len(codes) >= 2 and any(is_language_code(name) for name in names[:2]) and None in languages
     return _choose_two(str(path), names, codes, languages) if is_header else None
 
 
 def _find_column(names: Sequence[str], side: str, language: str | None) -> int | None:
     """Return the column of a language, or else the one called source or target."""
     if language is not None:
-        matching = [n for n, name in enumerate(names) if _is_same_language(name, language)]
+        matching = [n for n, name in enumerate(names) if is_same_language(name, language)]
         if matching:
             return matching[0]
     known = [name.replace(" ", "-").replace("_", "-") for name in COLUMN_NAMES[side]]
@@ -104,7 +91,7 @@ def _choose_two(
 ) -> tuple[int, int]:
     """Return the places of the languages asked for; of two languages the other one need not be named."""
     places = [
-        next((names.index(code) for code in codes if language and _is_same_language(code, language)), None)
+        next((names.index(code) for code in codes if language and is_same_language(code, language)), None)
         for language in languages
     ]
     for language, place in zip(languages, places, strict=True):
@@ -117,17 +104,6 @@ def _choose_two(
     free = [names.index(code) for code in codes if names.index(code) not in places]
     source, target = (free.pop(0) if place is None else place for place in places)
     return source, target
-
-
-def _is_language_code(name: str) -> bool:
-    language, *rest = name.split("-")
-    return f" {language} " in LANGUAGE_CODES and all(part.isalnum() and 2 <= len(part) <= 4 for part in rest)
-
-
-def _is_same_language(code: str, asked: str) -> bool:
-    """Return whether a code is the language asked for, or a country's form of it."""
-    asked = normalize_language(asked)
-    return normalize_language(code) == asked or normalize_language(code).startswith(f"{asked}-")
 
 
 def _read_tsv_rows(path: Path) -> Iterator[Row]:
@@ -172,26 +148,18 @@ class _TermBaseReader:
     """The text of the open term."""
 
     def read(self) -> None:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-
-        def reject_entity(*_: object) -> None:
-            line = parser.CurrentLineNumber
-            raise DataError(f"{self.path} line {line} declares an entity; write the text itself in its place")
+        parser = create_xml_parser(str(self.path))
 
         def start(name: str, attributes: dict[str, Any]) -> None:
             self._start(name.rpartition(":")[2], attributes, parser.CurrentLineNumber)
 
-        parser.EntityDeclHandler = reject_entity
         parser.StartElementHandler = start
         parser.EndElementHandler = lambda name: self._end(name.rpartition(":")[2])
         parser.CharacterDataHandler = lambda text: None if self._text is None else self._text.append(text)
         try:
             parser.Parse("\n".join(read_texts(self.path)).removeprefix("\ufeff").encode(), True)
         except expat.ExpatError as error:
-            raise DataError(
-                f"{self.path} line {error.lineno} is not well-formed XML: {expat.ErrorString(error.code)}"
-            ) from None
+            raise xml_syntax_error(str(self.path), error) from None
 
     def _start(self, name: str, attributes: dict[str, Any], line: int) -> None:
         if name in ENTRY_ELEMENTS:

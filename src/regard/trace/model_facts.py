@@ -12,7 +12,7 @@ from regard.checkpoint import CONFIG_FILE, WEIGHTS_FILE
 from regard.config import read_settings
 from regard.model.config import LayerConfig
 from regard.model.transformer import Transformer
-from regard.text.languages import language_of_file_name
+from regard.text.languages import languages_of_model
 from regard.trace.schema import ModelFacts, VocabSizes
 
 
@@ -35,8 +35,7 @@ def identify_model_folder(path: Path, manifest: Mapping[str, Any]) -> ModelIdent
     return ModelIdentity(
         name,
         f"sha256:{manifest['files'][WEIGHTS_FILE]['sha256']}",
-        language_of_file_name(data.get("source")),
-        language_of_file_name(data.get("target")),
+        *languages_of_model(data),
         manifest.get("step"),
     )
 

@@ -115,7 +115,7 @@ class ModelSummary:
     status: str
     """"finished", or "unfinished" for the last checkpoint of a run without a published model."""
     languages: tuple[str | None, str | None] | None
-    """Source and target language by the names of the training files; None: not a translation model."""
+    """Source and target language by the settings or the training files; None: not a translation model."""
     parameters: int | None
     architecture: str
     bytes: int
@@ -135,7 +135,7 @@ def summarize_model(path: Path) -> ModelSummary:
     """Read the facts of a run or model folder; its files are checked by their size."""
     from regard.checkpoint import CONFIG_FILE, find_model_folder, list_checkpoints, read_manifest
     from regard.config import read_settings
-    from regard.text.languages import language_of_file_name
+    from regard.text.languages import languages_of_model
 
     folder = find_model_folder(path)
     manifest = read_manifest(folder, size_only=_manifest_files(folder))
@@ -144,12 +144,11 @@ def summarize_model(path: Path) -> ModelSummary:
     data = settings.get("data", {})
     is_translation = task == "translation"
     trained_on = _mapping(manifest.get("trained_on"))
-    languages = (language_of_file_name(data.get("source")), language_of_file_name(data.get("target")))
     return ModelSummary(
         str(folder),
         task,
         "unfinished" if folder in list_checkpoints(path) else "finished",
-        languages if is_translation else None,
+        languages_of_model(data) if is_translation else None,
         manifest.get("parameters"),
         _describe_architecture(settings.get("model", {})),
         sum(entry["bytes"] for entry in manifest["files"].values()),
@@ -228,7 +227,9 @@ def _info_rows(summary: ModelSummary) -> Iterator[tuple[str, str]]:
         names = " to ".join(language or "unknown" for language in summary.languages)
         yield (
             "languages",
-            "not known from the names of the training files" if not any(summary.languages) else names,
+            "not known from the settings or the names of the training files"
+            if not any(summary.languages)
+            else names,
         )
     if summary.labels:
         yield "labels", ", ".join(summary.labels)

@@ -7,6 +7,7 @@ from xml.parsers import expat
 from regard.documents.web.entities import unescape_entities
 from regard.documents.web.html_tokens import MarkupToken, attribute_spans, scan_markup
 from regard.errors import DataError
+from regard.text.xml_parser import create_xml_parser, xml_syntax_error
 
 
 @dataclass
@@ -32,19 +33,10 @@ class XmlElement:
 
 def check_xml(text: str, name: str) -> None:
     """Reject XML that is not well-formed or declares entities, which can expand without limit."""
-
-    def reject(*_: object) -> None:
-        line = parser.CurrentLineNumber
-        raise DataError(f"{name} line {line} declares an entity; write the text itself in its place")
-
-    parser = expat.ParserCreate("utf-8")
-    parser.EntityDeclHandler = reject
     try:
-        parser.Parse(text.encode(), True)
+        create_xml_parser(name, "utf-8").Parse(text.encode(), True)
     except expat.ExpatError as error:
-        raise DataError(
-            f"{name} line {error.lineno} is not well-formed XML: {expat.ErrorString(error.code)}"
-        ) from None
+        raise xml_syntax_error(name, error) from None
 
 
 def parse_document(
