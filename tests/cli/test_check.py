@@ -114,7 +114,7 @@ def test_pairs_in_one_file_are_checked(folder, capsys):
         ([], "there is nothing to check; give --source FILE and --target FILE, or --pairs FILE"),
         (["--source", "en"], "--source and --target belong together"),
         (["--source", "en", "--target", "fr", "--pairs", "a.tsv"], "--pairs replaces --source and --target"),
-        (["--pairs", "en"], "its name must end in .tsv or .jsonl"),
+        (["--pairs", "en"], "its name must end in .tsv, .csv, .jsonl"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -151,3 +151,81 @@ def test_checking_needs_no_torch(folder):
     )
     assert answer.stdout.endswith("False\n")
     assert answer.stderr == ""
+
+
+MEMORY = """\
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><tuv xml:lang="en"><seg>The cat sleeps.</seg></tuv><tuv xml:lang="fr"><seg>Le chat dort.</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>The dog sleeps.</seg></tuv></tu>
+<tu>
+  <tuv xml:lang="en"><seg>The mouse sleeps.</seg></tuv>
+  <tuv xml:lang="fr"><seg>The mouse sleeps.</seg></tuv>
+</tu>
+</body></tmx>
+"""
+MESSAGES = """\
+msgid ""
+msgstr "Language: fr\\n"
+
+msgid "Open"
+msgstr "Ouvrir"
+
+#, fuzzy
+msgid "Close"
+msgstr "Clore"
+"""
+
+
+def test_files_of_several_kinds_are_reported_one_by_one(folder, capsys):
+    (folder / "a.tmx").write_text(MEMORY)
+    (folder / "b.po").write_text(MESSAGES)
+    (folder / "c.csv").write_text("source,target\nThe cat,Le chat\nThe dog\n")
+    languages = ["--source-language", "en", "--target-language", "fr"]
+    main(["check", "--pairs", "a.tmx", "b.po", "c.csv", *languages, "-o", "report.json"])
+    output = capsys.readouterr().out
+    lines = output.splitlines()
+    assert [line for line in lines if line.endswith("pairs")] == [
+        "a.tmx: 2 pairs",
+        "b.po: 1 pairs",
+        "c.csv: 2 pairs",
+    ]
+    assert next(line for line in lines if line.startswith("copy")).split()[1:4] == ["1", "3", "(line"]
+    assert next(line for line in lines if line.startswith("untranslated")).split()[1:4] == ["1", "2", "(line"]
+    assert next(line for line in lines if line.startswith("fuzzy")).split()[1:3] == ["1", "9"]
+    assert next(line for line in lines if line.startswith("no pair")).split()[2:4] == ["1", "3"]
+    reports = json.loads((folder / "report.json").read_text())["corpora"]
+    assert [(report["unit"], report["files"]) for report in reports] == [
+        ("unit", ["a.tmx"]),
+        ("line", ["b.po"]),
+        ("row", ["c.csv"]),
+    ]
+    copy = next(finding for finding in reports[0]["findings"] if finding["kind"] == "copy")
+    assert (copy["lines"], copy["file_lines"]) == ([3], [4])
+
+
+def test_an_untranslated_unit_is_no_bad_line(folder, capsys):
+    (folder / "a.tmx").write_text(
+        MEMORY.replace(">The mouse sleeps.</seg></tuv>\n</tu>", ">x</seg></tuv>\n</tu>")
+    )
+    main(["check", "--pairs", "a.tmx", "--source-language", "en", "--strict"])
+    assert "untranslated" in capsys.readouterr().out
+
+
+def test_a_file_without_a_translation_is_an_error(folder):
+    (folder / "b.po").write_text(MESSAGES.replace('"Ouvrir"', '""'))
+    message = "b.po has no pair with both sides: untranslated (1), fuzzy (1)"
+    assert message in run_failing_command("check", "--pairs", "b.po")
+
+
+def test_the_direction_of_a_memory_is_asked_for(folder):
+    (folder / "a.tmx").write_text(MEMORY)
+    assert run_failing_command("check", "--pairs", "a.tmx") == (
+        "regard: a.tmx has texts in en and fr; say which are translated into which, as in --source-language "
+        "en --target-language fr, or the reverse"
+    )
+
+
+def test_flags_of_pairs_are_not_for_labelled_texts(folder):
+    (folder / "a.tsv").write_text("x\ty\n")
+    message = "--labelled is for labelled texts, --source-language for a parallel corpus; give one"
+    assert message in run_failing_command("check", "--labelled", "a.tsv", "--source-language", "en")

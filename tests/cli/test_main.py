@@ -216,7 +216,7 @@ def test_bad_pairs_are_reported_and_rejected_with_strict(folder, capsys):
         ),
         ([], "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE"),
         (["--source", "en"], "data.source has 1 file and data.target 0 files; each source goes with"),
-        (["--pairs", "fr"], "fr does not say how a line holds a pair; its name must end in .tsv or .jsonl"),
+        (["--pairs", "fr"], "fr does not say how it holds pairs; its name must end in .tsv, .csv"),
         (["--source", "en", "--target", "fr", "--valid-source", "en"], "go together"),
         (["--source", "en", "--target", "fr", "--set", "train.step=3"], "did you mean train.steps?"),
         (

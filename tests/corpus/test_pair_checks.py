@@ -11,7 +11,7 @@ from regard.corpus import findings as kinds
 from regard.corpus.findings import MAX_REPORTED_LINES, CorpusReport
 from regard.corpus.pair_checks import PairCheckConfig, check_pair, check_pair_corpus
 from regard.errors import ConfigError, DataError
-from regard.text.corpus_files import PairFiles
+from regard.text.pair_formats.pair_files import PairFiles
 
 PAIRS = 20_000
 
@@ -256,7 +256,7 @@ def test_a_bomb_of_blank_lines_is_rejected_in_little_memory(tmp_path):
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"\n" * (30 * 2**20)))
     code = (
         "import sys; from pathlib import Path; from regard.corpus.pair_checks import check_pair_corpus\n"
-        "from regard.text.corpus_files import PairFiles\n"
+        "from regard.text.pair_formats.pair_files import PairFiles\n"
         "try: check_pair_corpus(PairFiles(Path(sys.argv[1]), Path(sys.argv[1])))\n"
         "except Exception as error: print(error)\n"
     )
@@ -267,7 +267,7 @@ def test_a_bomb_of_blank_lines_is_rejected_in_little_memory(tmp_path):
 
 def test_every_kind_of_pair_defect_has_a_meaning_and_a_remedy():
     every = [kind for kind in vars(kinds).values() if isinstance(kind, kinds.FindingKind)]
-    assert len(every) == 13
+    assert len(every) == 15
     assert all(kind.meaning and kind.remedy for kind in every)
 
 

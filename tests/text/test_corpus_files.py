@@ -8,11 +8,11 @@ from regard.text.corpus_files import (
     MALFORMED_ROW,
     MAX_SHOWN_LINES,
     FileLines,
-    PairFiles,
     merge_file_lines,
     normalize_text,
     read_texts,
 )
+from regard.text.pair_formats.pair_files import PairFiles
 
 
 def test_invalid_utf8_is_an_error_with_file_line_and_byte(tmp_path):
@@ -72,10 +72,10 @@ def test_two_files_are_paired_by_line_to_the_end_of_the_longer(tmp_path):
 
 
 def test_a_pair_file_with_another_suffix_is_rejected(tmp_path):
-    for name in ("pairs.csv", "pairs", "pairs.gz"):
+    for name in ("pairs.doc", "pairs", "pairs.gz"):
         (tmp_path / name).write_bytes(b"")
-        with pytest.raises(DataError, match="its name must end in .tsv or .jsonl"):
-            PairFiles(tmp_path / name).read_rows()
+        with pytest.raises(DataError, match="its name must end in .tsv, .csv, .jsonl, .parquet"):
+            list(PairFiles(tmp_path / name).read_rows())
 
 
 def test_a_message_lists_the_first_twenty_lines():

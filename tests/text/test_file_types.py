@@ -4,7 +4,7 @@ import pytest
 
 from regard.corpus.pair_checks import check_pair_corpus
 from regard.errors import DataError
-from regard.text.corpus_files import PairFiles, read_sentences
+from regard.text.corpus_files import read_sentences
 from regard.text.file_types import (
     HEAD_BYTES,
     TITLES_BY_SUFFIX,
@@ -12,6 +12,7 @@ from regard.text.file_types import (
     file_type_by_name,
     inspect_head,
 )
+from regard.text.pair_formats.pair_files import PairFiles
 from sample_foreign_files import KNOWN_BY_CONTENT, KNOWN_BY_NAME, PLAIN_FILES, SOURCE_CODE
 
 LANGUAGES = """

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,14 @@ from regard.checkpoint import CONFIG_FILE, write_file_atomically
 from regard.classification.label_types import find_label_type
 from regard.data.frames import column_values, format_cells, is_table, table_columns
 from regard.errors import ConfigError, DataError
+from regard.text.pair_formats.table_pairs import (
+    FIRST_TWO_COLUMNS,
+    TARGET_COLUMN_NAMES,
+    TRANSLATION_KEY,
+    column_roles,
+    select_pair_columns,
+)
+from regard.text.pair_formats.units import PairOptions, choose_direction
 from regard.text.table_rows import (
     LABEL_COLUMN_NAMES,
     TEXT_COLUMN_NAMES,
@@ -24,8 +33,6 @@ from regard.text.unicode import reject_lone_surrogates
 from regard.training.run_folder import MEMORY_DATA_FILES, MEMORY_DATA_FOLDER
 
 PAIRS_FILE, VALID_PAIRS_FILE, LABELLED_FILE, VALID_LABELLED_FILE, SERIES_FILE = MEMORY_DATA_FILES
-SOURCE_COLUMN_NAMES = frozenset(["source", "src"])
-TARGET_COLUMN_NAMES = frozenset(["target", "tgt", "translation"])
 MAX_FILES_TO_CHECK = 100
 """Texts of a list that are compared with the names of files; a longer list cannot mean files."""
 NEITHER_FILES_NOR_DATA = "{} must be a file, a list of files, or data: a list of texts or a table"
@@ -84,17 +91,19 @@ def _take_pairs(data: MemoryData, prefix: str, path: Path) -> None:
     """Move pairs in memory, as `pairs` or as `source` and `target`, to a file of pairs."""
     names = [f"{prefix}{name}" for name in ("source", "target", "pairs")]
     source, target, pairs = (data.arguments.get(name) for name in names)
+    options = PairOptions(*(data.arguments.get(field.name) for field in fields(PairOptions)))
     rows, origins = list[tuple[str, str]](), list[str]()
     if _is_in_memory(names[0], source) or _is_in_memory(names[1], target):
         rows += _zip_columns(names[0], source, names[1], target)
         origins += names[:2]
         del data.arguments[names[0]], data.arguments[names[1]]
     if is_table(pairs) or _is_in_memory(names[2], pairs):
-        rows += _pair_rows(names[2], pairs)
+        rows += _pair_rows(names[2], pairs, options)
         origins.append(names[2])
         del data.arguments[names[2]]
     if origins:
-        lines = [_json_line({"source": source, "target": target}) for source, target in rows]
+        keys = options.source_column or "source", options.target_column or "target"
+        lines = [_json_line(dict(zip(keys, row, strict=True))) for row in rows]
         _add_file(data, names[2], path, "".join(lines), origins)
 
 
@@ -189,21 +198,26 @@ def _zip_columns(first_name: str, first: Any, second_name: str, second: Any) -> 
     return _text_rows(first_name, firsts, second_name, seconds)
 
 
-def _pair_rows(argument: str, pairs: Any) -> Rows:
+def _pair_rows(argument: str, pairs: Any, options: PairOptions) -> Rows:
     """Return the rows of a table of pairs, or of a list of two texts each."""
     if not is_table(pairs):
         pairs = list(pairs)
         if all(isinstance(each, tuple | list) and len(each) == 2 for each in pairs):
             return _text_rows("source", [pair[0] for pair in pairs], "target", [pair[1] for pair in pairs])
     columns = _to_columns(argument, pairs)
-    if len(columns) == 2 and not {name.casefold() for name in columns} & TARGET_COLUMN_NAMES:
-        (first_name, first), (second_name, second) = columns.items()
-        return _text_rows(first_name, first, second_name, second)
-    roles = (
-        ColumnRole("source sentences", "source", SOURCE_COLUMN_NAMES),
-        ColumnRole("translations", "target", TARGET_COLUMN_NAMES),
-    )
-    return _rows_by_role(argument, columns, roles)
+    if (structs := columns.get(TRANSLATION_KEY)) and isinstance(structs[0], Mapping):
+        source, target = choose_direction(argument, [str(language) for language in structs[0]], options)
+        columns = {language: [each.get(language) for each in structs] for language in (source, target)}
+        options = PairOptions()
+    names = list(columns)
+    is_by_place = len(names) == 2 and options.columns == options.languages == (None, None)
+    selected = None
+    if not is_by_place or TARGET_COLUMN_NAMES & {name.casefold() for name in names}:
+        selected = select_pair_columns(argument, names, options)
+    if selected is None and len(names) != 2:
+        reject_unnamed_column(argument, names, column_roles(options))
+    first, second = (names[index] for index in (selected or FIRST_TWO_COLUMNS).indexes)
+    return _text_rows(f"{argument} column {first!r}", columns[first], f"column {second!r}", columns[second])
 
 
 def _to_columns(argument: str, value: Any) -> dict[str, list[Any]]:

@@ -15,12 +15,13 @@ from rich.console import Console
 from regard.corpus.dedup import BLOCK_PAIRS, HashFile, iterate_hash_blocks
 from regard.corpus.findings import CorpusReport
 from regard.corpus.holdout import HeldOut, hold_out
+from regard.corpus.positions import locate_findings
 from regard.corpus.progress import FileProgressBar
 from regard.data.cache import DiskCache, FileFacts
 from regard.data.tokenization import NumberedPair
 from regard.errors import DataError
 from regard.text.compression import ChunkCallback
-from regard.text.corpus_files import RawRow
+from regard.text.corpus_files import CorpusUnit, RawRow
 
 TextPair = tuple[str, str]
 """A sentence and its translation, or a text and its label."""
@@ -46,7 +47,20 @@ class CorpusFiles(Protocol):
         """Return a good line as training sees it; invalid UTF-8 is possible only while a file changes."""
         ...
 
+    @property
+    def unit_noun(self) -> str:
+        """What the numbers of its rows count: lines, rows or units."""
+        ...
+
     def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]: ...
+
+    def read_units(self, on_chunk: ChunkCallback | None = None) -> Iterator[CorpusUnit]:
+        """Yield the same rows with their positions, and what is skipped between them."""
+        ...
+
+    def reject_other_content(self) -> None:
+        """Raise an error if the first bytes of a file are of another type than its name says."""
+        ...
 
 
 AnyFiles = TypeVar("AnyFiles", bound=CorpusFiles)
@@ -95,13 +109,13 @@ class CheckedCorpora:
         return [file for corpus in self.corpora for file in corpus.files]
 
     def read_texts(self, corpus: int, on_chunk: ChunkCallback | None = None) -> Iterator[NumberedPair]:
-        """Yield the training lines of one corpus, normalized, with their line numbers."""
+        """Yield the training lines of one corpus, normalized, with the numbers of their lines or units."""
         first = sum(report["pairs"] for report in self.reports[:corpus])
         keep = self.keep[first : first + self.reports[corpus]["pairs"]]
-        rows = zip(self.corpora[corpus].read_rows(on_chunk), _iterate_mask(keep), strict=False)
-        for line, (row, is_kept) in enumerate(rows, start=1):
+        units = (unit for unit in self.corpora[corpus].read_units(on_chunk) if unit.skipped is None)
+        for unit, is_kept in zip(units, _iterate_mask(keep), strict=False):
             if is_kept:
-                yield line, self.corpora[corpus].normalize_row(row)
+                yield unit.number, self.corpora[corpus].normalize_row(unit.row)
 
     def reject_bad_lines(self) -> None:
         """Raise an error about the first line that would be excluded, for --strict."""
@@ -111,7 +125,7 @@ class CheckedCorpora:
                 first = min(bad, key=lambda finding: finding["lines"][0])
                 kinds = ", ".join(f"{finding['kind']} ({finding['count']})" for finding in bad)
                 raise DataError(
-                    f"{' and '.join(report['files'])} line {first['lines'][0]}: {first['kind']}; "
+                    f"{' and '.join(report['files'])} {report['unit']} {first['lines'][0]}: {first['kind']}; "
                     f"in all {kinds}, and --strict refuses them"
                 )
 
@@ -130,9 +144,9 @@ def check_corpora(
     Lines that share a text with `valid` are excluded; without it, some lines are held out.
     """
     key = {
-        "format": 3,
-        "files": [_content_key(corpus, file_facts) for corpus in corpora],
-        "valid": _content_key(valid, file_facts) if valid else asdict(hold_out_spec),
+        "format": 4,
+        "files": [content_key(corpus, file_facts) for corpus in corpora],
+        "valid": content_key(valid, file_facts) if valid else asdict(hold_out_spec),
         "checks": asdict(checker.settings),
     }
 
@@ -195,9 +209,12 @@ def _check_and_hold_out(
             f"{corpora[0].name}: too few different {checker.noun}s to hold some out for validation; "
             f"give {checker.validation_flag}"
         )
-    (folder / "reports.json").write_text(json.dumps([report.to_dict() for report in reports]), "utf-8")
+    located = [locate_findings(report, corpus) for report, corpus in zip(reports, corpora, strict=True)]
+    (folder / "reports.json").write_text(json.dumps([report.to_dict() for report in located]), "utf-8")
     (folder / "held.json").write_text(json.dumps(held_texts), "utf-8")
-    return {"kept": kept, "left_out": {reason: count for reason, count in left_out.items() if count}}
+    skipped = sum((Counter(report.skipped) for report in reports), Counter())
+    reasons = {reason: count for reason, count in (skipped + left_out).items() if count}
+    return {"kept": kept, "left_out": reasons}
 
 
 def _write_keep_mask(
@@ -232,7 +249,7 @@ def _read_texts_at(corpora: Sequence[CorpusFiles], lines: Sequence[Sequence[int]
     return texts
 
 
-def _content_key(corpus: CorpusFiles, file_facts: Mapping[Path, FileFacts]) -> list[list[str | None]]:
+def content_key(corpus: CorpusFiles, file_facts: Mapping[Path, FileFacts]) -> list[list[str | None]]:
     """Return the hash of each file, and the suffixes and options that decide how it is read."""
     return [
         *([file_facts[path].sha256, *map(str.lower, path.suffixes[-2:])] for path in corpus.files),

@@ -21,6 +21,8 @@ class FindingKind:
     remedy: str
     excludes_line: bool = False
     """Whether it concerns single lines, which are excluded from training."""
+    is_skipped: bool = False
+    """Whether it concerns units that are not even read as pairs, since they are meant to be incomplete."""
 
 
 LINE_COUNTS = FindingKind(
@@ -44,9 +46,23 @@ MISALIGNED = FindingKind(
 MALFORMED_PAIR = FindingKind(
     "no pair",
     "bad",
-    "not two columns separated by a tab, or not JSON with the strings source and target",
+    "a row without both columns, or not JSON with both texts",
     "correct or remove it",
     excludes_line=True,
+)
+UNTRANSLATED = FindingKind(
+    "untranslated",
+    "note",
+    "units and messages without a translation; they are left out",
+    "nothing, unless you expected one",
+    is_skipped=True,
+)
+FUZZY = FindingKind(
+    "fuzzy",
+    "note",
+    "translations marked for review (fuzzy, needs-...); they are left out",
+    "review them and remove the mark",
+    is_skipped=True,
 )
 NOT_UTF8 = FindingKind(
     "not UTF-8", "bad", "bytes that are not text", "convert it: iconv -f latin1 -t utf-8", excludes_line=True
@@ -129,6 +145,8 @@ class Finding:
     """All of them, counted from 1; for a misalignment or missing lines, where it begins."""
     detail: str = ""
     """Description for this corpus, with its file names and numbers."""
+    file_lines: Sequence[int] = ()
+    """Line of the file on which each begins, where `lines` counts rows or units."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +159,8 @@ class CorpusReport:
     findings: tuple[Finding, ...]
     labels: Mapping[str, int] | None = None
     """Number of good texts of each label, if there are labels; the most frequent first."""
+    unit: str = "line"
+    """What the positions of the findings count: lines, rows or units."""
 
     @property
     def name(self) -> str:
@@ -166,6 +186,11 @@ class CorpusReport:
         """Number of pairs excluded from training, by reason."""
         return {finding.kind.name: finding.count for finding in self.findings if finding.kind.excludes_line}
 
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Number of units that are no pairs, by reason; they do not count as pairs anywhere."""
+        return {finding.kind.name: finding.count for finding in self.findings if finding.kind.is_skipped}
+
     def to_json(self) -> str:
         """Return the report as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2) + "\n"
@@ -177,6 +202,7 @@ class CorpusReport:
             "source_lines": self.source_lines,
             "target_lines": self.target_lines,
             "pairs": self.pairs,
+            "unit": self.unit,
             "fatal": self.fatal_finding is not None,
             "bad": sum(finding.count for finding in self.bad_findings if finding.kind.excludes_line),
             **({} if self.labels is None else {"labels": dict(self.labels)}),
@@ -190,6 +216,7 @@ def _finding_to_dict(finding: Finding) -> dict[str, object]:
         "severity": finding.kind.severity,
         "count": finding.count,
         "lines": list(finding.lines[:MAX_REPORTED_LINES]),
+        **({"file_lines": list(finding.file_lines[:MAX_REPORTED_LINES])} if finding.file_lines else {}),
         "detail": finding.detail,
         "meaning": finding.kind.meaning,
         "remedy": finding.kind.remedy,

@@ -1,6 +1,7 @@
 """Checks of sentence pairs: encoding, lengths, copies, duplicates, overlap and misalignment."""
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,15 +10,19 @@ import numpy as np
 from regard.config import check_ranges, setting
 from regard.corpus import findings as kinds
 from regard.corpus.dedup import HashFile, KnownHashes, find_duplicates
-from regard.corpus.findings import CorpusReport, Finding, FindingKind
+from regard.corpus.findings import MAX_REPORTED_LINES, CorpusReport, Finding, FindingKind
 from regard.corpus.misalignment import BLOCK_LINES, Misalignment, MisalignmentDetector
+from regard.corpus.positions import positioned_finding
 from regard.corpus.scan import CorpusScan, RowFindingKinds, find_unprintable, int64_view
 from regard.text.compression import ChunkCallback
-from regard.text.corpus_files import PairFiles, normalize_text
+from regard.text.corpus_files import CorpusUnit, normalize_text
+from regard.text.pair_formats.pair_files import PairFiles
 
 PAIR_ROW_KINDS = RowFindingKinds(
     kinds.PAIR_FINDING_KINDS, malformed=kinds.MALFORMED_PAIR, shared=kinds.SHARED_SENTENCE, noun="pair"
 )
+SKIPPED_KINDS = {"untranslated": kinds.UNTRANSLATED, "fuzzy": kinds.FUZZY}
+"""The finding of each reason to skip a unit; the header of a table is none."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +63,50 @@ def check_pair_corpus(
     known = None if against is None else _known_hashes(against, on_chunk)
     detector = MisalignmentDetector()
     scan = CorpusScan(PAIR_ROW_KINDS, partial(_hash_pair, settings=settings), hashes, known, detector)
-    scan.scan(corpus.read_rows(on_chunk))
+    skipped = _SkippedUnits()
+    scan.scan(corpus.read_rows(on_chunk, skipped.add))
     names = tuple(map(str, corpus.files))
     duplicates = find_duplicates(hashes.read())
     findings = (
-        *scan.fatal_findings(names),
+        *(_no_unit_findings(corpus, scan, skipped) or scan.fatal_findings(names)),
+        *skipped.findings,
         *_misalignment_findings(detector.find_misalignments(), scan.row_count),
         *scan.row_findings,
         *([Finding(kinds.DUPLICATE_PAIR, len(duplicates), duplicates)] if duplicates else []),
     )
-    return CorpusReport(names, *scan.line_counts, findings)
+    return CorpusReport(names, *scan.line_counts, findings, unit=corpus.unit_noun)
+
+
+class _SkippedUnits:
+    """Counts the units that are no pairs, and keeps the first positions."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+        self._units: dict[str, list[CorpusUnit]] = {}
+
+    def add(self, unit: CorpusUnit) -> None:
+        if unit.skipped in SKIPPED_KINDS:
+            self._counts[unit.skipped] += 1
+            kept = self._units.setdefault(unit.skipped, [])
+            if len(kept) < MAX_REPORTED_LINES:
+                kept.append(unit)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [
+            positioned_finding(Finding(kind, self._counts[reason], []), self._units[reason])
+            for reason, kind in SKIPPED_KINDS.items()
+            if self._counts[reason]
+        ]
+
+
+def _no_unit_findings(corpus: PairFiles, scan: CorpusScan, skipped: _SkippedUnits) -> list[Finding]:
+    """Return the reason why a file of units has no pair at all."""
+    if scan.row_count or corpus.target is not None:
+        return []
+    counts = ", ".join(f"{finding.kind.name} ({finding.count:,})" for finding in skipped.findings)
+    detail = f"{corpus.name} has no pair with both sides{f': {counts}' if counts else ''}"
+    return [Finding(kinds.NOTHING_USABLE, 0, [], detail)]
 
 
 def _hash_pair(source: bytes, target: bytes, settings: PairCheckConfig) -> tuple[int, int] | FindingKind:

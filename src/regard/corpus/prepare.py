@@ -268,6 +268,8 @@ def write_data_report(run: Path, corpora: PreparedCorpora) -> None:
 
 def count_files(corpora: Sequence[CorpusFiles], cache: DiskCache, console: Console) -> dict[Path, FileFacts]:
     """Return lines and SHA-256 of each file; raise an error about files that cannot match."""
+    for corpus in corpora:
+        corpus.reject_other_content()
     paths = [file for corpus in corpora for file in corpus.files]
     with FileProgressBar("counting lines", paths, console) as on_chunk:
         file_facts = {path: cache.file_facts(path, on_chunk) for path in dict.fromkeys(paths)}
@@ -362,14 +364,18 @@ def read_validation_texts(
     Only lines without usable text are left out: a published test set must stay comparable.
     """
     texts, left_out = [], Counter()
-    for line, row in enumerate(valid.read_rows(), start=1):
-        result = check_row(*row)
+    for unit in valid.read_units():
+        if unit.skipped is not None:
+            left_out.update([unit.skipped] if unit.skipped != "header" else [])
+            continue
+        result = check_row(*unit.row)
         if isinstance(result, tuple):
             texts.append(result)
             continue
         left_out[result.name] += 1
         if is_strict and result.severity == "bad":
-            raise DataError(f"{valid.name} line {line}: {result.name}; --strict refuses it")
+            place = f"{valid.name} {valid.unit_noun} {unit.number}"
+            raise DataError(f"{place}: {result.name}; --strict refuses it")
     if not texts and not left_out:
         raise DataError(empty_file_message(valid.name))
     if not texts:

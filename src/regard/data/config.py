@@ -6,6 +6,7 @@ from typing import Literal
 
 from regard.config import check_ranges, section_traits, setting
 from regard.errors import ConfigError, require_setting
+from regard.text.languages import LANGUAGE_TAG
 
 LongPairPolicy = Literal["drop", "cut", "split"]
 LongTextPolicy = Literal["cut", "drop"]
@@ -20,7 +21,7 @@ class DataConfig:
     target: tuple[str, ...] = setting((), is_path=True, flag="--target")
     """Target files, one for each of `source`, with one sentence per line."""
     pairs: tuple[str, ...] = setting((), is_path=True, flag="--pairs")
-    """Files with both sides on each line: `.tsv` or `.jsonl`."""
+    """Files with both sides: `.tsv`, `.csv`, `.jsonl`, `.parquet`, `.tmx`, `.xliff` or `.po`."""
     weights: tuple[float, ...] = setting((), at_most=1000.0)
     """Repetitions of each corpus per epoch: first those of `source`, then those of `pairs`; empty is once."""
     valid_source: str | None = setting(None, is_path=True, flag="--valid-source")
@@ -28,7 +29,15 @@ class DataConfig:
     valid_target: str | None = setting(None, is_path=True, flag="--valid-target")
     """Validation target, line by line with `valid_source`."""
     valid_pairs: str | None = setting(None, is_path=True, flag="--valid-pairs")
-    """Validation file with both sides on each line, instead of `valid_source` and `valid_target`."""
+    """Validation file with both sides, instead of `valid_source` and `valid_target`."""
+    source_language: str | None = setting(None, flag="--source-language")
+    """Language of the source, such as en or pt-BR, which also chooses it in `pairs`; empty: by the files."""
+    target_language: str | None = setting(None, flag="--target-language")
+    """Language of the target, likewise."""
+    source_column: str | None = setting(None, flag="--source-column")
+    """Source column of tables in `pairs`: a name, a number, or a key of `.jsonl`; empty: by the header."""
+    target_column: str | None = setting(None, flag="--target-column")
+    """Target column, likewise."""
     held_out: int = setting(1000, at_least=1, at_most=10**7)
     """Pairs held out when there is no validation file; at most a tenth of all."""
     split_seed: int = setting(1, at_least=0, at_most=2**32 - 1)
@@ -55,6 +64,7 @@ class DataConfig:
         dropout = self.bpe_dropout
         require_setting(0 <= dropout <= 1, "data.bpe_dropout", dropout, "it must be between 0 and 1")
         require_paths("data", self)
+        self._check_languages()
         self._check_validation()
         self._check_weights()
         if len(self.source) != len(self.target):
@@ -62,6 +72,13 @@ class DataConfig:
                 f"data.source has {_count_files(self.source)} and data.target {_count_files(self.target)}; "
                 "each source goes with the target at the same place"
             )
+
+    def _check_languages(self) -> None:
+        for side in ("source", "target"):
+            language = getattr(self, f"{side}_language")
+            is_code = not language or LANGUAGE_TAG.fullmatch(language) is not None
+            advice = "it must be the code of a language, such as en or pt-BR"
+            require_setting(is_code, f"data.{side}_language", repr(language), advice)
 
     def _check_validation(self) -> None:
         if (self.valid_source is None) != (self.valid_target is None):

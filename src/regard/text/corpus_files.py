@@ -1,23 +1,41 @@
-"""Corpus files: lines of text and sentence pairs in plain, .tsv and .jsonl files."""
+"""Corpus files: lines of text, rows of two sides, and positions in messages."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Literal, NamedTuple
 
 from regard.errors import DataError
-from regard.text.compression import COMPRESSED_SUFFIXES, ChunkCallback
 from regard.text.lines import read_lines, read_sentence_lines
+from regard.text.table_rows import file_suffix
 from regard.text.unicode import normalize_nfc
 
+SkipReason = Literal["header", "untranslated", "fuzzy"]
 RawRow = tuple[bytes | None, bytes | None]
 """Both sides of a line; a side is None past the end of its file."""
 MALFORMED_ROW: RawRow = (None, None)
 """Stands for a line that does not hold both sides."""
+UNIT_NOUNS = {
+    ".csv": "row",
+    ".parquet": "row",
+    ".pq": "row",
+    **dict.fromkeys((".tmx", ".xliff", ".xlf"), "unit"),
+}
+"""What the positions in a file count, by its suffix; in other files it is lines."""
 MAX_SHOWN_LINES = 20
 """Line numbers that a message lists."""
+
+
+class CorpusUnit(NamedTuple):
+    """A line, row, message or translation unit of a corpus file."""
+
+    number: int
+    """Its position as the user counts, from 1: see `unit_noun`."""
+    line: int
+    """Number of the line on which it begins; 0 in a binary file."""
+    row: RawRow
+    skipped: SkipReason | None = None
+    """Why the unit is nothing to learn from, though nothing is wrong with it."""
 
 
 def read_texts(path: Path) -> list[str]:
@@ -52,39 +70,9 @@ def _decode(line: bytes, path: Path, number: int) -> str:
         ) from None
 
 
-@dataclass(frozen=True)
-class PairFiles:
-    """A source and a target file, or one .tsv or .jsonl file with both; each plain, .gz, .xz or .zst."""
-
-    source: Path
-    target: Path | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (self.source,) if self.target is None else (self.source, self.target)
-
-    @property
-    def name(self) -> str:
-        return " and ".join(map(str, self.files))
-
-    @property
-    def reading_options(self) -> tuple[str | None, ...]:
-        """What decides how the files are read, beside their suffixes."""
-        return ()
-
-    def normalize_row(self, row: RawRow) -> tuple[str, str]:
-        """Return both sides as training sees them."""
-        source, target = (normalize_text((side or b"").decode("utf-8", "replace")) for side in row)
-        return source, target
-
-    def read_rows(self, on_chunk: ChunkCallback | None = None) -> Iterator[RawRow]:
-        """Yield the source and the target of each line."""
-        if self.target is not None:
-            return zip_longest(
-                read_sentence_lines(self.source, on_chunk), read_sentence_lines(self.target, on_chunk)
-            )
-        parse = make_row_parser(self.source, _parse_pair_json, "a pair")
-        return (parse(line) for line in read_lines(self.source, on_chunk))
+def unit_noun(path: Path) -> str:
+    """Return what the positions in a corpus file count."""
+    return UNIT_NOUNS.get(file_suffix(path), "line")
 
 
 @dataclass(frozen=True)
@@ -99,7 +87,8 @@ class FileLines:
         shown = ", ".join(map(str, self.numbers[:MAX_SHOWN_LINES]))
         hidden = len(self.numbers) - MAX_SHOWN_LINES
         more = f" and {hidden:,} more" if hidden > 0 else ""
-        return f"{' and '.join(self.files)} line{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
+        noun = unit_noun(Path(self.files[0])) if len(self.files) == 1 else "line"
+        return f"{' and '.join(self.files)} {noun}{'s' if len(self.numbers) > 1 else ''} {shown}{more}"
 
 
 def merge_file_lines(parts: Iterable[FileLines]) -> list[FileLines]:
@@ -108,47 +97,6 @@ def merge_file_lines(parts: Iterable[FileLines]) -> list[FileLines]:
     for part in parts:
         merged.setdefault(part.files, set()).update(part.numbers)
     return [FileLines(files, tuple(sorted(numbers))) for files, numbers in merged.items()]
-
-
-def make_row_parser(
-    path: Path, parse_json: Callable[[Any], RawRow], content: str
-) -> Callable[[bytes], RawRow]:
-    """Return the function that parses the lines of a .tsv or .jsonl file; `content` is for the error."""
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSED_SUFFIXES else path
-    match name.suffix.lower():
-        case ".tsv":
-            return _split_columns
-        case ".jsonl":
-            return lambda line: _parse_json_line(line, parse_json)
-        case _:
-            raise DataError(
-                f"{path} does not say how a line holds {content}; its name must end in .tsv or .jsonl, "
-                "optionally followed by .gz, .xz or .zst"
-            )
-
-
-def _split_columns(line: bytes) -> RawRow:
-    match line.split(b"\t"):
-        case [first, second]:
-            return first, second
-        case _:
-            return MALFORMED_ROW
-
-
-def _parse_json_line(line: bytes, parse_json: Callable[[Any], RawRow]) -> RawRow:
-    try:
-        return parse_json(json.loads(line))
-    except (ValueError, RecursionError):
-        return MALFORMED_ROW
-
-
-def _parse_pair_json(value: Any) -> RawRow:
-    """Return the sides of {"source": ..., "target": ...}; other keys are ignored."""
-    match value:
-        case {"source": str(source), "target": str(target)}:
-            return encode_json_text(source), encode_json_text(target)
-        case _:
-            return MALFORMED_ROW
 
 
 def encode_json_text(text: str) -> bytes:

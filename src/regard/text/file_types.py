@@ -114,7 +114,7 @@ MAGIC_BYTES = (
     (b"BZh91AY&SY", "an archive", ""),
     (b"\xde\x12\x04\x95", "compiled messages", ""),
     (b"\x95\x04\x12\xde", "compiled messages", ""),
-    (b"PAR1", "a data file", ""),
+    (b"PAR1", "a Parquet file", ".parquet"),
     (b"\x89HDF\r\n", "a data file", ""),
     (b"\x93NUMPY", "a data file", ""),
     (b"OggS\0", "a recording", ""),

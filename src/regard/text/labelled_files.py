@@ -10,7 +10,14 @@ from typing import Any
 
 from regard.errors import DataError
 from regard.text.compression import ChunkCallback
-from regard.text.corpus_files import MALFORMED_ROW, RawRow, encode_json_text, normalize_text
+from regard.text.corpus_files import (
+    MALFORMED_ROW,
+    CorpusUnit,
+    RawRow,
+    encode_json_text,
+    normalize_text,
+)
+from regard.text.file_types import file_type_by_content, is_binary, read_head
 from regard.text.lines import read_lines
 from regard.text.table_rows import (
     LABEL_COLUMN_NAMES,
@@ -74,6 +81,11 @@ class LabelledFiles:
         return self.text_column, self.label_column
 
     @property
+    def unit_noun(self) -> str:
+        """What the numbers of its rows count."""
+        return "line"
+
+    @property
     def may_have_header(self) -> bool:
         """Whether a first row that is not recognised could still be a header."""
         is_table = self.labels is None and file_suffix(self.texts) in TABLE_SUFFIXES
@@ -99,6 +111,17 @@ class LabelledFiles:
                     f"{self.texts} does not say how a line holds a text and its label; its name must end in "
                     ".tsv, .csv or .jsonl, optionally followed by .gz, .xz or .zst"
                 )
+
+    def read_units(self, on_chunk: ChunkCallback | None = None) -> Iterator[CorpusUnit]:
+        """Yield the rows with their numbers."""
+        return (CorpusUnit(number, number, row) for number, row in enumerate(self.read_rows(on_chunk), 1))
+
+    def reject_other_content(self) -> None:
+        """Raise an error about binary data, UTF-16 and archives."""
+        for path in filter(Path.is_file, self.files):
+            head = read_head(path)
+            if is_binary(head) and (found := file_type_by_content(head)) is not None:
+                raise DataError(f"{path} is {found.title}; convert it to UTF-8 text")
 
     def _read_table(self, suffix: str, rows: Iterator[TableRow]) -> Iterator[RawRow]:
         first = next(rows, None)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import torch
 from rich.console import Console
 
-from regard.corpus.prepare import count_files, open_cache
 from regard.data.config import DataConfig
 from regard.model.config import BASE, SMALL, TINY, ModelConfig
 from regard.training.device import choose_device
@@ -18,7 +17,7 @@ from regard.training.loop import TrainConfig
 from regard.training.loss import LossConfig
 from regard.training.optimizer import OptimizerConfig
 from regard.training.schedule import LONG_EMA_DECAY, LONG_EMA_MIN_STEPS, SHORT_EMA_DECAY, VALIDATIONS
-from regard.translation.corpus import list_training_pair_files
+from regard.translation.corpus import measure_training_files
 from regard.translation.run import TranslationRun
 
 BYTES_PER_TARGET_TOKEN = 5
@@ -197,11 +196,8 @@ def _uses_gpu(run: TranslationRun) -> bool:
 
 def _count_pairs_and_tokens(run: TranslationRun, console: Console) -> tuple[int, int]:
     """Count the pairs of the training files and estimate their target tokens."""
-    files = list_training_pair_files(run.data)
-    facts = count_files(files, open_cache(run.data.cache, console), console)
-    pairs = sum(facts[corpus.files[0]].lines for corpus in files)
-    size = sum(facts[corpus.files[-1]].bytes // (1 if len(corpus.files) > 1 else 2) for corpus in files)
-    return pairs, size // BYTES_PER_TARGET_TOKEN
+    size = measure_training_files(run.data, console)
+    return size.pairs, size.target_bytes // BYTES_PER_TARGET_TOKEN
 
 
 def _vocabulary_size(tokens: int) -> int:

@@ -9,22 +9,28 @@ import numpy as np
 from rich.console import Console
 
 from regard.corpus import findings as kinds
-from regard.corpus.check import CheckedCorpora, CorpusChecker, HoldOutSpec, TextPair
+from regard.corpus.check import CheckedCorpora, CorpusChecker, HoldOutSpec, TextPair, content_key
 from regard.corpus.findings import FindingKind
 from regard.corpus.pair_checks import DEFAULT_PAIR_CHECKS, check_pair_corpus
 from regard.corpus.prepare import (
     PreparedCorpora,
     TokenizerSpec,
+    count_files,
     hash_corpus_files,
     length_histogram,
+    open_cache,
     prepare_corpora,
     sample_evenly,
 )
+from regard.corpus.progress import FileProgressBar
 from regard.data.config import DataConfig
 from regard.data.pairs import PairDataset, concatenate_rows, single_corpus_dataset
 from regard.data.tokenization import NO_BPE_DROPOUT, BPEDropout, PairTokenization
 from regard.errors import ConfigError, DataError
-from regard.text.corpus_files import PairFiles, normalize_text
+from regard.text.corpus_files import normalize_text
+from regard.text.languages import Direction
+from regard.text.pair_formats.pair_files import PairFiles
+from regard.text.pair_formats.units import PairOptions, find_language
 from regard.text.tokenizer import BASE_VOCAB_SIZE, Tokenizer
 
 PAIR_CHECKER = CorpusChecker[PairFiles](
@@ -61,8 +67,9 @@ def hash_pair_files(data: DataConfig, console: Console) -> dict[str, str]:
 
 def list_training_pair_files(data: DataConfig) -> list[PairFiles]:
     """Return source and target files first, then files of pairs: the order of the weights."""
-    separate = [PairFiles(Path(a), Path(b)) for a, b in zip(data.source, data.target, strict=True)]
-    corpora = separate + [PairFiles(Path(path)) for path in data.pairs]
+    options = pair_options(data)
+    separate = [PairFiles(Path(a), Path(b), options) for a, b in zip(data.source, data.target, strict=True)]
+    corpora = separate + [PairFiles(Path(path), None, options) for path in data.pairs]
     if not corpora:
         raise ConfigError(
             "there is nothing to train on; give --source FILE and --target FILE, or --pairs FILE, "
@@ -71,10 +78,65 @@ def list_training_pair_files(data: DataConfig) -> list[PairFiles]:
     return corpora
 
 
+def pair_options(data: DataConfig) -> PairOptions:
+    """Return which columns and languages of the files are source and target."""
+    return PairOptions(
+        data.source_language or None,
+        data.target_language or None,
+        data.source_column or None,
+        data.target_column or None,
+    )
+
+
+def find_languages(data: DataConfig) -> Direction:
+    """Return the languages that are set, that all files declare, or that the names of all text files have."""
+    found = [corpus.find_languages() for corpus in list_training_pair_files(data)]
+    return _common_language([pair[0] for pair in found]), _common_language([pair[1] for pair in found])
+
+
+def _common_language(codes: Sequence[str | None]) -> str | None:
+    """Return the first code if all that are known are of the same language."""
+    known = [code for code in codes if code is not None]
+    return known[0] if known and all(find_language([code], known[0]) for code in known) else None
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """Size of the training files of a run before they are checked."""
+
+    pairs: int
+    target_bytes: int
+    """Of text in UTF-8, with a newline for each pair."""
+
+
+def measure_training_files(data: DataConfig, console: Console) -> CorpusSize:
+    """Count the pairs of the training files; those that hold both sides are read, and errors found."""
+    corpora, cache = list_training_pair_files(data), open_cache(data.cache, console)
+    facts = count_files(corpora, cache, console)
+    sizes = []
+    for corpus in corpora:
+        if corpus.target is not None:
+            sizes.append((facts[corpus.source].lines, facts[corpus.target].bytes))
+            continue
+
+        def fill(_: Path, corpus: PairFiles = corpus) -> dict[str, Any]:
+            pairs = size = 0
+            with FileProgressBar("counting pairs", corpus.files, console) as on_chunk:
+                for row in corpus.read_rows(on_chunk):
+                    pairs, size = pairs + 1, size + len(row[1] or b"") + 1
+            cache.reject_changed_files({corpus.source: facts[corpus.source]})
+            return {"pairs": pairs, "target_bytes": size}
+
+        key = {"format": 1, "file": content_key(corpus, facts)}
+        _, size = cache.get_or_create("sizes", key, fill)
+        sizes.append((size["pairs"], size["target_bytes"]))
+    return CorpusSize(sum(pairs for pairs, _ in sizes), sum(size for _, size in sizes))
+
+
 def find_validation_pair_files(data: DataConfig) -> PairFiles | None:
     """Return the validation files, if there are any."""
     if data.valid_pairs is not None:
-        return PairFiles(Path(data.valid_pairs))
+        return PairFiles(Path(data.valid_pairs), None, pair_options(data))
     if data.valid_source is not None and data.valid_target is not None:
         return PairFiles(Path(data.valid_source), Path(data.valid_target))
     return None

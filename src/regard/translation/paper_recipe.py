@@ -85,6 +85,7 @@ PAPER_BIG_SETTINGS = (
 
 SETTINGS_OUTSIDE_PAPER = (
     *("source", "target", "pairs", "weights", "valid_source", "valid_target", "valid_pairs", "held_out"),
+    *("source_language", "target_language", "source_column", "target_column"),
     *("split_seed", "epochs", "planned"),
     *("bleu_pairs", "strict", "cache", "bpe_variants"),
     *("extend_vocabulary", "accumulate", "minutes", "keep_last", "log_every", "device", "memory"),

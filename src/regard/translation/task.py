@@ -14,7 +14,8 @@ from rich.console import Console
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config import to_toml
+from regard.checkpoint import CONFIG_FILE, find_model_folder
+from regard.config import read_settings, to_toml
 from regard.corpus.prepare import PreparedCorpora, write_data_report
 from regard.data.batch import BatchShape, PairBatch, make_pair_batch
 from regard.data.bucketing import bucket_by_length
@@ -26,6 +27,7 @@ from regard.model.masks import PackedSequences
 from regard.model.transformer import Transformer
 from regard.search.config import SearchConfig
 from regard.text.corpus_files import FileLines
+from regard.text.languages import languages_of_model
 from regard.text.tokenizer import PAD
 from regard.text.tokenizer_file import load_tokenizer
 from regard.training.cuda_graph_step import CudaGraphStep
@@ -40,7 +42,7 @@ from regard.training.setup import Schedule, TrainingSetup
 from regard.training.state import ResumePoint
 from regard.training.step import EagerStep, Learner, TrainStep
 from regard.training.task import BatchCounts, DataPosition, ValidationResult, ValidationSample
-from regard.translation.corpus import hash_pair_files, prepare_pair_corpora
+from regard.translation.corpus import find_languages, hash_pair_files, prepare_pair_corpora
 from regard.translation.finetune import StartModel, read_start_model
 from regard.translation.model_folder import (
     TOKENIZER_FILE,
@@ -80,6 +82,7 @@ def train_translation(
         is_plain = custom.build_model is None and custom.loss is None  # others are not captured
         uncaptured = replace(run, compute=replace(run.compute, capture="no"))
         resolved, memory = resolve_translation_run(run if is_plain else uncaptured, corpora, folder)
+        resolved = with_languages(resolved, folder or (start and start.path))
         return TranslationTask(resolved, corpora, start, parent, memory, custom)
 
     return train_and_publish(
@@ -92,6 +95,16 @@ def _reject_conflicting_customization(run: TranslationRun, custom: Customization
         raise ConfigError("build_model conflicts with --from: the weights there are those of another model")
     if custom.loss is not None and run.loss.rdrop:
         raise ConfigError("loss conflicts with loss.rdrop, which is another loss; set it to 0")
+
+
+def with_languages(run: TranslationRun, before: Path | None) -> TranslationRun:
+    """Return the run with its languages, by the settings, the files, or the model that it continues."""
+    source, target = find_languages(run.data)
+    if before is not None:
+        stored = read_settings(find_model_folder(before) / CONFIG_FILE)
+        known = languages_of_model(stored.get("data", {}))
+        source, target = source or known[0], target or known[1]
+    return replace(run, data=replace(run.data, source_language=source, target_language=target))
 
 
 def load_start_model(run: TranslationRun) -> StartModel | None:

@@ -24,9 +24,11 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         metavar="FILE",
         type=INPUT_NAME,
-        action="append",
-        help="both sides in one file, .tsv or .jsonl; all three are repeatable",
+        nargs="+",
+        action="extend",
+        help="files with both sides: .tsv, .csv, .jsonl, .parquet, .tmx, .xliff, .po; all are repeatable",
     )
+    add_pair_arguments(parser)
     parser.add_argument(
         "--valid-source",
         metavar="FILE",
@@ -132,6 +134,22 @@ def add_length_arguments(parser: argparse.ArgumentParser) -> None:
         type=NumberArgument(int),
         help="seed of initial weights, dropout and order (default: 1)",
     )
+
+
+def add_pair_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the sides in files of pairs, which train and check share."""
+    parser.add_argument(
+        "--source-language",
+        metavar="CODE",
+        help="language of the source: chooses it in --pairs files with several, and is noted in the model",
+    )
+    parser.add_argument("--target-language", metavar="CODE", help="language of the target, likewise")
+    parser.add_argument(
+        "--source-column",
+        metavar="COLUMN",
+        help="name or number of the source column of --pairs files (default: by the header, or the first)",
+    )
+    parser.add_argument("--target-column", metavar="COLUMN", help="and of the target column (or the second)")
 
 
 def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from regard.cli.args.common_args import add_json_argument, add_output_argument
 from regard.cli.args.file_advice import corpus_advice
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
-from regard.cli.args.train_args import add_label_column_arguments
+from regard.cli.args.train_args import add_label_column_arguments, add_pair_arguments
 from regard.cli.output import print_json, write_output
 from regard.errors import RegardError
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
     from regard.corpus.findings import CorpusReport, Finding
     from regard.forecasting.series.table import SeriesTable
-    from regard.text.corpus_files import PairFiles
     from regard.text.labelled_files import LabelledFiles
+    from regard.text.pair_formats.pair_files import PairFiles
 
 
 MAX_SHOWN_LINES = 6  # line numbers per finding that fit on a terminal
 MAX_SHOWN_LABELS = 20  # labels listed by name
-TEXT_CORPUS_FLAGS = (
+PAIR_FLAGS = (
     *("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
-    *("labelled", "texts", "labels", "against_labelled", "text_column", "label_column"),
+    *("source_language", "target_language", "source_column", "target_column"),
 )
+LABEL_FLAGS = ("labelled", "texts", "labels", "against_labelled", "text_column", "label_column")
 SEVERITY_STYLES = {"fatal": "bold red", "bad": "yellow", "note": "dim"}
 
 EPILOG = """\
@@ -39,18 +40,20 @@ findings
           UTF-8, blank sides, NUL and control characters, overlong lines, sides
           of very different length, untranslated copies, overlap with the
           --against files
-  note    duplicates
+  note    duplicates; untranslated and fuzzy units, which are left out
   Labelled texts also: a single label, invalid labels, texts with two labels,
   rare labels, a dominant label.
 
 Exit code 1 if a finding is fatal, with --strict also if one is bad. Lines are
-counted from 1 and end at a newline byte, as in `sed -n 17p FILE`.
+counted from 1 and end at a newline byte, as in `sed -n 17p FILE`; in .csv and
+.parquet files rows are counted, in .tmx and .xliff files units.
 docs/corpora.md has the details.
 
 examples
   regard check --source train.en --target train.fr
   regard check --source train.en.gz --target train.fr.gz -o report.json
   regard check --pairs train.tsv --against-pairs test.tsv
+  regard check --pairs memory.tmx app.po --source-language en --target-language fr
   regard check --labelled train.tsv --against-labelled test.tsv
   regard check --source train.en --target train.fr \\
     --against-source test.en --against-target test.fr
@@ -68,8 +71,14 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="source sentences, one per line")
     parser.add_argument("--target", metavar="FILE", type=INPUT_PATH, help="their translations, line by line")
     parser.add_argument(
-        "--pairs", metavar="FILE", type=INPUT_PATH, help="both sides in one file, .tsv or .jsonl"
+        "--pairs",
+        metavar="FILE",
+        type=INPUT_PATH,
+        nargs="+",
+        action="extend",
+        help="files with both sides: .tsv, .csv, .jsonl, .parquet, .tmx, .xliff, .po",
     )
+    add_pair_arguments(parser)
     parser.add_argument(
         "--against-source",
         metavar="FILE",
@@ -111,37 +120,44 @@ def run_check(options: argparse.Namespace) -> None:
         return
     from rich.console import Console
 
-    report = _check_labelled(options) if _has_label_flags(options) else _check_pairs(options)
+    reports = [_check_labelled(options)] if _has_label_flags(options) else _check_pairs(options)
+    dicts = [report.to_dict() for report in reports]
+    document = dicts[0] if len(dicts) == 1 else {"corpora": dicts}
     if options.output is not None:
-        write_output(options.output, report.to_json().encode("utf-8", "backslashreplace"))
+        text = json.dumps(document, ensure_ascii=False, indent=2)
+        write_output(options.output, f"{text}\n".encode("utf-8", "backslashreplace"))
     if options.json:
-        print_json(report.to_dict())
+        print_json(document)
     else:
-        _print_report(report, Console(highlight=False, markup=False, emoji=False))
-    _raise_if_failed(report, options.strict)
+        for report in reports:
+            _print_report(report, Console(highlight=False, markup=False, emoji=False))
+    for report in reports:
+        _raise_if_failed(report, options.strict)
 
 
-def _check_pairs(options: argparse.Namespace) -> "CorpusReport":
+def _check_pairs(options: argparse.Namespace) -> "list[CorpusReport]":
     from rich.console import Console
 
     from regard.corpus.pair_checks import check_pair_corpus
+    from regard.corpus.positions import locate_findings
     from regard.corpus.progress import FileProgressBar
 
-    corpus = _pair_corpus(options)
-    against = _pair_files(options.against_source, options.against_target, options.against_pairs)
-    files = [path for each in (corpus, against) if each is not None for path in each.files]
+    corpora = _pair_corpora(options)
+    against = _pair_files(options, options.against_source, options.against_target, options.against_pairs)
+    for each in (*corpora, *([] if against is None else [against])):
+        each.reject_other_content()
+    files = [path for each in (*corpora, against) if each is not None for path in each.files]
     with FileProgressBar("checking", files, Console(stderr=True)) as on_chunk:
-        return check_pair_corpus(corpus, against=against, on_chunk=on_chunk)
+        return [
+            locate_findings(check_pair_corpus(corpus, against=against, on_chunk=on_chunk), corpus)
+            for corpus in corpora
+        ]
 
 
 def _has_label_flags(options: argparse.Namespace) -> bool:
     """Whether flags of labelled texts were given; raise an error if flags of pairs were given too."""
     labelled, pairs = (
-        [name for name in names if getattr(options, name) is not None]
-        for names in (
-            ("labelled", "texts", "labels", "against_labelled", "text_column", "label_column"),
-            ("source", "target", "pairs", "against_source", "against_target", "against_pairs"),
-        )
+        [name for name in names if getattr(options, name) is not None] for names in (LABEL_FLAGS, PAIR_FLAGS)
     )
     if labelled and pairs:
         first, second = (name.replace("_", "-") for name in (labelled[0], pairs[0]))
@@ -186,19 +202,26 @@ def _reject_incomplete_pair(options: argparse.Namespace, prefix: str) -> None:
         raise RegardError(f"--{prefix}pairs replaces --{prefix}source and --{prefix}target; give one of them")
 
 
-def _pair_corpus(options: argparse.Namespace) -> "PairFiles":
-    corpus = _pair_files(options.source, options.target, options.pairs)
-    if corpus is None:
+def _pair_corpora(options: argparse.Namespace) -> "list[PairFiles]":
+    given = [_pair_files(options, options.source, options.target, pairs) for pairs in options.pairs or [None]]
+    corpora = [corpus for corpus in given if corpus is not None]
+    if not corpora:
         raise RegardError("there is nothing to check; give --source FILE and --target FILE, or --pairs FILE")
-    return corpus
+    return corpora
 
 
-def _pair_files(source: Path | None, target: Path | None, pairs: Path | None) -> "PairFiles | None":
-    from regard.text.corpus_files import PairFiles
+def _pair_files(
+    options: argparse.Namespace, source: Path | None, target: Path | None, pairs: Path | None
+) -> "PairFiles | None":
+    from regard.text.pair_formats.pair_files import PairFiles
+    from regard.text.pair_formats.units import PairOptions
 
+    sides = PairOptions(
+        options.source_language, options.target_language, options.source_column, options.target_column
+    )
     if pairs is not None:
-        return PairFiles(pairs)
-    return None if source is None or target is None else PairFiles(source, target)
+        return PairFiles(pairs, None, sides)
+    return None if source is None or target is None else PairFiles(source, target, sides)
 
 
 def _print_report(report: "CorpusReport", console: "Console") -> None:
@@ -214,7 +237,7 @@ def _print_report(report: "CorpusReport", console: "Console") -> None:
     table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("finding")
     table.add_column("count", justify="right")
-    table.add_column("lines")
+    table.add_column(f"{report.unit}s")
     table.add_column("meaning and remedy")
     for finding in report.findings:
         meaning = finding.detail or finding.kind.meaning
@@ -226,7 +249,7 @@ def _print_report(report: "CorpusReport", console: "Console") -> None:
             style=SEVERITY_STYLES[finding.kind.severity],
         )
     console.print(table)
-    if bad := sum(report.left_out.values()):
+    if (bad := sum(report.left_out.values())) and report.pairs:
         share = 100 * bad / report.pairs
         console.print(f"  {bad:,} of {report.pairs:,} {unit} ({share:.2g} %) are unusable for training")
 
@@ -242,8 +265,11 @@ def _print_labels(labels: Mapping[str, int], console: "Console") -> None:
 
 
 def _first_lines(finding: "Finding") -> str:
-    lines = ", ".join(map(str, finding.lines[:MAX_SHOWN_LINES]))
-    return lines + (", ..." if len(finding.lines) > MAX_SHOWN_LINES else "")
+    """Return the first positions, with the line of the file where units are counted."""
+    shown = [str(number) for number in finding.lines[:MAX_SHOWN_LINES]]
+    if finding.file_lines:
+        shown = [f"{number} (line {line})" for number, line in zip(shown, finding.file_lines, strict=False)]
+    return ", ".join(shown) + (", ..." if len(finding.lines) > MAX_SHOWN_LINES else "")
 
 
 def _raise_if_failed(report: "CorpusReport", strict: bool) -> None:
@@ -256,7 +282,7 @@ def _raise_if_failed(report: "CorpusReport", strict: bool) -> None:
 
 def run_check_series(options: argparse.Namespace) -> None:
     """Read the table as training does, and print its statistics and repairs."""
-    reject_unused_flags(options, TEXT_CORPUS_FLAGS, "is for text; --series FILE is a table")
+    reject_unused_flags(options, (*PAIR_FLAGS, *LABEL_FLAGS), "is for text; --series FILE is a table")
     from regard.forecasting.series.read_table import read_series_table
 
     table = read_series_table(Path(options.series))

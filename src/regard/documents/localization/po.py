@@ -1,6 +1,5 @@
 """gettext reader (.po, .pot): fills in the messages without a translation."""
 
-import gettext
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,12 +7,17 @@ from dataclasses import dataclass, field
 from regard.documents.localization.message import message_slot
 from regard.documents.template import CharsetTemplate, ReviewMark, Slot, SlotSpan, Template, build_template
 from regard.errors import DataError
+from regard.text.pair_formats.po_pairs import (
+    CHARSET,
+    FUZZY_FLAG,
+    KEYWORD,
+    QUOTED_STRING,
+    UNSET_CHARSETS,
+    singular_form_index,
+    unescape_po,
+)
 
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
-QUOTED_STRING = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*')
-KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[(\d+)\])?)\s*(".*)')
-ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-ESCAPED_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 CHARACTER_ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',
@@ -24,11 +28,7 @@ CHARACTER_ESCAPES = {
     "\b": "\\b",
 }
 CHARACTER_ESCAPES |= {"\f": "\\f", "\v": "\\v"}
-CHARSET = re.compile(r"charset=([\w-]*)")
 CONTENT_TYPE = re.compile(r'Content-Type:[^"\\]*')
-FUZZY_FLAG = re.compile(r"[,\s]fuzzy\s*(,|$)")
-UNSET_CHARSETS = ("", "charset", "us-ascii", "ascii")
-"""Charsets of a header that was never filled in."""
 LINE_WIDTH = 79  # columns at which gettext's own tools wrap
 
 
@@ -44,7 +44,7 @@ class _PoField:
 
     @property
     def value(self) -> str:
-        return "".join(ESCAPE.sub(_unescape, raw) for raw in self.raw)
+        return "".join(map(unescape_po, self.raw))
 
 
 @dataclass
@@ -165,15 +165,7 @@ def _singular_index(header: _PoField | None, name: str) -> int | None:
     charset = CHARSET.search(value)
     if charset and charset[1].lower() not in ("utf-8", "utf8", *UNSET_CHARSETS):
         raise DataError(f"{name} is in charset {charset[1]}; convert it: msgconv --to-code=UTF-8 {name}")
-    rule = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;]+)", value)
-    if rule is None:
-        return 0
-    if rule[1] == "1":
-        return None
-    try:
-        return gettext.c2py(rule[2].strip())(1)
-    except ValueError:
-        return 0
+    return singular_form_index(value)
 
 
 def _message_slot(source: _PoField, newline: str) -> Slot | None:
@@ -202,10 +194,3 @@ def _quote_message(message: str, newline: str, wrap: bool) -> str:
 
 def _escape(text: str) -> str:
     return text.translate(str.maketrans(CHARACTER_ESCAPES))
-
-
-def _unescape(match: re.Match[str]) -> str:
-    octal, hexadecimal, letter = match.groups()
-    if octal or hexadecimal:
-        return chr(int(octal, 8) if octal else int(hexadecimal, 16))
-    return ESCAPED_CHARACTERS.get(letter, letter)

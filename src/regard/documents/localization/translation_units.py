@@ -15,6 +15,7 @@ from regard.documents.localization.xml_units import XmlSlotBuilder
 from regard.documents.template import ReviewMark, Slot, SlotSpan, Template, build_template
 from regard.documents.web.html_tokens import set_attribute
 from regard.errors import DataError
+from regard.text.pair_formats.xliff_pairs import GUESSED_SUBSTATE, UNTRANSLATED_STATES
 
 SUBTAG_SEPARATOR = re.compile("[-_]")
 TMX_ELEMENTS = ("header", "tu", "tuv", "seg")
@@ -137,12 +138,6 @@ XLIFF_ELEMENTS = (
     "seg-source",
     "target",
 )
-UNTRANSLATED_STATES = ("new", "needs-translation", "initial")
-"""States of a target without a translation yet: some tools copy the source there."""
-
-
-GUESSED_SUBSTATE = "regard:placeholder-guessed"
-"""With state="initial", the mark of a target of XLIFF 2 in which a placeholder was put back by guess."""
 
 
 def read_xliff(text: str, name: str, overwrite: bool, language: str | None = None) -> Template:
