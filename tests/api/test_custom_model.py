@@ -1,6 +1,5 @@
 """Models with layers of the caller's own and losses of their own: trained, resumed, loaded, and refused."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -123,14 +122,6 @@ def test_a_custom_model_is_not_used_without_its_code(capsys):
     assert "load it in Python with that build_model" in capsys.readouterr().err
 
 
-def test_the_model_card_says_what_is_custom():
-    train(build_model=build_gated, loss=functional.cross_entropy)
-    card = Path("run/model/README.md").read_text()
-    assert re.search(r"with the `build_model` that it was trained with: `.*build_gated`\.", card)
-    assert "The loss is a custom one, `torch.nn.functional.cross_entropy`." in card
-    assert "regard translate" not in card
-
-
 def test_translations_are_those_of_the_custom_layers():
     translator = train(build_model=build_with_tanh)
     assert translator.engine_info == ("torch", "fp32")
@@ -226,16 +217,6 @@ def test_a_frozen_weight_stays_and_the_run_resumes():
     torch.testing.assert_close(first, last, rtol=0, atol=0)
     train("whole", separate, build_model=build_frozen)
     assert weights("run") == weights("whole")
-
-
-def build_badly(config):
-    raise ZeroDivisionError(config.d_model)
-
-
-def test_an_error_in_build_model_is_raised_as_it_is():
-    with pytest.raises(ZeroDivisionError, match="16"):
-        train(build_model=build_badly)
-    assert not Path("run").exists()
 
 
 def build_with_buffer(config):

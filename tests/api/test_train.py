@@ -169,23 +169,6 @@ def test_the_types_of_each_task_name_arguments_that_exist():
     assert typed == set(arguments)
 
 
-def test_a_command_in_an_error_stays_a_command():
-    with pytest.raises(
-        ConfigError, match="strict is for texts; for a table use `regard check --series FILE --st"
-    ):
-        regard.train(out="run", **FORECASTING, strict=True, progress=False)
-
-
-def test_ctrl_c_before_the_first_step_leaves_nothing_behind(monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("regard.translation.task.prepare_run_corpora", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        regard.train(out="run", steps=2, **TRANSLATION, progress=False)
-    assert not Path("run").exists()
-
-
 def test_every_flag_of_the_command_is_an_argument():
     parser = _build_parser()._subparsers._group_actions[0].choices["train"]
     flags = {action.dest for action in parser._actions if action.option_strings}

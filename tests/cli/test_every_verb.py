@@ -26,6 +26,7 @@ COMMANDS = {
     "score": "score en-fr --source test.en --reference test.fr",
     "look": 'look en-fr "the cat is here"',
     "explore": "explore en-fr --no-browser",
+    "serve": "serve en-fr --port 0",
     "trace": 'trace en-fr "the cat is here" -o -',
     "info": "info en-fr",
     "list": "list",
@@ -43,6 +44,8 @@ def folder(user_folder, monkeypatch):
     monkeypatch.setattr("regard.demo.phrasebook.corpus.phrasebook", lambda **_: book)
 
     monkeypatch.setattr("regard.server.web.web_server.WebServer.serve", lambda *_, **__: None)
+    server = "regard.server.translation_server.run_translation_server"
+    monkeypatch.setattr(server, lambda *_, on_ready: on_ready())
     verb = "regard.cli.verbs.verify_resume."
     monkeypatch.setattr(verb + "_start_training", lambda *_: None)
     monkeypatch.setattr(verb + "_wait_for_success", lambda _: None)
@@ -85,7 +88,7 @@ def test_a_quiet_command_says_nothing_but_its_result(capsysbinary, verb):
     assert error == ""
     if verb in ("train", "demo", "verify-resume"):  # whose result is a folder or the exit code
         assert out == ""
-    elif verb not in ("explore", "trace"):  # a port, and times
+    elif verb not in ("explore", "serve", "trace"):  # a port, and times
         assert out == loud
 
 

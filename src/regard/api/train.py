@@ -46,8 +46,7 @@ FILE_ARGUMENTS = (
 )
 ARGUMENT_OF_FLAG = {"from": "start", "set": "settings"}
 """Flags of `regard train` whose argument in Python has another name."""
-FLAG = re.compile(r"`[^`]*`|--([a-z]+(?:-[a-z]+)*)\b(?: (?:FILE|DIR|N|MODEL)\b)?")
-"""A command in backticks, which stays, or a flag with the placeholder of its value."""
+FLAG = re.compile(r"--([a-z]+(?:-[a-z]+)*)\b(?: (?:FILE|DIR|N|MODEL)\b)?")
 
 
 @overload
@@ -277,9 +276,4 @@ def _to_sections(settings: Mapping[str, Any]) -> dict[str, dict[str, object]]:
 
 def _replace_flags(message: str) -> str:
     """Return an error message with the flags of the command line as the arguments of `train`."""
-
-    def to_argument(match: re.Match[str]) -> str:
-        flag = match[1]
-        return match[0] if flag is None else ARGUMENT_OF_FLAG.get(flag, flag.replace("-", "_"))
-
-    return FLAG.sub(to_argument, message)
+    return FLAG.sub(lambda flag: ARGUMENT_OF_FLAG.get(flag[1], flag[1].replace("-", "_")), message)

@@ -23,6 +23,7 @@ from regard.cli.verbs import (
     info,
     plot,
     score,
+    serve,
     show_help,
     trace,
     train,
@@ -57,7 +58,7 @@ VERB_GROUPS = {
         trace.add_look_parser,
         trace.add_trace_parser,
     ),
-    "serve": (explore.add_explore_parser,),
+    "serve": (serve.add_serve_parser, explore.add_explore_parser),
     "shell": (completion.add_completion_parser, show_help.add_help_parser),
 }
 """The verbs by task, in the order of the help."""
@@ -72,6 +73,7 @@ examples
   regard translate my new.txt -o new.fr.txt
   regard score my --source test.en --reference test.fr
   regard explore my
+  regard serve my
   regard train --labelled train.tsv -o topics
   regard classify topics new.txt
   regard train --series load.csv -o load

@@ -12,7 +12,6 @@ from regard.config import run_traits
 from regard.errors import RegardError
 from regard.text.unicode import sanitize_for_display
 from regard.training.logs.metrics_file import METRICS_FILE, find_validation
-from regard.training.model_files import CUSTOM_LOSS, CUSTOM_MODEL
 from regard.training.task import ValidationSample
 
 CurvesRenderer = Callable[[Path], str]
@@ -85,7 +84,7 @@ def render_model_card(
         f"# {_escape_text(title)}",
         f"A Transformer trained to {text.task_verb} on `{_escape_code(title)}`. "
         "Expect such scores only on data like its training data.",
-        _usage(manifest, text),
+        f"```sh\n{text.usage_command}\n```",
         "## Evaluation",
         *_score_section(manifest, text),
         *([f"![Loss and scores over the training]({CURVES_FILE})"] if has_curves else []),
@@ -181,25 +180,8 @@ def _training_section(manifest: Mapping[str, Any], cost: TrainingCost) -> str:
         f"{manifest.get('parameters', 0):,} parameters; {cost.steps:,} steps in {duration} on "
         f"{_escape_text(cost.device)} in {cost.precision}, "
         f"by regard {_escape_text(str(manifest.get('regard', '')))}. {_parent_sentence(manifest)}"
-        f"{_loss_sentence(manifest)}"
         "`config.toml` has every setting, `manifest.json` the SHA-256 of each file."
     )
-
-
-def _usage(manifest: Mapping[str, Any], text: CardText) -> str:
-    """Return the command that uses the model, or what a model with custom layers is loaded with."""
-    if (builder := manifest.get(CUSTOM_MODEL)) is None:
-        return f"```sh\n{text.usage_command}\n```"
-    return (
-        f"It has layers that regard does not have. It is loaded in Python, with the `{CUSTOM_MODEL}` that it "
-        f"was trained with: `{_escape_code(str(builder))}`."
-    )
-
-
-def _loss_sentence(manifest: Mapping[str, Any]) -> str:
-    """Return the custom loss that the model was trained with, if there was one."""
-    loss = manifest.get(CUSTOM_LOSS)
-    return "" if loss is None else f"The loss is a custom one, `{_escape_code(str(loss))}`. "
 
 
 def _parent_sentence(manifest: Mapping[str, Any]) -> str:

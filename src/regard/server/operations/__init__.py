@@ -1,0 +1,1 @@
+"""Operations of the translation server: API keys and quotas, metrics, reload."""

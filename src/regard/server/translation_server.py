@@ -1,0 +1,70 @@
+"""The translation server: it listens first, loads its models after, and answers on every surface."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from starlette.applications import Starlette
+
+from regard.errors import RegardError
+from regard.server.surfaces.libretranslate import libretranslate_group
+from regard.server.surfaces.surface import SurfaceContext
+from regard.server.translation.requests import TranslationService
+from regard.server.translation.serve_settings import ServeSettings
+from regard.server.web.access_log import AccessLog
+from regard.server.web.application import RouteGroup
+from regard.server.web.web_server import WebServer
+
+DRAIN_MARGIN = 2
+"""Seconds that connections have beyond the drain time of the service, to send its last answers."""
+
+
+def translation_routes(service: TranslationService, settings: ServeSettings) -> list[RouteGroup]:
+    """Return the route groups of all surfaces."""
+    context = SurfaceContext(service, settings.limits)
+    return [libretranslate_group(context, settings.access.cors_origins)]
+
+
+def run_translation_server(
+    server: WebServer,
+    service: TranslationService,
+    settings: ServeSettings,
+    *,
+    access_log: AccessLog | None = None,
+    on_ready: Callable[[], None] = lambda: None,
+    more_groups: Sequence[RouteGroup] = (),
+) -> None:
+    """Serve until SIGTERM or SIGINT, then answer what was accepted; raise if a model cannot be loaded.
+
+    `on_ready` is called once the models are loaded.
+    """
+    failures: list[BaseException] = []
+
+    async def start() -> None:
+        try:
+            await service.start()
+            on_ready()
+        except RegardError as error:
+            failures.append(error)
+            server.stop()
+
+    @asynccontextmanager
+    async def run_service(_: Starlette) -> AsyncIterator[None]:
+        starting = asyncio.create_task(start())
+        try:
+            yield
+        finally:
+            if not starting.done():
+                starting.cancel()
+                with suppress(asyncio.CancelledError):
+                    await starting
+            await service.drain()
+
+    server.serve(
+        [*translation_routes(service, settings), *more_groups],
+        drain_seconds=round(settings.limits.drain_seconds) + DRAIN_MARGIN,
+        access_log=access_log,
+        lifespan=run_service,
+    )
+    if failures:
+        raise failures[0]
