@@ -68,7 +68,7 @@ def chart_svg() -> str:
         [(1.0, 1.5)],
         caption="caption",
     )
-    return svg_document([draw_line_chart(chart, 480, 270, 10, 20)], "Charts", 500, 300)
+    return svg_document([draw_line_chart(chart, 480.0, 270.0, 10.0, 20.0)], "Charts", 500.0, 300.0)
 
 
 def test_a_png_has_the_size_and_colours_of_the_svg():
@@ -129,7 +129,7 @@ def test_a_figure_is_the_same_each_time():
 
 def test_changed_words_follow_one_another_underlined():
     words = [("one", False), ("two", True), ("three", False)]
-    svg = svg_document([_draw_changed_words(words, 10.0, 20.0, 400)], "words", 420, 30)
+    svg = svg_document([_draw_changed_words(words, 10.0, 20.0, 400.0)], "words", 420.0, 30.0)
     content, _ = encode_figure_file(svg, ".pdf")
     assert re.findall("[a-z]+", pdf_text(content)) == ["one", "two", "three"]
     ink = np.flatnonzero((draw_pixels(svg)[42:47] < 128).all(axis=-1).any(axis=0))  # below the letters
@@ -147,9 +147,9 @@ def test_any_text_can_be_drawn(suffix):
 
 def test_a_new_element_or_path_command_is_not_left_out_silently():
     with pytest.raises(ValueError, match="<ellipse>"):
-        encode_figure_file(svg_document(['<ellipse rx="1"/>'], "t", 10, 10), ".png")
+        encode_figure_file(svg_document(['<ellipse rx="1"/>'], "t", 10.0, 10.0), ".png")
     with pytest.raises(ValueError, match="path command Q"):
-        encode_figure_file(svg_document(['<path d="M0 0Q1 1 2 2"/>'], "t", 10, 10), ".png")
+        encode_figure_file(svg_document(['<path d="M0 0Q1 1 2 2"/>'], "t", 10.0, 10.0), ".png")
 
 
 def test_the_more_specific_rule_wins_and_dark_mode_is_left_out():

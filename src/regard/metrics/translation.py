@@ -85,9 +85,9 @@ class SentenceTer(TER):
     def __init__(self, on_done: Callable[[int], object] | None = None) -> None:
         super().__init__()
         self._on_done = on_done
-        self._known: dict[tuple[str, ...], list[float]] = {}
+        self._known: dict[tuple[str, ...], list[Any]] = {}
 
-    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[float]:
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[Any]:
         key = (hypothesis, *(" ".join(words) for words in ref_kwargs["ref_words"]))
         if key not in self._known:
             self._known[key] = super()._compute_segment_statistics(hypothesis, ref_kwargs)
