@@ -37,3 +37,11 @@ class SaveError(CheckpointError):
     """A folder that could not be written: the disk is full or read-only."""
 
     exit_code = 3
+
+
+class CommandStopped(KeyboardInterrupt):
+    """SIGTERM or SIGHUP: the command cleans up as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number

@@ -255,7 +255,10 @@ def test_b2_a_killed_worker_process_ends_the_job_with_one_line(tmp_path, model):
     assert len(parts(tmp_path / "out")) >= 3
 
 
-def test_ctrl_c_keeps_the_finished_parts_and_says_how_to_resume(tmp_path, model):
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_keeps_the_finished_parts_and_says_how_to_resume(tmp_path, model, number, code):
     source = write_lines(tmp_path / "in", 12_000)
     arguments = ["--output", "out", "--beam", "1", "--max-length", "1", "--engine", "torch", "--workers", "1"]
     command = [sys.executable, "-m", "regard", "translate", str(model), "--input", str(source), *arguments]
@@ -263,11 +266,26 @@ def test_ctrl_c_keeps_the_finished_parts_and_says_how_to_resume(tmp_path, model)
     while len(parts(tmp_path / "out")) < 1:
         assert process.poll() is None
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     stderr = process.communicate()[1].decode()
-    assert process.returncode == 130
+    assert process.returncode == code
     assert stderr == "\nstopped; finished parts are in out.parts, and the same command resumes\n"
     assert parts(tmp_path / "out")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_unfinished_file(tmp_path, model, number):
+    source = write_lines(tmp_path / "in", 3000)  # too few for parts
+    arguments = ["--output", "out", "--engine", "torch", "--report", "report"]
+    command = [sys.executable, "-m", "regard", "translate", str(model), "--input", str(source), *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path)
+    while not list(tmp_path.glob(".out.writing-*")):
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode == 128 + number
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 @pytest.mark.parametrize("call", range(1, 40, 3))

@@ -92,7 +92,7 @@ exit codes
   2    wrong arguments
   3    the disk is full or the output cannot be written; saved work is kept
   4    finished, but some lines could not be translated or classified
-  130  interrupted with Ctrl-C
+  130  interrupted with Ctrl-C; 143 and 129: ended by SIGTERM or a closed terminal
 
 `regard VERB --help` explains a verb.
 """
@@ -125,8 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.flush()
     except (SystemExit, GeneratorExit):
         raise
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except KeyboardInterrupt as stop:
+        sys.exit(getattr(stop, "exit_code", 130))
     except BrokenPipeError:  # the reader of the output has closed it
         discard_stdout()
         sys.exit(1)
