@@ -36,7 +36,7 @@ NAMES: dict[str, str] = dict(re.findall(r"([a-z-]+)=([^;]+);", NAME_TABLE))
 """English names by code in lower case."""
 
 
-def is_language_code(code: str) -> bool:
+def has_language_code_form(code: str) -> bool:
     """Return whether a text has the form of a language code."""
     return CODE.fullmatch(code) is not None
 

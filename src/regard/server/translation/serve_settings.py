@@ -8,7 +8,7 @@ from pathlib import Path
 from regard.config import build_section, check_ranges, read_settings, setting
 from regard.errors import ConfigError, require_setting
 from regard.inference.engine_selection import EngineName, RequestedPrecision
-from regard.server.translation.language_codes import is_language_code
+from regard.server.translation.language_codes import has_language_code_form
 from regard.translation.engines import DeviceName
 
 MODELS_SECTION = "models"
@@ -43,7 +43,7 @@ class ModelSettings:
         require_setting(bool(self.path), "path", repr(self.path), "give the model folder")
         for code in (self.source_language, self.target_language):
             advice = "write a language code such as en or pt-BR"
-            require_setting(code is None or is_language_code(code), "language", repr(code), advice)
+            require_setting(code is None or has_language_code_form(code), "language", repr(code), advice)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class SearchSettings:
     def __post_init__(self) -> None:
         check_ranges(self)
         for code in self.pivot:
-            require_setting(is_language_code(code), "pivot", repr(code), "write codes such as en")
+            require_setting(has_language_code_form(code), "pivot", repr(code), "write codes such as en")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from regard.checkpoint import CONFIG_FILE, MANIFEST_FILE, WEIGHTS_FILE, file_sha256, find_model_folder
 from regard.config import read_settings
 from regard.errors import ConfigError, RegardError
-from regard.server.translation.language_codes import is_language_code, language_name, match_language
+from regard.server.translation.language_codes import has_language_code_form, language_name, match_language
 from regard.server.translation.requests import ServedLanguage, ServedModel, UnsupportedLanguageError
 from regard.server.translation.serve_settings import ModelSettings, pairs_in_words
 from regard.server.worker.protocol import ModelSpec
@@ -100,7 +100,9 @@ def _languages_of(name: str, folder: TranslationFolder, settings: ModelSettings)
     for side, given in (("source", settings.source_language), ("target", settings.target_language)):
         key = f"{side}_language"
         candidates = (given, declared.get(key), trained.get(key), language_of_file_name(trained.get(side)))
-        code = next((each for each in candidates if isinstance(each, str) and is_language_code(each)), None)
+        code = next(
+            (each for each in candidates if isinstance(each, str) and has_language_code_form(each)), None
+        )
         if code is None:
             raise ConfigError(
                 f"{folder.path} does not say its {side} language; "
