@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 
 from regard.errors import RegardError
 from regard.server.surfaces.libretranslate import libretranslate_group
+from regard.server.surfaces.native import native_group
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.requests import TranslationService
 from regard.server.translation.serve_settings import ServeSettings
@@ -22,7 +23,8 @@ DRAIN_MARGIN = 2
 def translation_routes(service: TranslationService, settings: ServeSettings) -> list[RouteGroup]:
     """Return the route groups of all surfaces."""
     context = SurfaceContext(service, settings.limits)
-    return [libretranslate_group(context, settings.access.cors_origins)]
+    origins = settings.access.cors_origins
+    return [libretranslate_group(context, origins), native_group(context, origins)]
 
 
 def run_translation_server(

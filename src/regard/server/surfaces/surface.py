@@ -43,7 +43,7 @@ from regard.server.web.request_body import (
     read_multipart,
     read_query,
 )
-from regard.server.web.responses import JSON_TYPE, RequestError
+from regard.server.web.responses import JSON_TYPE, RequestError, to_request_error
 
 ErrorStatuses = Mapping[type[RegardError], HTTPStatus]
 STATUSES: ErrorStatuses = {
@@ -92,8 +92,10 @@ def _with_status(handler: Handler, statuses: ErrorStatuses) -> Handler:
     return answer
 
 
-def to_http_error(error: RegardError, statuses: ErrorStatuses = STATUSES) -> RequestError:
-    """Return an error of the service or of access as an HTTP error."""
+def to_http_error(error: Exception, statuses: ErrorStatuses = STATUSES) -> RequestError:
+    """Return an error of the service or of access with its status, and any other as the server answers it."""
+    if not isinstance(error, TranslateRequestError | AccessError):
+        return to_request_error(error)
     status = next(
         (statuses[each] for each in type(error).__mro__ if each in statuses), HTTPStatus.BAD_REQUEST
     )
