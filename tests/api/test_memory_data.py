@@ -75,6 +75,7 @@ def test_files_and_data_of_pairs_go_together(tmp_path):
     [
         {"texts": SOURCE, "labels": TARGET},
         {"texts": SOURCE, "labels": pandas.Series(TARGET, dtype="category")},
+        {"texts": list(np.array(SOURCE)), "labels": np.array(TARGET)},
         {"labelled": pandas.DataFrame({"label": TARGET, "text": SOURCE})},
         {"labelled": polars.DataFrame({"review": SOURCE, "id": [1, 2], "sentiment": TARGET})},
         {"labelled": [{"text": a, "label": b} for a, b in ROWS]},
@@ -92,6 +93,11 @@ def test_columns_of_labelled_texts_are_named(tmp_path):
     assert data.files["labelled.jsonl"].splitlines()[0] == '{"b": "un", "c": "1"}'
     with pytest.raises(DataError, match="name the one with the texts with text_column"):
         split(tmp_path, labelled=frame)
+
+
+def test_labels_may_be_whole_numbers_of_numpy(tmp_path):
+    data = split(tmp_path, texts=SOURCE, labels=[np.int64(3), np.int8(4)])
+    assert read_rows(data, "labelled.jsonl") == [("one", "3"), ("two", "4")]
 
 
 def test_a_text_is_one_line(tmp_path):
@@ -118,7 +124,16 @@ SERIES = "time,load\n2024-01-01 12:00:00,0.1\n2024-01-02 12:00:00,\n2024-01-03 1
 def test_a_table_of_series_becomes_csv(tmp_path, series):
     data = split(tmp_path, series=series)
     assert data.files == {"series.csv": SERIES}
-    assert data.arguments == {"series": str(tmp_path / "data/series.csv")}
+    is_indexed = getattr(series, "index", None) is not None and len(getattr(series, "columns", [0])) == 1
+    time = {"time": "time"} if is_indexed else {}
+    assert data.arguments == {"series": str(tmp_path / "data/series.csv"), **time}
+
+
+def test_an_index_of_times_is_the_time_column_beside_a_column_that_could_be_one(tmp_path):
+    frame = pandas.DataFrame({"month": [1, 2, 3], "the  load": LOADS}, pandas.DatetimeIndex(TIMES, name="at"))
+    data = split(tmp_path, series=frame, columns=["the  load"])
+    assert data.files["series.csv"].splitlines()[0] == "at,month,the load"
+    assert (data.arguments["time"], data.arguments["columns"]) == ("at", ["the load"])
 
 
 def test_times_of_a_series_keep_their_zone_and_fraction(tmp_path):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from regard.checkpoint import CONFIG_FILE, write_file_atomically
 from regard.classification.label_types import find_label_type
-from regard.data.frames import column_values, format_cells, is_table, table_columns
+from regard.data.frames import column_values, format_cells, has_time_index, is_table, table_columns
 from regard.errors import ConfigError, DataError
 from regard.text.pair_formats.table_pairs import (
     FIRST_TWO_COLUMNS,
@@ -64,7 +64,7 @@ def split_memory_data(arguments: Mapping[str, Any], out: Path) -> MemoryData:
         _take_pairs(data, prefix, folder / pairs_file)
         _take_labelled(data, prefix, folder / labelled_file)
     if is_table(series := data.arguments.get("series")) or _is_time_series(series):
-        data.files[SERIES_FILE] = _format_series(data.arguments, series)
+        data.files[SERIES_FILE] = _take_series(data.arguments, series)
         data.origins[SERIES_FILE] = "series"
         data.arguments["series"] = str(folder / SERIES_FILE)
     return data
@@ -276,15 +276,24 @@ def _is_time_series(value: object) -> bool:
     return hasattr(value, "to_frame") and hasattr(value, "index")
 
 
-def _format_series(arguments: Mapping[str, Any], series: Any) -> str:
-    """Return a table of series as CSV; the columns must be known."""
-    columns = table_columns(series if is_table(series) else series.to_frame(name=series.name or "value"))
-    wanted = [arguments.get("time"), *(arguments.get("columns") or ())]
-    for name in wanted:
+def _take_series(arguments: dict[str, Any], series: Any) -> str:
+    """Return a table of series as CSV, and name its columns in the arguments as the file does.
+
+    An index of times is the time column.
+    """
+    table = table_columns(series if is_table(series) else series.to_frame(name=series.name or "value"))
+    columns = {" ".join(name.split()): values for name, values in table.items()}
+    if has_time_index(series):
+        arguments.setdefault("time", next(iter(columns)))
+    if "time" in arguments:
+        arguments["time"] = " ".join(arguments["time"].split())
+    if "columns" in arguments:
+        arguments["columns"] = [" ".join(name.split()) for name in arguments["columns"]]
+    for name in (arguments.get("time"), *arguments.get("columns", ())):
         if name is not None and name not in columns:
             raise DataError(f"series has no column {name!r}; it has {', '.join(columns)}")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([" ".join(name.split()) for name in columns])
+    writer.writerow(columns)
     writer.writerows(zip(*map(format_cells, columns.values()), strict=True))
     return text.getvalue()

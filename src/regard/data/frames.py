@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+import numpy as np
+
 from regard.errors import DataError
 
 DEFAULT_TIME_NAME = "time"
@@ -44,7 +46,12 @@ def column_values(column: Any) -> list[Any]:
         if hasattr(column, method):
             column = getattr(column, method)()
             break
-    return [None if is_missing(value) else value for value in column]
+    return [None if is_missing(value) else _plain_value(value) for value in column]
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a number of numpy, as a list may hold, as one of Python."""
+    return value.item() if isinstance(value, np.number | np.bool_) else value
 
 
 def is_missing(value: object) -> bool:
@@ -89,11 +96,16 @@ def _is_frame(value: object) -> bool:
     return hasattr(value, "columns") and hasattr(value, "__getitem__")
 
 
+def has_time_index(value: Any) -> bool:
+    """Return whether a value is a Series or DataFrame of pandas with an index of times."""
+    return type(getattr(value, "index", None)).__name__ in ("DatetimeIndex", "PeriodIndex")
+
+
 def _time_index(frame: Any, columns: Iterable[str]) -> dict[str, list[Any]]:
     """Return the index of a pandas DataFrame as a column if it holds times."""
-    index: Any = getattr(frame, "index", None)
-    if type(index).__name__ not in ("DatetimeIndex", "PeriodIndex"):
+    if not has_time_index(frame):
         return {}
+    index = frame.index
     name = DEFAULT_TIME_NAME if index.name is None else str(index.name)
     if name in columns:
         raise DataError(f"the table has a column {name!r} and an index of that name; rename one of them")

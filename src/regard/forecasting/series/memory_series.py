@@ -8,13 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.data.frames import DEFAULT_TIME_NAME, column_values, format_cells, is_table, table_columns
+from regard.data.frames import (
+    DEFAULT_TIME_NAME,
+    column_values,
+    format_cells,
+    has_time_index,
+    is_table,
+    table_columns,
+)
 from regard.errors import ConfigError, DataError
 from regard.forecasting.series.read_table import TableCells, parse_series_table
 from regard.forecasting.series.table import SeriesTable
 from regard.forecasting.series.time_axis import TimeAxis, Times, format_times, time_grid
 
-INDEXES_OF_TIMES = ("DatetimeIndex", "PeriodIndex")
 Columns = dict[str, list[Any]]
 
 
@@ -39,7 +45,7 @@ def read_memory_series(value: Any, context: SeriesContext, start: object = None)
 
     `start` is the time of the first row of an array, which has none of its own.
     """
-    if is_table(value) or _has_time_index(value):
+    if is_table(value) or has_time_index(value):
         if start is not None:
             raise ConfigError("start is for arrays; the times of a table are its own")
         name, columns, time_column = _named_columns(value, context)
@@ -50,11 +56,6 @@ def read_memory_series(value: Any, context: SeriesContext, start: object = None)
     return parse_series_table(name, table, time_column, context.columns, context.longest_gap)
 
 
-def _has_time_index(value: object) -> bool:
-    """Return whether a value is a pandas Series or DataFrame with an index of times."""
-    return type(getattr(value, "index", None)).__name__ in INDEXES_OF_TIMES
-
-
 def _named_columns(value: Any, context: SeriesContext) -> tuple[str, Columns, str | None]:
     """Return what errors call a table, its columns, and the name of its time column if that is known."""
     name = "the table"
@@ -62,7 +63,7 @@ def _named_columns(value: Any, context: SeriesContext) -> tuple[str, Columns, st
         only = context.columns[0] if len(context.columns) == 1 else value.name
         name, value = "the Series", value.to_frame(name=only)
     columns = {_plain_name(column): values for column, values in table_columns(value).items()}
-    if _has_time_index(value):
+    if has_time_index(value):
         return name, columns, _plain_name(value.index.name or DEFAULT_TIME_NAME)
     return name, columns, context.time_column if context.time_column in columns else None
 
@@ -101,7 +102,7 @@ def to_kind_of(value: Any, table: SeriesTable, times: Times, columns: Mapping[st
     `table` was read from `value`. A file gets a mapping, with times as it has them.
     """
     library = type(value).__module__.partition(".")[0]
-    if not is_table(value) and not _has_time_index(value) and is_in_memory(value):
+    if not is_table(value) and not has_time_index(value) and is_in_memory(value):
         array = np.array(list(columns.values())).T
         array = array[:, 0] if np.ndim(value) == 1 and array.shape[1] == 1 else array
         return type(value)(array.tolist()) if isinstance(value, list | tuple) else array
@@ -119,7 +120,7 @@ def _to_pandas_like(
     value: Any, table: SeriesTable, times: Times, columns: Mapping[str, Sequence[float]]
 ) -> Any:
     pandas = importlib.import_module("pandas")
-    if _has_time_index(value):
+    if has_time_index(value):
         frame = pandas.DataFrame(columns, index=_index_like(value.index, times))
         return frame if is_table(value) or len(columns) > 1 else frame.iloc[:, 0].rename(value.name)
     column = pandas.Series(_times_like(value, table, times))
