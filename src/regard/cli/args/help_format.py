@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 HIDDEN_NAMES = ("--output",)
 """Other names of a flag, which are accepted but not shown."""
+COLUMNS = re.compile(r"( *\S(?:.*?\S)?)( {2,})(?=\S)")
+"""The first column of a line and the two spaces or more that end it."""
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -53,16 +55,23 @@ def wrap_help(text: str, width: int) -> Iterator[str]:
 
 
 def _entries(text: str) -> Iterator[list[str]]:
-    """Yield each line with the lines that continue it, which are indented more."""
+    """Yield each line with the lines that continue it.
+
+    They are indented more, or alike in a paragraph; commands below a heading `examples` are no paragraph.
+    """
     entry: list[str] = []
+    heading = ""
     for line in text.rstrip("\n").split("\n"):
-        is_indented = entry and entry[0].startswith(" ") and line.strip()
-        if is_indented and _indentation(line) > _indentation(entry[0]):
-            entry.append(line)
-            continue
+        if entry and entry[0].startswith(" ") and line.strip():
+            deeper = _indentation(line) - _indentation(entry[0])
+            is_prose = not heading.startswith("example") and not any(map(COLUMNS.match, (entry[0], line)))
+            if deeper > 0 or (deeper == 0 and is_prose):
+                entry.append(line)
+                continue
         if entry:
             yield entry
         entry = [line]
+        heading = heading if line.startswith(" ") or not line else line
     yield entry
 
 
@@ -72,10 +81,11 @@ def _wrap_entry(entry: list[str], width: int) -> Iterator[str]:
             yield from _wrap_line(line, _indentation(line) + 4, width)
         return
     indentation = _indentation(entry[0])
-    columns = re.match(r"( *\S(?:.*?\S)?)( {2,})(?=\S)", entry[0])
+    columns = COLUMNS.match(entry[0])
     text = " ".join([entry[0].rstrip(), *(line.strip() for line in entry[1:])])
     if columns is None:
-        yield from _wrap_line(text, indentation + 4, width)
+        hanging = indentation if len(entry) > 1 else indentation + 4
+        yield from _wrap_line(text, hanging, width)
     elif columns.end() <= width // 2:
         yield from _wrap_line(text, columns.end(), width)
     else:  # no room for the second column: below the first

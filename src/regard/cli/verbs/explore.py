@@ -42,7 +42,7 @@ examples
   regard explore runs/a runs/b runs/c     explore the first, compare curves
   regard explore runs/demo/model --port 8000 --no-browser
 
-on a remote machine
+example on a remote machine
   ssh -L 8000:127.0.0.1:8000 HOST
   regard explore runs/big --port 8000 --no-browser
 """
