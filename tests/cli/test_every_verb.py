@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from regard.cli.main import _build_parser, main
+from regard.cli.output import format_json
 from regard.demo.phrasebook.corpus import phrasebook
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
@@ -143,3 +144,8 @@ def test_the_help_fits_the_terminal(monkeypatch, capsys, verb, width):
     assert stop.value.code == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if len(line) > width and not line.startswith("usage: ")] == []
+
+
+def test_numbers_that_are_not_finite_are_null():
+    document = {"a": [1.5, float("nan"), float("inf")], "b": ({"c": float("-inf")},), "d": "nan"}
+    assert json.loads(format_json(document)) == {"a": [1.5, None, None], "b": [{"c": None}], "d": "nan"}

@@ -76,10 +76,14 @@ def write_output(path: Path, content: bytes) -> None:
 
 
 def print_json(document: Any, indent: int | None = 2) -> None:
-    """Print a document as JSON, in UTF-8 whatever the locale; what is not finite becomes null."""
-    text = json.dumps(_without_non_finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
-    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    """Print a document as JSON, in UTF-8 whatever the locale."""
+    sys.stdout.buffer.write(f"{format_json(document, indent)}\n".encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+def format_json(document: Any, indent: int | None = 2) -> str:
+    """Return a document as JSON; what is not finite becomes null."""
+    return json.dumps(_without_non_finite(document), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def _without_non_finite(value: Any) -> Any:

@@ -1,13 +1,13 @@
 """`regard score MODEL --labelled FILE`: accuracy, F1, calibration and confusion matrix of a classifier."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import ARGUMENT_DEFAULTS, reject_unused_flags, resolve_model_folder
 from regard.cli.figures import write_figure
+from regard.cli.output import format_json
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run_score_labels(options: argparse.Namespace) -> None:
         write_figure(options.confusion_matrix, draw_confusion_matrix(scores.labels, scores.confusion_matrix))
     if options.json:
         files = {"model": str(options.model), "labelled": str(options.labelled)}
-        sys.stdout.write(json.dumps({**files, **scores.to_dict()}, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(format_json({**files, **scores.to_dict()}) + "\n")
     else:
         sys.stdout.write(_as_table(options.model, options.labelled, scores) + "\n")
 

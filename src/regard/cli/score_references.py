@@ -1,7 +1,6 @@
 """`regard score MODEL --score-references`: the probabilities of references under a model."""
 
 import argparse
-import json
 import math
 import sys
 from dataclasses import asdict
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from regard.cli.args.model_args import apply_argument_defaults, reject_unused_flags, resolve_model_folder
 from regard.cli.comparison.scoring import TestSetLines
+from regard.cli.output import format_json
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -89,4 +89,4 @@ def _references_as_json(options: argparse.Namespace, references: "list[ForcedTra
         "perplexity": perplexity,
         "references": [asdict(each) | {"alignment": format_pharaoh(each.alignment)} for each in references],
     }
-    return json.dumps(report, indent=2, ensure_ascii=False)
+    return format_json(report)

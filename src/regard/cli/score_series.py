@@ -1,12 +1,12 @@
 """`regard score MODEL --series FILE`: backtest of a forecaster on unseen windows, with baselines."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.args.model_args import reject_unused_flags
+from regard.cli.output import format_json
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def backtest_as_json(report: "BacktestReport") -> str:
         "coverage": {f"{high - low:.3g}": share for (low, high), share in report.coverage.items()},
         "notes": [*report.table.notes, *report.notes],
     }
-    return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+    return format_json(values) + "\n"
 
 
 def backtest_as_table(report: "BacktestReport", model: str) -> str:

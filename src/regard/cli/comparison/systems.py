@@ -1,7 +1,6 @@
 """`regard score` of several systems: one table of their scores, and how sure their differences are."""
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard.checkpoint import list_seed_runs
 from regard.cli.comparison.scoring import SHORT_TITLES, TestSet, format_score
+from regard.cli.output import format_json
 
 if TYPE_CHECKING:
     from regard.metrics.comet import CometScore
@@ -76,7 +76,7 @@ def write_system_scores(options: argparse.Namespace, sentences: int, results: Se
             }
             for group, rows in _seed_statistics(results).items()
         }
-        sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(format_json(report) + "\n")
         return
     engines = list(dict.fromkeys(" ".join(each.engine) for each in results if each.engine is not None))
     search = f", beam {options.beam}, alpha {options.alpha:g}, {' and '.join(engines)}" if engines else ""

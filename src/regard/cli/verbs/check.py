@@ -1,7 +1,6 @@
 """`regard check`: find defects in a parallel, labelled or time series corpus before training."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from regard.cli.args.file_advice import corpus_advice
 from regard.cli.args.model_args import reject_unused_flags
 from regard.cli.args.path_args import INPUT_NAME, INPUT_PATH
 from regard.cli.args.train_args import add_label_column_arguments, add_pair_arguments
-from regard.cli.output import print_json, write_output
+from regard.cli.output import format_json, print_json, write_output
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
@@ -293,9 +292,7 @@ def run_check_series(options: argparse.Namespace) -> None:
         "notes": list(table.notes),
     }
     if options.output is not None:
-        write_output(
-            options.output, (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
-        )
+        write_output(options.output, (format_json(report) + "\n").encode("utf-8"))
     if options.json:
         print_json(report)
     else:

@@ -1,7 +1,6 @@
 """`regard score`: BLEU, chrF and TER of translations; other modules score references, labels and series."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,7 @@ from regard.cli.comparison.scoring import (
     parse_metrics,
 )
 from regard.cli.comparison.systems import System, list_systems, score_systems, write_system_scores
-from regard.cli.output import write_output
+from regard.cli.output import format_json, write_output
 from regard.cli.score_labels import run_score_labels
 from regard.cli.score_references import check_score_references, run_score_references
 from regard.cli.score_series import run_score_series
@@ -321,7 +320,7 @@ def _scores_as_json(options: argparse.Namespace, evaluation: _Evaluation) -> str
     report |= {"sentences": sentences, "scores": {name: asdict(score) for name, score in scores.items()}}
     if differences:
         report["against_baseline"] = {name: asdict(difference) for name, difference in differences.items()}
-    return json.dumps(report, indent=2, ensure_ascii=False)
+    return format_json(report)
 
 
 def _scores_as_table(options: argparse.Namespace, evaluation: _Evaluation) -> str:
