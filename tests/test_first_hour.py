@@ -57,9 +57,8 @@ def read_script(path: Path) -> list[Command]:
 def home(user_folder):
     """The folder of a user: text files, tables, documents and three trained models."""
     folder = user_folder
-    pairs = zip(
-        *((folder / f"train.{side}").read_text("utf-8").splitlines() for side in ("en", "fr")), strict=True
-    )
+    sides = ((folder / f"train.{side}").read_text("utf-8").splitlines() for side in ("en", "fr"))
+    pairs = list(zip(*sides, strict=True))
     write_lines(folder / "memory.tmx", [TMX.format("".join(UNIT.format(*pair) for pair in pairs))])
     write_lines(folder / "short.fr", (folder / "train.fr").read_text("utf-8").splitlines()[:-1])
     shutil.copy(folder / "test.fr", folder / "hyp.fr")
@@ -70,6 +69,7 @@ def home(user_folder):
     (folder / "sales.xlsx").write_bytes(b"PK\x03\x04")
     rows = [line.split("\t") for line in (folder / "reviews.tsv").read_text().splitlines()]
     write_lines(folder / "reviews.csv", ["stars,comment", *(f'{label},"{text}"' for label, text in rows)])
+    write_lines(folder / "pairs.csv", ["english,french", *(f"{source},{target}" for source, target in pairs)])
     write_lines(folder / "config.yaml", ["train:", "  steps: 100"])
     (folder / "runs").mkdir()
     return folder

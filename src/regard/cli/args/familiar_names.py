@@ -86,7 +86,6 @@ FAMILIAR_FLAGS = {
     "--to": "--target-language",
     "--lang": "--target-language",
     "--date-column": "--time",
-    "--target-column": "--columns",
     "--value-column": "--columns",
     "--n-steps": "--horizon",
     "--force": "--overwrite",

@@ -123,7 +123,7 @@ def run_check(options: argparse.Namespace) -> None:
     dicts = [report.to_dict() for report in reports]
     document = dicts[0] if len(dicts) == 1 else {"corpora": dicts}
     if options.output is not None:
-        text = json.dumps(document, ensure_ascii=False, indent=2)
+        text = format_json(document)
         write_output(options.output, f"{text}\n".encode("utf-8", "backslashreplace"))
     if options.json:
         print_json(document)
