@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.corpus.findings import MAX_REPORTED_LINES, CorpusReport, Finding
 from regard.text.corpus_files import CorpusUnit
 
 
+@runtime_checkable
 class PositionedCorpus(Protocol):
     """A corpus whose pairs can be found again in its files."""
 

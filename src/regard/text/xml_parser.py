@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from xml.parsers import expat
 
 from regard.errors import DataError
@@ -28,6 +28,7 @@ HEAD_BYTES = 2048
 """The declaration of the encoding is within them."""
 
 
+@runtime_checkable
 class XmlHandler(Protocol):
     """Receives the events of a document; names have no namespace prefix."""
 
