@@ -1,13 +1,16 @@
 """Names in the package are the terms of the field, and each of them has one meaning."""
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "regard"
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "regard"
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.name != "__init__.py")
 REPLACED = {
     "TranslateOptions": "Asked",
@@ -52,6 +55,7 @@ TASK_MODULES = {"autoconfig", "corpus", "model_folder", "run", "task", "tracing"
 SHARED_MODULES = TASK_MODULES | {"config"}
 """`config` holds the settings dataclasses of its package."""
 MAX_MODULES = 20
+MAX_LINES, MAX_README_LINES = 450, 160
 
 
 @cache
@@ -146,3 +150,32 @@ def test_no_folder_has_too_many_modules():
     for path in MODULES:
         folders[path.parent].append(path.name)
     assert {str(folder): len(names) for folder, names in folders.items() if len(names) > MAX_MODULES} == {}
+
+
+def test_no_module_is_too_long():
+    paths = [path for path in MODULES if "phrasebook" not in path.parts]
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in paths}
+    assert {str(path): count for path, count in lines.items() if count > MAX_LINES} == {}
+
+
+def test_the_readme_is_short():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("\n") <= MAX_README_LINES
+
+
+def test_every_term_of_the_glossary_is_in_its_file():
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| (.+) \|$", GLOSSARY, re.MULTILINE)
+    terms = {term: place for term, place in rows if term not in ("term", "---")}
+    assert len(terms) > 60
+    missing = []
+    for term, place in terms.items():
+        places = re.findall(r"\]\(([^)]+)\)((?:,? `[\w.]+`)*)", place)
+        missing += [term] if not places else []
+        for path, names in places:
+            text = (ROOT / "docs" / path).read_text(encoding="utf-8")
+            missing += [
+                (term, name)
+                for name in re.findall(r"`([\w.]+)`", names)
+                if not re.search(rf"\b{name.rpartition('.')[2]}\b", text)
+            ]
+    assert missing == []
