@@ -67,15 +67,11 @@ async def under_load(folder, **limits):
         await service.drain()
 
 
-def worker_of(service):
-    return service._workers[0]
-
-
 async def kill_often(folder, kills):
     async with under_load(folder) as (service, load):
         for number in range(kills):
             await asyncio.sleep(0.003 * number)
-            os.kill(worker_of(service).process_id, signal.SIGKILL)
+            os.kill(service.process_ids()[0], signal.SIGKILL)
             await load.wait_for_answers(20)
     return load, service
 
@@ -95,7 +91,7 @@ def test_a_killed_model_process_loses_no_request(tmp_path, kills):
 
 async def hang_once(folder, hang_seconds):
     async with under_load(folder, hang_seconds=hang_seconds) as (service, load):
-        os.kill(worker_of(service).process_id, signal.SIGSTOP)
+        os.kill(service.process_ids()[0], signal.SIGSTOP)
         start = time.monotonic()
         while service.ready:
             assert time.monotonic() < start + 5, "still ready while the model process is stopped"
@@ -169,7 +165,7 @@ def test_a_folder_that_was_replaced_is_loaded_after_a_kill(tmp_path):
             before = service.models()[0].version
             shutil.rmtree(folder)
             new.rename(folder)
-            os.kill(worker_of(service).process_id, signal.SIGKILL)
+            os.kill(service.process_ids()[0], signal.SIGKILL)
             await load.wait_for_answers(20)
             assert service.models()[0].version != before
             return load

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection
 
-CODE = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}")
+from regard.text.languages import LANGUAGE_TAG, normalize_language
+
 ALIASES = {
     "pb": "pt-br",
     "zt": "zh-hant",
@@ -38,12 +39,12 @@ NAMES: dict[str, str] = dict(re.findall(r"([a-z-]+)=([^;]+);", NAME_TABLE))
 
 def has_language_code_form(code: str) -> bool:
     """Return whether a text has the form of a language code."""
-    return CODE.fullmatch(code) is not None
+    return LANGUAGE_TAG.fullmatch(code) is not None
 
 
 def language_name(code: str) -> str:
     """Return the English name of a language, or its code."""
-    name = NAMES.get(code.lower().replace("_", "-"))
+    name = NAMES.get(normalize_language(code))
     base, _, region = code.partition("-")
     if name is None and region and base.lower() in NAMES:
         return f"{NAMES[base.lower()]} ({region})"
@@ -55,8 +56,8 @@ def match_language(code: str, served: Collection[str]) -> str | None:
 
     en-US is en where only that is served, and pt is pt-BR where that is the only Portuguese.
     """
-    wanted = code.strip().lower().replace("_", "-")
-    by_code = {each.lower().replace("_", "-"): each for each in served}
+    wanted = normalize_language(code)
+    by_code = {normalize_language(each): each for each in served}
     for candidate in (wanted, ALIASES.get(wanted, wanted)):
         if candidate in by_code:
             return by_code[candidate]

@@ -11,7 +11,7 @@ from regard.server.translation.language_codes import has_language_code_form, lan
 from regard.server.translation.requests import ServedLanguage, ServedModel, UnsupportedLanguageError
 from regard.server.translation.serve_settings import ModelSettings, pairs_in_words
 from regard.server.worker.protocol import ModelSpec
-from regard.text.languages import language_of_file_name
+from regard.text.languages import languages_of_model
 from regard.text.tokenizer import Tokenizer
 from regard.translation.model_folder import TranslationFolder, read_translation_folder
 from regard.translation.unlike_training import LikelihoodCalibration
@@ -94,19 +94,22 @@ def has_changed(version: ModelVersion) -> bool:
 def _languages_of(name: str, folder: TranslationFolder, settings: ModelSettings) -> tuple[str, str]:
     """Return the languages by the settings, the manifest, or the names of the training files."""
     declared: Any = folder.manifest.get("data")
-    declared = declared if isinstance(declared, dict) else {}
     trained = read_settings(folder.path / CONFIG_FILE).get("data", {})
+    by_model = zip(
+        languages_of_model(declared if isinstance(declared, dict) else {}),
+        languages_of_model(trained),
+        strict=True,
+    )
     found = []
-    for side, given in (("source", settings.source_language), ("target", settings.target_language)):
-        key = f"{side}_language"
-        candidates = (given, declared.get(key), trained.get(key), language_of_file_name(trained.get(side)))
-        code = next(
-            (each for each in candidates if isinstance(each, str) and has_language_code_form(each)), None
-        )
+    for side, given, known in zip(
+        ("source", "target"), (settings.source_language, settings.target_language), by_model, strict=True
+    ):
+        candidates = (given, *known)
+        code = next((each for each in candidates if each is not None and has_language_code_form(each)), None)
         if code is None:
             raise ConfigError(
                 f"{folder.path} does not say its {side} language; "
-                f"give --{side}-language, or {key} in [models.{name}]"
+                f"give --{side}-language, or {side}_language in [models.{name}]"
             )
         found.append(code)
     return found[0], found[1]

@@ -228,6 +228,10 @@ class ScheduledTranslationService:
             tuple(self.models()),
         )
 
+    def process_ids(self) -> list[int]:
+        """Return the numbers of the model processes that run."""
+        return [worker.process_id for worker in self._workers if worker.process_id is not None]
+
     async def _stream(self, request: TextRequest) -> AsyncGenerator[StreamEvent, None]:
         self._requests += 1
         if self._state != "ready":
