@@ -40,7 +40,8 @@ DIRECT = "CTranslate2 directly"
 class DirectCTranslate2:
     """What a program without a server would do: tokenize, one `translate_batch`, detokenize."""
 
-    def __init__(self, folder: Path, cores: int) -> None:
+    def __init__(self, folder: Path, cores: int, max_length: int) -> None:
+        self.max_length = max_length
         self.tokenizer = read_translation_folder(folder).tokenizer
         converted = next((folder / ".ctranslate2" / "int8").iterdir())
         self.translator = ctranslate2.Translator(
@@ -50,7 +51,11 @@ class DirectCTranslate2:
     def translate(self, texts: list[str]) -> list[str]:
         tokens = [[str(id) for id in ids] for ids in self.tokenizer.tokenize(texts)]
         results = self.translator.translate_batch(
-            tokens, beam_size=BEAM, max_batch_size=BEAM_BATCH_TOKENS, batch_type="tokens"
+            tokens,
+            beam_size=BEAM,
+            max_batch_size=BEAM_BATCH_TOKENS,
+            batch_type="tokens",
+            max_decoding_length=self.max_length,
         )
         ids = [[int(token) for token in result.hypotheses[0] if int(token) != EOS] for result in results]
         return self.tokenizer.detokenize(ids)
@@ -177,7 +182,7 @@ async def run(options: argparse.Namespace, temporary: Path) -> None:
     models = {"m": ModelSettings(str(folder), "en", "fr", engine="ctranslate2", device="cpu")}
     service = ScheduledTranslationService(ServeSettings(models, limits), options.cores)
     await service.start()
-    direct = DirectCTranslate2(folder, options.cores)
+    direct = DirectCTranslate2(folder, options.cores, TARGET_TOKENS if options.shape else 256)
     direct.translate(texts[:64])
     await translate_by_requests(service, texts[:200], 32, 1)
     measurements = Measurements(CpuClock(service))

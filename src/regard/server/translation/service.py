@@ -4,8 +4,8 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from functools import lru_cache
 
 from regard.errors import RegardError
@@ -156,21 +156,19 @@ class ScheduledTranslationService:
     async def translate(self, request: TextRequest) -> list[TextResult]:
         """Return a result for each text, in order."""
         results: dict[int, TextResult] = {}
-        async with aclosing(self.stream(request)) as events:
-            async for event in events:
-                if isinstance(event, TextEvent):
-                    results[event.text_index] = event.result
+        with self._counting_refusals():
+            async with aclosing(self._stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, TextEvent):
+                        results[event.text_index] = event.result
         return [results[index] for index in range(len(request.texts))]
 
     async def stream(self, request: TextRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield segments as they finish, and each text once its segments are."""
-        try:
+        with self._counting_refusals():
             async with aclosing(self._stream(request)) as events:
                 async for event in events:
                     yield event
-        except TranslateRequestError as error:
-            self._refused[next(reason for kind, reason in REFUSALS if isinstance(error, kind))] += 1
-            raise
 
     def languages(self) -> list[ServedLanguage]:
         return self._router.languages()
@@ -227,6 +225,14 @@ class ScheduledTranslationService:
             self._failed_reloads,
             tuple(self.models()),
         )
+
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except TranslateRequestError as error:
+            self._refused[next(reason for kind, reason in REFUSALS if isinstance(error, kind))] += 1
+            raise
 
     def process_ids(self) -> list[int]:
         """Return the numbers of the model processes that run."""

@@ -30,6 +30,8 @@ from regard.server.worker.protocol import (
 )
 
 HEARTBEAT_SECONDS = 0.5
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter: a short batch passes the Python part of a long one."""
 IDLE_TRIM_SECONDS = 5.0
 """Time without a batch after which freed memory is returned to the system."""
 
@@ -143,6 +145,7 @@ def run_model_process() -> None:
     parser.add_argument("--cores", type=int, required=True)
     options = parser.parse_args()
     bound_freed_memory()
+    sys.setswitchinterval(SWITCH_SECONDS)
     ModelProcess(socket.socket(fileno=options.socket), options.cores).run()
     sys.stdout.flush()
     os._exit(0)  # not waiting for a batch whose result nobody reads
