@@ -33,6 +33,10 @@ class TranslationTrainOptions(TrainOptions, total=False):
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
+    source_column: str | None
+    target_column: str | None
+    source_language: str | None
+    target_language: str | None
     preset: Literal["tiny", "small", "base", "big"] | None
     recipe: Literal["paper"] | None
     start: str | Path | None
