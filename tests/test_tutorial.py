@@ -47,6 +47,8 @@ def test_the_notebook_runs(notebook, tmp_path):
     NotebookClient(run, timeout=300, kernel_name="python3").execute(cwd=str(tmp_path))
     shown = [output for cell in code_cells(run) for output in cell.outputs]
     assert not [output for output in shown if output.output_type == "error" or output.get("name") == "stderr"]
+    assert " parameters" in (text := "".join(output.get("text", "") for output in shown))
+    assert "\x1b" not in text  # a notebook has no cursor to move
     html = [output["data"]["text/html"] for output in shown if "text/html" in output.get("data", {})]
     assert any(table.startswith("<iframe ") for table in html)
     assert sum("<table" in table for table in html) >= 6

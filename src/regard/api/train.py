@@ -1,6 +1,7 @@
 """`regard.train`: train from Python what `regard train` trains, from files or from data in memory."""
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -202,9 +203,15 @@ def _train(
     """Write the data in memory and train; without a run, the data are deleted again."""
     from rich.console import Console
 
-    # in a notebook, too, lines of text and no widgets
     console = Console(
-        quiet=not progress, highlight=False, markup=False, emoji=False, soft_wrap=True, force_jupyter=False
+        quiet=not progress,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        # a notebook, too, gets lines of text: it has no cursor to move, and its kernel sets FORCE_COLOR
+        force_jupyter=False,
+        force_terminal=False if "ipykernel" in sys.modules else None,
     )
     reject_unusable_folder(out)
     if not data.files:
