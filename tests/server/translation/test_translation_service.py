@@ -244,7 +244,7 @@ def test_segments_are_streamed_before_their_text(service, run):
 def test_a_client_that_leaves_drops_its_work(service, run):
     async def leave():
         skipped = service.metrics().skipped
-        texts = tuple(f"the cat sees {n} birds and {n + 1} dogs. " * 3 for n in range(40))
+        texts = tuple("\n".join(f"the cat {n} sees {m} dogs" for m in range(40)) for n in range(40))
         [process] = service.process_ids()
         os.kill(process, signal.SIGSTOP)
         task = asyncio.create_task(service.translate(TextRequest(texts, "fr", source_language="en", beam=8)))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from regard.errors import DataError
 from regard.server.scheduling.fair_queue import BatchKey
 from regard.server.scheduling.scheduler import JobKey, SegmentJob
+from regard.server.translation.model_registry import TextRoute
 from regard.server.translation.requests import (
-    DetectedLanguage,
     InvalidRequestError,
     SegmentEvent,
     SegmentResult,
@@ -69,16 +69,6 @@ def check_request(request: TextRequest, limits: LimitSettings) -> None:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise InvalidRequestError(message)
-
-
-@dataclass(frozen=True)
-class TextRoute:
-    """The languages of a text and the models on its way: none if source and target are the same."""
-
-    source_language: str
-    target_language: str
-    detected: DetectedLanguage | None
-    versions: tuple[ModelVersion, ...]
 
 
 NO_PARTS = TextParts([], [])

@@ -19,15 +19,14 @@ from regard.server.scheduling.scheduler import (
     SegmentJob,
 )
 from regard.server.scheduling.sentence_cache import SentenceCache
-from regard.server.translation.language_detection import LanguageDetector
+from regard.server.translation.model_registry import ModelRegistry
 from regard.server.translation.request_call import (
     PREPARE_IN_THREAD_CHARACTERS,
     CallInbox,
     RequestCall,
 )
-from regard.server.translation.request_progress import RequestProgress, TextRoute, check_request
+from regard.server.translation.request_progress import RequestProgress, check_request
 from regard.server.translation.requests import (
-    AUTO_LANGUAGE,
     DeadlineExceededError,
     DetectedLanguage,
     InvalidRequestError,
@@ -50,7 +49,6 @@ from regard.server.translation.requests import (
 )
 from regard.server.translation.serve_settings import ServeSettings
 from regard.server.translation.served_models import (
-    LanguageRouter,
     ModelVersion,
     has_changed,
     read_model_version,
@@ -100,9 +98,7 @@ class ScheduledTranslationService:
         self._worker_limits = WorkerLimits(limits.hang_seconds, limits.batch_timeout_seconds)
         self._workers: list[WorkerSupervisor] = []
         self._batch_workers: dict[int, WorkerSupervisor] = {}
-        self._versions: dict[str, ModelVersion] = {}
-        self._router = LanguageRouter({}, ())
-        self._detector = LanguageDetector(())
+        self._models = ModelRegistry(settings.search)
         self._inboxes: dict[int, CallInbox] = {}
         self._refused: Counter[str] = Counter()
         self._requests = self._target_tokens = self._reloads = self._failed_reloads = 0
@@ -123,7 +119,7 @@ class ScheduledTranslationService:
         versions = {}
         for name, settings in self.settings.models.items():
             versions[name] = await asyncio.to_thread(read_model_version, name, settings)
-        self._use_versions(versions)
+        self._models.use(versions)
         gpus = self.settings.search.gpus
         environments = [{"CUDA_VISIBLE_DEVICES": str(gpu)} for gpu in gpus] or [{}]
         for environment in environments:
@@ -137,7 +133,7 @@ class ScheduledTranslationService:
             raise
         self._learn_from_workers()
         self._state = "ready"
-        self._run_in_background(asyncio.to_thread(self._detector.load))
+        self._run_in_background(asyncio.to_thread(self._models.detector.load))
 
     async def drain(self) -> None:
         """Refuse new requests, finish those accepted within the drain time, and stop."""
@@ -171,23 +167,25 @@ class ScheduledTranslationService:
                     yield event
 
     def languages(self) -> list[ServedLanguage]:
-        return self._router.languages()
+        return self._models.router.languages()
 
     def models(self) -> list[ServedModel]:
         engines: dict[str, str] = {}
         for worker in self._workers:
             engines |= {handle: ready.engine for handle, ready in worker.ready.items()}
-        return [version.to_served(engines.get(version.handle, "")) for version in self._versions.values()]
+        return [
+            version.to_served(engines.get(version.handle, "")) for version in self._models.versions.values()
+        ]
 
     def detect(self, text: str) -> list[DetectedLanguage]:
-        return self._detector.rank(text)
+        return self._models.detector.rank(text)
 
     async def reload(self) -> ReloadResult:
         """Load the models whose folders have changed beside the old ones, check them, and switch."""
         async with self._reloading:
             changed: list[str] = []
             failed: dict[str, str] = {}
-            for name, version in list(self._versions.items()):
+            for name, version in list(self._models.versions.items()):
                 if not await asyncio.to_thread(has_changed, version):
                     continue
                 try:
@@ -245,7 +243,7 @@ class ScheduledTranslationService:
         check_request(request, self.settings.limits)
         limit = self.settings.limits.deadline_seconds
         deadline = time.monotonic() + min(request.deadline_seconds or limit, limit)
-        routes = self._find_routes(request)
+        routes = self._models.find_routes(request)
         if sum(map(len, request.texts)) > PREPARE_IN_THREAD_CHARACTERS:
             progress = await asyncio.to_thread(RequestProgress, request, routes, self.settings.search)
         else:
@@ -256,37 +254,6 @@ class ScheduledTranslationService:
                 yield event
         finally:
             call.close()
-
-    def _find_routes(self, request: TextRequest) -> list[TextRoute]:
-        """Return the languages and models of each text."""
-        router = self._router
-        target = router.match(request.target_language)
-        detected: Sequence[DetectedLanguage | None] = [None] * len(request.texts)
-        if request.source_language.lower() == AUTO_LANGUAGE:
-            detected = self._detector.detect_all(request.texts, self.settings.search.min_confidence)
-            sources = [each.language for each in detected if each is not None]
-        else:
-            sources = [router.match(request.source_language)] * len(request.texts)
-        routes = []
-        for source, found in zip(sources, detected, strict=True):
-            versions = self._named_route(request.model, source, target)
-            routes.append(TextRoute(source, target, found, versions))
-        return routes
-
-    def _named_route(self, name: str | None, source: str, target: str) -> tuple[ModelVersion, ...]:
-        if name is None:
-            return tuple(self._versions[each] for each in self._router.route(source, target))
-        version = self._versions.get(name)
-        if version is None:
-            raise InvalidRequestError(
-                f"there is no model {name[:80]!r}; there are {', '.join(self._versions)}"
-            )
-        if (version.source_language, version.target_language) != (source, target):
-            pair = (version.source_language, version.target_language)
-            raise UnsupportedLanguageError(
-                f"the model {name} translates {pair[0]} to {pair[1]}", target, [pair]
-            )
-        return (version,)
 
     def submit_jobs(
         self, client: str, deadline: float, jobs: Sequence[SegmentJob], inbox: CallInbox, is_admitted: bool
@@ -309,7 +276,7 @@ class ScheduledTranslationService:
         self._scheduler.cancel(number)
 
     def current_versions(self) -> Mapping[str, ModelVersion]:
-        return self._versions
+        return self._models.versions
 
     def _deliver(self) -> None:
         """Pass answers to the calls that wait for them."""
@@ -387,7 +354,7 @@ class ScheduledTranslationService:
             for worker in self._workers:
                 await worker.load(new.to_spec())
                 loaded.append(worker)
-            self._use_versions({**self._versions, name: new})
+            self._models.use({**self._models.versions, name: new})
         except BaseException:
             for worker in loaded:
                 worker.unload(new.handle)
@@ -398,19 +365,10 @@ class ScheduledTranslationService:
     async def _unload_when_idle(self, handle: str) -> None:
         while self._scheduler.uses_model(handle):
             await asyncio.sleep(DRAIN_POLL_SECONDS)
-        if handle not in {version.handle for version in self._versions.values()}:
+        if handle not in {version.handle for version in self._models.versions.values()}:
             for worker in self._workers:
                 worker.unload(handle)
             self._scheduler.forget_model(handle)
-
-    def _use_versions(self, versions: dict[str, ModelVersion]) -> None:
-        pairs: dict[tuple[str, str], str] = {}
-        for version in versions.values():  # the first model of a pair serves it
-            pairs.setdefault((version.source_language, version.target_language), version.name)
-        router = LanguageRouter(pairs, self.settings.search.pivot)
-        if tuple(router.sources) != self._detector.languages:
-            self._detector = LanguageDetector(router.sources)
-        self._versions, self._router = versions, router
 
     def _learn_from_workers(self) -> None:
         """Take the number of slots and the first measurements from what the model processes said."""
