@@ -5,13 +5,17 @@ from threading import Event, current_thread
 
 import pytest
 
+from regard.server.explorer.checkpoint_cache import CheckpointCache
 from regard.server.explorer.model_executor import ModelExecutor
 from regard.server.web.request_body import read_json_object
 from regard.server.web.responses import json_response
 from server.http_client import run_server
 
 
-class NoModels:
+class NoModels(CheckpointCache):
+    def __init__(self):
+        pass
+
     def get(self, step):
         return step
 

@@ -334,7 +334,7 @@ def test_an_error_while_streaming_is_the_last_line(client, capfd):
 def test_the_access_log_has_the_route_and_neither_address_nor_query():
     log = io.StringIO()
     routes = {"/": {"GET": query}, "/v2/items/{id}": {"GET": item}}
-    with run_server(routes, access_log=JsonAccessLog(log)) as client:
+    with run_server(routes, access_log=JsonAccessLog(log.write)) as client:
         client("/v2/items/private?q=private", Authorization="private")
         client("/private?key=private")
         client("/", method="PROPFIND")

@@ -468,7 +468,9 @@ def wait_until_none_is_open(client, seconds):
 
 
 def test_sixty_slow_connections_are_closed_and_delay_nobody():
-    limits = ConnectionLimits(header_seconds=0.6, body_seconds=0.6, idle_seconds=1, stalled_write_seconds=0.4)
+    limits = ConnectionLimits(
+        header_seconds=0.6, body_seconds=0.6, idle_seconds=1.0, stalled_write_seconds=0.4
+    )
     with run_routes(limits=limits) as client, ExitStack() as stack:
         hold_slow_connections(stack, client, 60)
         assert longest_answer(client, 10) < 0.5  # all are accepted by now

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TextIO
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -63,8 +62,9 @@ class AccessLogMiddleware:
 class JsonAccessLog:
     """Writes each entry as a line of JSON."""
 
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
+    def __init__(self, write: Callable[[str], object]) -> None:
+        """`write` is that of an open file, such as `sys.stderr.write`."""
+        self._write = write
 
     def __call__(self, entry: LogEntry) -> None:
         line = {
@@ -75,5 +75,4 @@ class JsonAccessLog:
             "ms": round(entry.milliseconds, 1),
             **entry.fields,
         }
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._file.flush()
+        self._write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -5,7 +5,7 @@ import re
 import sys
 import traceback
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from regard.server.web.responses import RequestError, error_to_json
 
@@ -16,6 +16,7 @@ MAX_BUFFERED_BODY = 65_536
 NO_BODY_STATUSES = (204, 304)
 
 
+@runtime_checkable
 class Connection(Protocol):
     """What an exchange needs of its connection."""
 

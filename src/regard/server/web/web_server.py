@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -60,7 +60,7 @@ class WebServer:
     def close(self) -> None:
         self._socket.close()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "WebServer":
         return self
 
     def __exit__(
