@@ -1,6 +1,7 @@
 """Training data in memory: what they become in the run folder, and what is refused."""
 
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 
 from regard.api.memory_data import split_memory_data, write_memory_data
 from regard.errors import ConfigError, DataError
+from regard.text.pair_formats.pair_files import PairFiles
+from regard.text.pair_formats.units import PairOptions
 
 ROWS = [("one", "un"), ("two", "deux")]
 SOURCE, TARGET = (list(side) for side in zip(*ROWS, strict=True))
@@ -50,6 +53,40 @@ def test_pairs_in_memory_become_a_file_of_pairs(tmp_path, arguments, prefix):
     assert read_rows(data, name) == ROWS
     path = str(tmp_path / "data" / name)
     assert data.arguments == {f"{prefix}pairs": path if prefix else [path]}
+
+
+STRUCTS = [{"fr": b, "en": a} for a, b in ROWS]
+EN_FR = {"source_language": "en", "target_language": "fr"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"pairs": pandas.DataFrame({"fr": TARGET, "en": SOURCE}), **EN_FR},
+        {"pairs": pandas.DataFrame({"id": [1, 2], "fr": TARGET, "en": SOURCE}), "target_language": "fr"},
+        {"pairs": [{"id": 1, "translation": struct} for struct in STRUCTS], **EN_FR},
+        {"pairs": pyarrow.table({"translation": STRUCTS}), **EN_FR},
+        {"pairs": pandas.DataFrame({"translation": STRUCTS}), "source_language": "en"},
+        {
+            "pairs": pandas.DataFrame({"n": [1, 2], "q": SOURCE, "a": TARGET}),
+            "source_column": "q",
+            "target_column": "a",
+        },
+    ],
+)
+def test_columns_and_languages_choose_the_sides_in_memory(tmp_path, arguments):
+    data = split(tmp_path, **arguments)
+    assert read_rows(data, "pairs.jsonl") == ROWS
+    (tmp_path / "data").mkdir()
+    write_memory_data(data, tmp_path)
+    options = PairOptions(*(arguments.get(field.name) for field in fields(PairOptions)))
+    read = PairFiles(tmp_path / "data" / "pairs.jsonl", None, options).read_rows()
+    assert list(read) == [(a.encode(), b.encode()) for a, b in ROWS]
+
+
+def test_an_unclear_direction_in_memory_is_asked_for(tmp_path):
+    with pytest.raises(DataError, match="pairs has texts in fr and en; say which are translated into which"):
+        split(tmp_path, pairs=[{"translation": struct} for struct in STRUCTS])
 
 
 def test_an_iterator_is_read_once(tmp_path):

@@ -248,6 +248,23 @@ def test_a_memory_without_a_direction_is_asked_about_before_planning(tmp_path, c
     assert run.data.source_language == "de"
 
 
+def test_files_into_different_languages_are_refused_before_planning(tmp_path, capsys):
+    german = write(tmp_path, "xliff-2.0").pairs[0]
+    messages = tmp_path / "fr.po"
+    messages.write_text('msgid ""\nmsgstr "Language: fr_CA\\n"\n\nmsgid "cat"\nmsgstr "chat"\n')
+    expected = r"2.0.xlf is translated into de and .*fr.po into fr_CA; a model translates into one language"
+    for arguments in ({"pairs": [german, str(messages)]}, {"pairs": [german], "valid_pairs": str(messages)}):
+        with pytest.raises(DataError, match=expected):
+            settings_of(Console(soft_wrap=True), **arguments)
+    with pytest.raises(DataError, match=expected):
+        prepare(DataConfig(pairs=(german, str(messages))))
+    assert capsys.readouterr().out == ""
+    with pytest.raises(
+        DataError, match=r"fr.po translates an unnamed language into fr_CA, which does not go with"
+    ):
+        prepare(DataConfig(pairs=(german, str(messages)), target_language="de"))
+
+
 def test_languages_that_are_no_codes_are_refused():
     with pytest.raises(
         ConfigError, match="data.source_language = 'the English' cannot work; it must be the code"

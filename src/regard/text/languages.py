@@ -81,6 +81,11 @@ def is_same_language(code: str, requested: str) -> bool:
     return code == requested or code.startswith(f"{requested}-")
 
 
+def base_language(code: str) -> str:
+    """Return the language without its country or script: pt for pt-BR."""
+    return normalize_language(code).partition("-")[0]
+
+
 def language_of_file_name(files: object) -> str | None:
     """Return the language code in the names of files; None if one has none, or if they differ."""
     names = list(files) if isinstance(files, Sequence) and not isinstance(files, str) else [files]

@@ -28,7 +28,7 @@ from regard.data.pairs import PairDataset, concatenate_rows, single_corpus_datas
 from regard.data.tokenization import NO_BPE_DROPOUT, BPEDropout, PairTokenization
 from regard.errors import ConfigError, DataError
 from regard.text.corpus_files import normalize_text
-from regard.text.languages import Direction
+from regard.text.languages import Direction, base_language
 from regard.text.pair_formats.pair_files import PairFiles
 from regard.text.pair_formats.units import PairOptions, find_language
 from regard.text.tokenizer import BASE_VOCAB_SIZE, Tokenizer
@@ -53,6 +53,7 @@ def prepare_pair_corpora(
     extend_vocabulary: int | None = None,
 ) -> PreparedCorpora:
     """Prepare the corpora of a run; see `prepare_corpora`."""
+    reject_mixed_languages(data)
     return prepare_corpora(
         PairCorpusReader(data, vocab_size, max_length, seed), console, tokenizer, extend_vocabulary
     )
@@ -100,6 +101,23 @@ def _common_language(codes: Sequence[str | None]) -> str | None:
     return known[0] if known and all(find_language([code], known[0]) for code in known) else None
 
 
+def reject_mixed_languages(data: DataConfig) -> None:
+    """Raise an error about files of pairs that declare different target languages."""
+    valid = find_validation_pair_files(data)
+    corpora = [*list_training_pair_files(data), *([] if valid is None else [valid])]
+    first: tuple[str, str] | None = None
+    for corpus in corpora:
+        target = None if corpus.target is not None else corpus.find_languages()[1]
+        if target is None:
+            continue
+        first = first or (corpus.name, target)
+        if base_language(target) != base_language(first[1]):
+            raise DataError(
+                f"{first[0]} is translated into {first[1]} and {corpus.name} into {target}; a model "
+                "translates into one language: choose it with --target-language"
+            )
+
+
 @dataclass(frozen=True)
 class CorpusSize:
     """Size of the training files of a run before they are checked."""
@@ -113,6 +131,7 @@ def measure_training_files(data: DataConfig, console: Console) -> CorpusSize:
     """Count the pairs of the training files; those that hold both sides are read, and errors found."""
     corpora, cache = list_training_pair_files(data), open_cache(data.cache, console)
     facts = count_files(corpora, cache, console)
+    reject_mixed_languages(data)
     sizes = []
     for corpus in corpora:
         if corpus.target is not None:

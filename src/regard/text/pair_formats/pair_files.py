@@ -95,6 +95,8 @@ class PairFiles:
 
     def find_languages(self) -> Direction:
         """Return the languages that are given, that a file declares, or that the names of two files have."""
+        if None not in self.options.languages:
+            return self.options.languages
         if self.target is not None:
             declared = languages_of_file_names(str(self.source), str(self.target))
         elif (suffix := file_suffix(self.source)) == ".tmx":

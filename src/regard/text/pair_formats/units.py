@@ -95,7 +95,9 @@ def is_reversed(name: str, declared: Direction, options: PairOptions) -> bool:
     """Return whether the target of a file with a direction of its own is the source that is asked for."""
     if _fits(declared, options.languages):
         return False
-    if _fits((declared[1], declared[0]), options.languages):
+    reverse = declared[1], declared[0]
+    is_named = any(code and each for code, each in zip(reverse, options.languages, strict=True))
+    if is_named and _fits(reverse, options.languages):
         return True
     source, target = (each or "an unnamed language" for each in declared)
     given = " ".join(
