@@ -148,3 +148,14 @@ def test_the_fields_of_json_lines_can_be_named(tmp_path):
 def test_control_characters_are_read_as_spaces_and_a_label_has_one_line():
     assert clean_text(" caf\x85e\u0301\tau\nlait\x9f") == "caf é\tau\nlait".replace("\n", " ")
     assert clean_label(" very\tgood \n\u2028 film\x92 🙂 ") == "very good film 🙂"
+
+
+@pytest.mark.parametrize("content", ["good\tI like it\n".encode("utf-16"), bytes(500), b"PAR1" + bytes(500)])
+def test_binary_data_and_utf_16_are_rejected_by_their_first_bytes(tmp_path, content):
+    (tmp_path / "a.tsv").write_bytes(content)
+    with pytest.raises(
+        DataError, match=r"a.tsv is (UTF-16 text|binary data or UTF-16 text|a Parquet file); convert it"
+    ):
+        LabelledFiles(tmp_path / "a.tsv").reject_other_content()
+    (tmp_path / "a.tsv").write_text("good\t<p>I like it</p>\n")
+    LabelledFiles(tmp_path / "a.tsv").reject_other_content()
