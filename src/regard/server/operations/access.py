@@ -1,6 +1,6 @@
 """Who may use the translation server: the decision that every HTTP surface asks for before it translates."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.errors import RegardError
 
@@ -30,6 +30,7 @@ class QuotaExceededError(AccessError):
     """A key whose characters are used up."""
 
 
+@runtime_checkable
 class AccessControl(Protocol):
     """Decides about requests, and counts their characters."""
 

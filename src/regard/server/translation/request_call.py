@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from regard.server.scheduling.scheduler import Answer, SegmentJob
 from regard.server.translation.request_progress import PendingSegment, RequestProgress
@@ -22,6 +22,7 @@ DEADLINE_MESSAGE = "the translation was not finished before the deadline of the 
 CallInbox = asyncio.Queue[list[Answer[SegmentTranslation]] | BaseException]
 
 
+@runtime_checkable
 class JobSubmitter(Protocol):
     """What a call needs of the service."""
 
