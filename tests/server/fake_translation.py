@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from regard.documents.web.html import read_html
+from regard.documents.web.tagged_text import read_tagged_text
 from regard.server.translation.requests import (
     AUTO_LANGUAGE,
     DetectedLanguage,
@@ -80,7 +81,7 @@ class FakeTranslationService:
             raise UnavailableError(f"the server is {self.state}", self.state)
         if self.error is not None:
             raise self.error
-        if request.format == "html" and (request.prefix or request.alignments or request.confidences):
+        if request.format != "text" and (request.prefix or request.alignments or request.confidences):
             raise InvalidRequestError("prefix, alignments and confidences are for plain text")
         results = [self._translate(request, index, text) for index, text in enumerate(request.texts)]
         try:
@@ -107,8 +108,9 @@ class FakeTranslationService:
         if source != target and (source, target) not in PAIRS:
             raise UnsupportedLanguageError(f"no model translates {source} to {target}", target, PAIRS)
         change = (lambda text: text) if source == target else self.translate_text
-        if request.format == "html":
-            template = read_html(text)
+        if request.format != "text":
+            is_html = request.format == "html"
+            template = read_html(text) if is_html else read_tagged_text(text, request.xml_tags)
             sources = list(template.segments)
             translated = template.render([change(each) for each in sources])
         else:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from starlette.applications import Starlette
 
 from regard.errors import RegardError
+from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_group
 from regard.server.surfaces.native import native_group
 from regard.server.surfaces.surface import SurfaceContext
@@ -24,7 +25,11 @@ def translation_routes(service: TranslationService, settings: ServeSettings) -> 
     """Return the route groups of all surfaces."""
     context = SurfaceContext(service, settings.limits)
     origins = settings.access.cors_origins
-    return [libretranslate_group(context, origins), native_group(context, origins)]
+    return [
+        libretranslate_group(context, origins),
+        *deepl_groups(context, origins),
+        native_group(context, origins),
+    ]
 
 
 def run_translation_server(

@@ -4,6 +4,7 @@ import pytest
 
 from regard.server.operations.access import (
     KeyRequiredError,
+    KeyUsage,
     QuotaExceededError,
     RateExceededError,
     UnknownKeyError,
@@ -40,6 +41,9 @@ class FakeAccess:
             raise UnknownKeyError("Invalid API key")
         self.admitted.append((key, address, characters))
         return "team"
+
+    async def usage(self, key):  # noqa: ARG002
+        return KeyUsage(sum(characters for *_, characters in self.admitted), 100)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from regard.errors import CheckpointError, ConfigError, RegardError
 from regard.server.translation.language_codes import language_name, match_language
 from regard.server.translation.language_detection import LanguageDetector
-from regard.server.translation.requests import UnsupportedLanguageError, UnsureLanguageError
+from regard.server.translation.requests import TextRequest, UnsupportedLanguageError, UnsureLanguageError
 from regard.server.translation.serve_settings import ModelSettings, read_serve_settings
 from regard.server.translation.served_models import LanguageRouter, has_changed, read_model_version
 from regard.server.translation.text_segments import split_text
@@ -203,7 +203,7 @@ ODD = st.text(st.sampled_from("aB .!?\n\r\t,é\u2028\u3002猫"), max_size=60)
 
 @given(ODD)
 def test_lines_are_put_back_where_they_were(text):
-    split = split_text(text, "text", "lines")
+    split = split_text(text, TextRequest((text,), "fr"))
     assert all(segment.strip() == segment != "" for segment in split.segments)
     expected = "\n".join(line.strip() + ("\r" if line.endswith("\r") else "") for line in text.split("\n"))
     assert split.assemble(split.segments) == expected
@@ -211,12 +211,13 @@ def test_lines_are_put_back_where_they_were(text):
 
 @given(ODD)
 def test_sentences_are_put_back_with_the_spaces_between_them(text):
-    split = split_text(text, "text", "sentences")
+    split = split_text(text, TextRequest((text,), "fr", segments="sentences"))
     assert "".join(split.assemble(split.segments).split()) == "".join(text.split())
     assert split.assemble(split.segments).count("\n") == text.count("\n")
 
 
 def test_markup_stays_and_what_has_no_translation_too():
-    split = split_text("<p>One <b>two</b>. Three.</p><pre>four</pre>", "html", "lines")
+    page = "<p>One <b>two</b>. Three.</p><pre>four</pre>"
+    split = split_text(page, TextRequest((page,), "fr", format="html"))
     assert split.segments == ("One two.", "Three.")
     assert split.assemble(["Un deux.", ""]) == "<p>Un <b>deux</b>. Three.</p><pre>four</pre>"

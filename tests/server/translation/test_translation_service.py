@@ -209,7 +209,11 @@ REFUSED = {
     "alternatives": (InvalidRequestError, "at most 8 alternatives", {"alternatives": -1}),
     "phrase": (InvalidRequestError, "a phrase must have a visible character", {"forbidden": (" ",)}),
     "phrases": (InvalidRequestError, "at most 4 glossary entries", {"glossary": (("a", "b"),) * 5}),
-    "html": (InvalidRequestError, "are for plain text, not for HTML", {"format": "html", "alignments": True}),
+    "html": (
+        InvalidRequestError,
+        "are for plain text, not for markup",
+        {"format": "html", "alignments": True},
+    ),
     "pivot": (
         InvalidRequestError,
         "which knows no glossary",

@@ -1,6 +1,6 @@
 """Who may use the translation server: the decision that every HTTP surface asks for before it translates."""
 
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from regard.errors import RegardError
 
@@ -30,6 +30,14 @@ class QuotaExceededError(AccessError):
     """A key whose characters are used up."""
 
 
+class KeyUsage(NamedTuple):
+    """Characters that a key has used and may use."""
+
+    characters: int
+    limit: int | None
+    """None: no limit."""
+
+
 @runtime_checkable
 class AccessControl(Protocol):
     """Decides about requests, and counts their characters."""
@@ -51,11 +59,23 @@ class AccessControl(Protocol):
         """
         ...
 
+    async def usage(self, key: str | None) -> KeyUsage:
+        """Return what a key has used and may use; raise `AccessError` if it is not accepted."""
+        ...
+
 
 class OpenAccess:
     """Everyone may translate; clients are told apart by their address."""
 
     has_keys = key_required = False
 
+    def __init__(self) -> None:
+        self._characters = 0
+
     async def admit(self, key: str | None, address: str, characters: int) -> str:  # noqa: ARG002
+        self._characters += characters
         return address
+
+    async def usage(self, key: str | None) -> KeyUsage:  # noqa: ARG002
+        """Return the characters of all clients since the server started."""
+        return KeyUsage(self._characters, None)

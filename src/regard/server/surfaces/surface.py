@@ -45,7 +45,7 @@ from regard.server.web.request_body import (
 )
 from regard.server.web.responses import JSON_TYPE, RequestError, to_request_error
 
-ErrorStatuses = Mapping[type[RegardError], HTTPStatus]
+ErrorStatuses = Mapping[type[RegardError], int]
 STATUSES: ErrorStatuses = {
     InvalidRequestError: HTTPStatus.BAD_REQUEST,
     UnsupportedLanguageError: HTTPStatus.BAD_REQUEST,

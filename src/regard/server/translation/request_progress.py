@@ -45,7 +45,7 @@ def check_request(request: TextRequest, limits: LimitSettings) -> None:
         raise TextTooLongError(
             f"more than {limits.request_characters:,} characters in one request", limits.request_characters
         )
-    _require(request.format in ("text", "html"), "the format must be text or html")
+    _require(request.format in ("text", "html", "xml"), "the format must be text, html or xml")
     _require(0 <= request.alternatives <= limits.alternatives, f"at most {limits.alternatives} alternatives")
     beam = request.beam
     _require(beam is None or 1 <= beam <= limits.beam, f"the beam must be from 1 to {limits.beam}")
@@ -56,9 +56,9 @@ def check_request(request: TextRequest, limits: LimitSettings) -> None:
     _require(count <= limits.phrases, f"at most {limits.phrases} glossary entries and forbidden phrases")
     _require(all(phrase.strip() for phrase in phrases), "a phrase must have a visible character")
     _require(max(map(len, [*phrases, request.prefix]), default=0) <= 1000, "a phrase is too long")
-    if request.format == "html":
+    if request.format != "text":
         asks_for_words = request.alignments or request.confidences or bool(request.prefix)
-        _require(not asks_for_words, "prefix, alignments and confidences are for plain text, not for HTML")
+        _require(not asks_for_words, "prefix, alignments and confidences are for plain text, not for markup")
     try:
         for number, text in enumerate((*request.texts, *phrases, request.prefix), start=1):
             reject_lone_surrogates(f"text {number}", text)
@@ -117,7 +117,7 @@ class RequestProgress:
         self._texts: list[_Text] = []
         for route, text in zip(routes, request.texts, strict=True):
             self._reject_for_pivot(route)
-            split = split_text(text, request.format, request.segments)
+            split = split_text(text, request)
             count = len(split.segments)
             self._texts.append(_Text(route, split, [None] * count, count))
 
@@ -213,7 +213,7 @@ class RequestProgress:
         to a third language, only the search is as requested.
         """
         request, search = self.request, self._search
-        n_best = 1 if request.format == "html" else request.alternatives + 1
+        n_best = 1 if request.format != "text" else request.alternatives + 1
         beam = max(request.beam or search.beam, n_best)
         if segment.leg + 1 < len(self._texts[segment.text_index].route.versions):
             return SegmentOptions(beam, deterministic=search.deterministic)

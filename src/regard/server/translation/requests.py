@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from regard.documents.web.tagged_text import DEFAULT_TAGS, XmlTags
 from regard.errors import RegardError
 
 AUTO_LANGUAGE = "auto"
 """The source language of a request whose texts tell it."""
-TextFormat = Literal["text", "html"]
+TextFormat = Literal["text", "html", "xml"]
 SegmentMode = Literal["lines", "sentences"]
 ResultStatus = Literal["whole", "split", "cut", "skipped", "impossible"]
 """As `translation.result.TranslationStatus`: what was done about a text that was too long."""
@@ -26,24 +27,24 @@ class TextRequest:
     target_language: str
     source_language: str = AUTO_LANGUAGE
     format: TextFormat = "text"
-    """Plain text, whose line breaks are kept, or HTML, whose markup is kept."""
+    """Plain text, whose line breaks are kept, or HTML or XML, whose markup is kept."""
     segments: SegmentMode = "lines"
-    """Translate each line as a whole, as `regard translate` does, or sentence by sentence. HTML is always
-    translated sentence by sentence."""
+    """Translate each line as a whole, as `regard translate` does, or sentence by sentence. HTML and XML are
+    always translated sentence by sentence."""
     alternatives: int = 0
-    """Further translations of each text; none for HTML and for a text that was split."""
+    """Further translations of each text; none for HTML, XML and for a text that was split."""
     glossary: tuple[tuple[str, str], ...] = ()
     """Source phrases and the terms to use for them."""
     forbidden: tuple[str, ...] = ()
     """Phrases that no translation may contain."""
     prefix: str = ""
-    """How the translation of each text begins; not for HTML."""
+    """How the translation of each text begins; for plain text only."""
     beam: int | None = None
     """Hypotheses of the search; None: as the server is set. 1 is greedy search."""
     confidences: bool = False
-    """Return the model's probability of each word; not for HTML."""
+    """Return the model's probability of each word; for plain text only."""
     alignments: bool = False
-    """Return which source word each word is a translation of; not for HTML."""
+    """Return which source word each word is a translation of; for plain text only."""
     sentences: bool = False
     """Return the segments of each text with their translations; implied by confidences and alignments."""
     model: str | None = None
@@ -54,6 +55,8 @@ class TextRequest:
     """Whose request it is: clients share the engine fairly. A key's name, or an address."""
     request_id: str = ""
     """For the log; two requests may have the same."""
+    xml_tags: XmlTags = DEFAULT_TAGS
+    """What is done about the tags of XML."""
 
 
 class DetectedLanguage(NamedTuple):

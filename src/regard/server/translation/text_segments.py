@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from regard.documents.template import LayeredTemplate, Template
 from regard.documents.web.html import read_html
-from regard.server.translation.requests import SegmentMode, TextFormat
+from regard.documents.web.tagged_text import read_tagged_text
+from regard.server.translation.requests import SegmentMode, TextRequest
 from regard.text.sentences import join_with_source_spacing, split_sentences
 
 
@@ -17,11 +19,13 @@ class SegmentedText:
     """Maps one translation for each segment to the translation of the text."""
 
 
-def split_text(text: str, text_format: TextFormat, mode: SegmentMode) -> SegmentedText:
-    """Return the segments of a text as `regard translate` has them for lines, or for a document in HTML."""
-    if text_format == "html":
-        return _split_html(text)
-    return _split_lines(text, mode)
+def split_text(text: str, request: TextRequest) -> SegmentedText:
+    """Return the segments of a text as `regard translate` has them for lines or a document."""
+    if request.format == "html":
+        return _split_template(read_html(text))
+    if request.format == "xml":
+        return _split_template(read_tagged_text(text, request.xml_tags))
+    return _split_lines(text, request.segments)
 
 
 def _split_lines(text: str, mode: SegmentMode) -> SegmentedText:
@@ -41,8 +45,7 @@ def _whole_line(line: str) -> list[str]:
     return [line]
 
 
-def _split_html(text: str) -> SegmentedText:
-    template = read_html(text)
+def _split_template(template: LayeredTemplate | Template) -> SegmentedText:
     return _segmented([split_sentences(segment) for segment in template.segments], template.render, True)
 
 

@@ -29,7 +29,7 @@ class RequestError(RegardError):
         self,
         code: str,
         message: str,
-        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        status: int = HTTPStatus.BAD_REQUEST,
         limit: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:

@@ -1,0 +1,1 @@
+"""DeepL's API, so that its clients can use this server unchanged."""
