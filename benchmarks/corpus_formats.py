@@ -98,8 +98,8 @@ def render_page(rows: dict[str, dict[str, object]], pairs: int, steps: int, is_s
         f"(one CPU core, torch {torch.__version__})",
         "",
         f"{pairs:,} pairs of Multi30k, English to German; {steps} steps of a small model, from an empty "
-        f"cache; scored on the first {TEST_SENTENCES} sentences of test_2016_flickr. They are equal, "
-        "not good. The formats are written by translate-toolkit, pandas and pyarrow.",
+        f"cache; scored on the first {TEST_SENTENCES} sentences of test_2016_flickr. The models "
+        "are equal, not good. The formats are written by translate-toolkit, pandas and pyarrow.",
         "",
         "| format | SHA-256 of the weights | BLEU | chrF | training, s |",
         "| --- | --- | ---: | ---: | ---: |",
