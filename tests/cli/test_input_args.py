@@ -1,5 +1,6 @@
 """Inputs of translate and classify: files by name, several of them, texts."""
 
+import gzip
 import json
 
 import pytest
@@ -43,6 +44,15 @@ def test_several_files_are_translated_into_a_folder_by_one_model(
     assert (user_folder / "out" / "new.en").read_text("utf-8") == lines
     assert (user_folder / "out" / "page.html").read_text("utf-8").startswith("<p>")
     assert (len(loads), capsysbinary.readouterr().out) == (1, b"")
+
+
+def test_the_output_of_a_compressed_file_in_a_folder_is_named_without_the_suffix(lines, user_folder):
+    (user_folder / "new.en.gz").write_bytes(gzip.compress((user_folder / "new.en").read_bytes()))
+    (user_folder / "out").mkdir()
+    translate("new.en.gz", "-o", "out")
+    assert [(path.name, path.read_text("utf-8")) for path in (user_folder / "out").iterdir()] == [
+        ("new.en", lines)
+    ]
 
 
 def test_one_file_goes_into_an_existing_folder(lines, user_folder):

@@ -49,13 +49,20 @@ def split_inputs(options: Namespace, verb: str) -> list[Namespace]:
         return [_with_paths(options, files[0] if files else None, output)]
     if not files:
         raise RegardError(f"{output} cannot be written: it is a folder; give a file name")
-    names = [path.name for path in files]
+    names = [_output_name(path) for path in files]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise RegardError(f"two of the files are called {repeated}, but all outputs go to {output}")
-    requests = [_with_paths(options, path, output / path.name) for path in files]
+    requests = [_with_paths(options, path, output / name) for path, name in zip(files, names, strict=True)]
     for request in requests:
         check_paths(options.parser, request)
     return requests
+
+
+def _output_name(path: Path) -> str:
+    """Return the name of the output of a file; outputs are not compressed."""
+    from regard.text.compression import COMPRESSED_SUFFIXES
+
+    return path.stem if path.suffix.lower() in COMPRESSED_SUFFIXES else path.name
 
 
 def _with_paths(options: Namespace, path: Path | None, output: Path | None) -> Namespace:

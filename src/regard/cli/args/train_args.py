@@ -14,13 +14,14 @@ PRESETS = ("tiny", "small", "base", "big")
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `read_training_request` reads; all commands that train share them."""
-    parser.add_argument(
+    pairs = parser.add_argument_group("parallel text, for a translation model")
+    pairs.add_argument(
         "--source", metavar="FILE", type=INPUT_NAME, action="append", help="source sentences, one per line"
     )
-    parser.add_argument(
+    pairs.add_argument(
         "--target", metavar="FILE", type=INPUT_NAME, action="append", help="their translations, line by line"
     )
-    parser.add_argument(
+    pairs.add_argument(
         "--pairs",
         metavar="FILE",
         type=INPUT_NAME,
@@ -28,88 +29,93 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         help="files with both sides: .tsv, .csv, .jsonl, .parquet, .tmx, .xliff, .po; all are repeatable",
     )
-    add_pair_arguments(parser)
-    parser.add_argument(
+    add_pair_arguments(pairs)
+    pairs.add_argument(
         "--valid-source",
         metavar="FILE",
         type=INPUT_NAME,
         help="validation set (default: held out of the corpus)",
     )
-    parser.add_argument("--valid-target", metavar="FILE", type=INPUT_NAME, help="its translations")
-    parser.add_argument("--valid-pairs", metavar="FILE", type=INPUT_NAME, help="validation set in one file")
-    parser.add_argument(
+    pairs.add_argument("--valid-target", metavar="FILE", type=INPUT_NAME, help="its translations")
+    pairs.add_argument("--valid-pairs", metavar="FILE", type=INPUT_NAME, help="validation set in one file")
+    labelled = parser.add_argument_group("labelled texts, for a classifier")
+    labelled.add_argument(
         "--labelled",
         metavar="FILE",
         type=INPUT_NAME,
         action="append",
         help="for a classifier: label and text per line (.tsv, .csv or .jsonl); repeatable",
     )
-    add_label_column_arguments(parser)
-    parser.add_argument(
+    add_label_column_arguments(labelled)
+    labelled.add_argument(
         "--texts",
         metavar="FILE",
         type=INPUT_NAME,
         action="append",
         help="labelled texts in two files: the texts",
     )
-    parser.add_argument(
+    labelled.add_argument(
         "--labels", metavar="FILE", type=INPUT_NAME, action="append", help="and the labels, line by line"
     )
-    parser.add_argument(
+    labelled.add_argument(
         "--valid-labelled",
         metavar="FILE",
         type=INPUT_NAME,
         help="validation set (default: held out of the corpus)",
     )
-    parser.add_argument(
+    labelled.add_argument(
         "--valid-texts", metavar="FILE", type=INPUT_NAME, help="validation set in two files: the texts"
     )
-    parser.add_argument("--valid-labels", metavar="FILE", type=INPUT_NAME, help="and the labels")
-    parser.add_argument(
+    labelled.add_argument("--valid-labels", metavar="FILE", type=INPUT_NAME, help="and the labels")
+    series = parser.add_argument_group("time series, for a forecaster")
+    series.add_argument(
         "--series",
         metavar="FILE",
         type=INPUT_NAME,
         help="for a forecaster: CSV or Parquet table with a time column",
     )
-    parser.add_argument("--time", metavar="COLUMN", help="time column (default: detected)")
-    parser.add_argument(
+    series.add_argument("--time", metavar="COLUMN", help="time column (default: detected)")
+    series.add_argument(
         "--columns",
         metavar="COLUMN",
         nargs="+",
         action="extend",
         help="series columns (default: all others)",
     )
-    parser.add_argument("--horizon", metavar="N", type=NumberArgument(int), help="forecast horizon in steps")
-    parser.add_argument("--strict", action="store_true", default=None, help="reject a corpus with bad lines")
-    parser.add_argument(
+    series.add_argument("--horizon", metavar="N", type=NumberArgument(int), help="forecast horizon in steps")
+    settings = parser.add_argument_group("model and settings")
+    settings.add_argument(
+        "--strict", action="store_true", default=None, help="reject a corpus with bad lines"
+    )
+    settings.add_argument(
         "--preset", choices=PRESETS, help="size of the model (default: configured automatically)"
     )
-    parser.add_argument(
+    settings.add_argument(
         "--from",
         dest="model",
         metavar="MODEL",
         type=INPUT_NAME,
         help="fine-tune this model, with its vocabulary",
     )
-    parser.add_argument(
+    settings.add_argument(
         "--extend-vocabulary",
         metavar="N",
         type=NumberArgument(int),
         help="with --from: add up to N new tokens",
     )
-    parser.add_argument(
+    settings.add_argument(
         "--recipe",
         choices=("paper",),
         help="paper: base model (or --preset big) and all settings of the paper",
     )
-    parser.add_argument(
+    settings.add_argument(
         "--memory",
         metavar="GIB",
         help="memory limit of a training step: GiB, auto (free memory, the default) or any (no limit); "
         "batches are split to fit",
     )
-    parser.add_argument("--config", metavar="run.toml", type=INPUT_PATH, help="settings file with sections")
-    parser.add_argument(
+    settings.add_argument("--config", metavar="run.toml", type=INPUT_PATH, help="settings file with sections")
+    settings.add_argument(
         "--set", metavar="section.key=value", action="append", default=[], help="one setting; repeatable"
     )
 
@@ -136,7 +142,7 @@ def add_length_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_pair_arguments(parser: argparse.ArgumentParser) -> None:
+def add_pair_arguments(parser: "argparse._ActionsContainer") -> None:
     """Add what chooses the sides in files of pairs, which train and check share."""
     parser.add_argument(
         "--source-language",
@@ -152,7 +158,7 @@ def add_pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target-column", metavar="COLUMN", help="and of the target column (or the second)")
 
 
-def add_label_column_arguments(parser: argparse.ArgumentParser) -> None:
+def add_label_column_arguments(parser: "argparse._ActionsContainer") -> None:
     """Add the columns of labelled texts, which train, check and score share."""
     parser.add_argument(
         "--text-column",

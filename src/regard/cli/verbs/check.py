@@ -67,9 +67,10 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         description="Check a parallel corpus or labelled texts (plain, .gz, .xz or .zst), or a table.",
         epilog=EPILOG,
     )
-    parser.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="source sentences, one per line")
-    parser.add_argument("--target", metavar="FILE", type=INPUT_PATH, help="their translations, line by line")
-    parser.add_argument(
+    pairs = parser.add_argument_group("parallel text")
+    pairs.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="source sentences, one per line")
+    pairs.add_argument("--target", metavar="FILE", type=INPUT_PATH, help="their translations, line by line")
+    pairs.add_argument(
         "--pairs",
         metavar="FILE",
         type=INPUT_PATH,
@@ -77,36 +78,36 @@ def add_check_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         action="extend",
         help="files with both sides: .tsv, .csv, .jsonl, .parquet, .tmx, .xliff, .po",
     )
-    add_pair_arguments(parser)
-    parser.add_argument(
+    add_pair_arguments(pairs)
+    pairs.add_argument(
         "--against-source",
         metavar="FILE",
         type=INPUT_PATH,
         help="test set that must share no sentence with the corpus",
     )
-    parser.add_argument("--against-target", metavar="FILE", type=INPUT_PATH, help="its translations")
-    parser.add_argument(
-        "--against-pairs", metavar="FILE", type=INPUT_PATH, help="such a test set in one file"
-    )
-    parser.add_argument(
+    pairs.add_argument("--against-target", metavar="FILE", type=INPUT_PATH, help="its translations")
+    pairs.add_argument("--against-pairs", metavar="FILE", type=INPUT_PATH, help="such a test set in one file")
+    labelled = parser.add_argument_group("labelled texts")
+    labelled.add_argument(
         "--labelled", metavar="FILE", type=INPUT_PATH, help="labelled texts, .tsv, .csv or .jsonl"
     )
-    add_label_column_arguments(parser)
-    parser.add_argument(
+    add_label_column_arguments(labelled)
+    labelled.add_argument(
         "--texts", metavar="FILE", type=INPUT_PATH, help="labelled texts in two files: the texts"
     )
-    parser.add_argument("--labels", metavar="FILE", type=INPUT_PATH, help="and the labels, line by line")
-    parser.add_argument(
+    labelled.add_argument("--labels", metavar="FILE", type=INPUT_PATH, help="and the labels, line by line")
+    labelled.add_argument(
         "--against-labelled",
         metavar="FILE",
         type=INPUT_PATH,
         help="test set that must share no text with them",
     )
-    add_output_argument(parser, "write the findings with all line numbers, as JSON")
-    add_json_argument(parser, "print the same JSON instead of the table")
-    parser.add_argument(
+    series = parser.add_argument_group("time series")
+    series.add_argument(
         "--series", metavar="FILE", type=INPUT_NAME, help="table of time series, .csv or .parquet"
     )
+    add_output_argument(parser, "write the findings with all line numbers, as JSON")
+    add_json_argument(parser, "print the same JSON instead of the table")
     parser.add_argument("--strict", action="store_true", help="fail if any line is bad")
     parser.set_defaults(run=run_check, extra_argument_advice=corpus_advice)
 

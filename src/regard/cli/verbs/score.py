@@ -87,73 +87,78 @@ def add_score_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         nargs="*",
         help="run or model folder of `regard train`; several translators are compared with the first",
     )
-    for flag, help_text in (
-        ("--source", "with MODEL: sentences to translate"),
-        ("--baseline", "translations of another system: tests whether the difference is significant"),
-    ):
-        parser.add_argument(flag, metavar="FILE", type=INPUT_PATH, help=help_text)
-    parser.add_argument(
-        "--hypotheses",
+    _add_translation_arguments(parser)
+    labelled = parser.add_argument_group("classifiers")
+    labelled.add_argument("--labelled", metavar="FILE", type=INPUT_PATH, help="labelled test set")
+    add_label_column_arguments(labelled)
+    labelled.add_argument(
+        "--confusion-matrix",
         metavar="FILE",
-        type=INPUT_PATH,
-        action="append",
-        help="instead of MODEL, or to compare with it: translations to evaluate; repeatable",
+        type=OUTPUT_FILE,
+        help="draw the confusion matrix to NAME.svg, .pdf or .png",
     )
-    parser.add_argument(
+    series = parser.add_argument_group("forecasters")
+    series.add_argument("--series", metavar="FILE", type=INPUT_NAME, help="table to backtest on")
+    series.add_argument("--all-rows", action="store_true", help="use all rows, including training rows")
+    add_json_argument(parser, "print one JSON object")
+    add_search_arguments(parser)
+    add_engine_arguments(parser, default_precision=f"{SCORE_PRECISION}; auto: the one of the engine")
+    parser.set_defaults(run=run_score)
+
+
+def _add_translation_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "translations", "MODEL translates --source; or --hypotheses holds translations, without a MODEL."
+    )
+    group.add_argument("--source", metavar="FILE", type=INPUT_PATH, help="sentences that MODEL translates")
+    group.add_argument(
         "--reference",
         metavar="FILE",
         type=INPUT_PATH,
         action="append",
         help="reference translations; repeatable, for several references of each sentence",
     )
-    add_output_argument(parser, "with MODEL: write its translations to this file")
-    parser.add_argument(
-        "--labelled", metavar="FILE", type=INPUT_PATH, help="with a classifier as MODEL: labelled test set"
-    )
-    add_label_column_arguments(parser)
-    parser.add_argument(
-        "--confusion-matrix",
+    group.add_argument(
+        "--hypotheses",
         metavar="FILE",
-        type=OUTPUT_FILE,
-        help="with --labelled: draw the confusion matrix to NAME.svg, .pdf or .png",
+        type=INPUT_PATH,
+        action="append",
+        help="translations to evaluate, instead of MODEL or to compare with it; repeatable",
     )
-    parser.add_argument(
-        "--series", metavar="FILE", type=INPUT_NAME, help="with a forecaster as MODEL: table to backtest on"
+    group.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=INPUT_PATH,
+        help="translations of another system: tests whether the difference is significant",
     )
-    parser.add_argument(
-        "--all-rows", action="store_true", help="with --series: use all rows, including training rows"
-    )
-    parser.add_argument(
-        "--target-language",
-        metavar="CODE",
-        help="language of tokenised BLEU: de, fr, ... (default: the suffix of the --reference file)",
-    )
-    parser.add_argument(
+    add_output_argument(group, "write the translations of MODEL to this file")
+    group.add_argument(
         "--metrics",
         metavar="NAMES",
         type=parse_metrics,
         help=f"metrics with commas between them (default: {','.join(DEFAULT_METRICS)})",
     )
-    parser.add_argument(
+    group.add_argument(
+        "--target-language",
+        metavar="CODE",
+        help="language of tokenised BLEU: de, fr, ... (default: the suffix of the --reference file)",
+    )
+    group.add_argument(
         "--comet",
         metavar="FOLDER",
         type=INPUT_PATH,
         help="also compute COMET, with the model in this folder; needs the package unbabel-comet",
     )
-    parser.add_argument(
+    group.add_argument(
         "--comet-python",
         metavar="PYTHON",
         help="the Python that has unbabel-comet (default: this one)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--score-references",
         action="store_true",
         help="score the references by forced decoding instead of translating",
     )
-    add_json_argument(parser, "print one JSON object")
-    add_search_arguments(parser)
-    add_engine_arguments(parser, default_precision=f"{SCORE_PRECISION}; auto: the one of the engine")
-    parser.set_defaults(run=run_score)
 
 
 def run_score(options: argparse.Namespace) -> None:
