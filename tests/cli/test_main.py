@@ -526,7 +526,7 @@ def test_help_lists_every_exit_code(capsys):
     text = capsys.readouterr().out
     codes = re.findall(r"^  (\d+)  ", text[text.index("exit codes") :], re.MULTILINE)
     errors = {each.exit_code for each in (RegardError, SaveError, UntranslatedError)}
-    assert codes == ["0", "1", "2", "3", "4", "130"]
+    assert codes == ["0", "1", "2", "3", "4", "129", "130", "143"]
     assert {str(code) for code in errors} <= set(codes)
 
 

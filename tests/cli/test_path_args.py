@@ -34,7 +34,17 @@ TEXT_ARGUMENTS = {
         "verb",
     ),
     *("ablate_head", "uniform_head", "skip_sublayer", "mask_source", "head"),
-    *("memory", "set", "host", "text_column", "label_column", "metrics", "comet_python"),
+    *(
+        "memory",
+        "set",
+        "host",
+        "text_column",
+        "label_column",
+        "source_column",
+        "target_column",
+        "metrics",
+        "comet_python",
+    ),
 }
 """Arguments with a text that is no path; `--text` is a sentence, `text` of `regard trace` may be a table."""
 NAMES = {"score --confusion-matrix": "f.svg", "plot --out": "f.svg", "forecast --out": "f.csv"}

@@ -92,7 +92,9 @@ exit codes
   2    wrong arguments
   3    the disk is full or the output cannot be written; saved work is kept
   4    finished, but some lines could not be translated or classified
-  130  interrupted with Ctrl-C; 143 and 129: ended by SIGTERM or a closed terminal
+  129  ended because its terminal was closed
+  130  interrupted with Ctrl-C
+  143  ended by SIGTERM
 
 `regard VERB --help` explains a verb.
 """
