@@ -7,13 +7,16 @@ from contextlib import asynccontextmanager, suppress
 from starlette.applications import Starlette
 
 from regard.errors import RegardError
+from regard.server.operations.health import health_routes
+from regard.server.operations.model_reload import Report, reloading
+from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_group
 from regard.server.surfaces.native import native_group
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.requests import TranslationService
 from regard.server.translation.serve_settings import ServeSettings
-from regard.server.web.access_log import AccessLog
+from regard.server.web.access_log import AccessLog, LogEntry
 from regard.server.web.application import RouteGroup
 from regard.server.web.web_server import WebServer
 
@@ -21,7 +24,9 @@ DRAIN_MARGIN = 2
 """Seconds that connections have beyond the drain time of the service, to send its last answers."""
 
 
-def translation_routes(service: TranslationService, settings: ServeSettings) -> list[RouteGroup]:
+def translation_groups(
+    service: TranslationService, settings: ServeSettings, http: HttpMetrics
+) -> list[RouteGroup]:
     """Return the route groups of all surfaces."""
     context = SurfaceContext(service, settings.limits)
     origins = settings.access.cors_origins
@@ -29,6 +34,7 @@ def translation_routes(service: TranslationService, settings: ServeSettings) -> 
         libretranslate_group(context, origins),
         *deepl_groups(context, origins),
         native_group(context, origins),
+        RouteGroup(health_routes(service, http)),
     ]
 
 
@@ -39,13 +45,20 @@ def run_translation_server(
     *,
     access_log: AccessLog | None = None,
     on_ready: Callable[[], None] = lambda: None,
+    report: Report = lambda _: None,
     more_groups: Sequence[RouteGroup] = (),
 ) -> None:
     """Serve until SIGTERM or SIGINT, then answer what was accepted; raise if a model cannot be loaded.
 
-    `on_ready` is called once the models are loaded.
+    `on_ready` is called once the models are loaded, `report` with a line about each reload.
     """
     failures: list[BaseException] = []
+    http = HttpMetrics()
+
+    def note_request(entry: LogEntry) -> None:
+        http.observe(entry)
+        if access_log is not None:
+            access_log(entry)
 
     async def start() -> None:
         try:
@@ -59,7 +72,8 @@ def run_translation_server(
     async def run_service(_: Starlette) -> AsyncIterator[None]:
         starting = asyncio.create_task(start())
         try:
-            yield
+            async with reloading(service, settings.limits.reload_seconds, report):
+                yield
         finally:
             if not starting.done():
                 starting.cancel()
@@ -68,9 +82,9 @@ def run_translation_server(
             await service.drain()
 
     server.serve(
-        [*translation_routes(service, settings), *more_groups],
+        [*translation_groups(service, settings, http), *more_groups],
         drain_seconds=round(settings.limits.drain_seconds) + DRAIN_MARGIN,
-        access_log=access_log,
+        access_log=note_request,
         lifespan=run_service,
     )
     if failures:

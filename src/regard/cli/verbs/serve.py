@@ -2,13 +2,15 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.number_args import NumberArgument, setting_argument
-from regard.cli.args.path_args import INPUT_PATH
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, STDOUT_NAME
 from regard.cli.output import print_json
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
@@ -27,8 +29,9 @@ With MODEL the server has one pair of languages; serve.toml describes several
 models, limits, and texts that must have a translation before a model is used.
 docs/serving.md describes the API and the settings.
 
-The server listens at once and loads its models after; GET /health answers 503
-until they are loaded. Ctrl-C and SIGTERM finish the requests in progress.
+The server listens at once and loads its models after; GET /readyz answers 503
+until they are loaded. Ctrl-C and SIGTERM finish the requests in progress. A model
+folder that was replaced is loaded without an interruption, at once with SIGHUP.
 
 examples
   regard serve runs/en-fr
@@ -73,6 +76,20 @@ def add_serve_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         type=setting_argument(SearchConfig, "beam"),
         help=f"beam size where a request does not give one, %(type)s (default: {PAPER_SEARCH.beam})",
     )
+    group = parser.add_argument_group("operation")
+    group.add_argument(
+        "--access-log",
+        metavar="FILE",
+        type=OUTPUT_FILE,
+        help="append a line of JSON for each request, without texts and keys; - is stderr",
+    )
+    group.add_argument(
+        "--tls-certificate",
+        metavar="FILE",
+        type=INPUT_PATH,
+        help="serve HTTPS with this certificate chain (PEM)",
+    )
+    group.add_argument("--tls-key", metavar="FILE", type=INPUT_PATH, help="and its key, without a password")
     add_json_argument(parser, "print the address as one JSON object, when the models are loaded")
     parser.set_defaults(run=run_serve)
 
@@ -81,16 +98,30 @@ def run_serve(options: argparse.Namespace) -> None:
     settings = _resolve_settings(options)
     from regard.server.translation.service import ScheduledTranslationService
     from regard.server.translation_server import run_translation_server
-    from regard.server.web.web_server import WebServer
+    from regard.server.web.access_log import JsonAccessLog
+    from regard.server.web.web_server import TlsFiles, WebServer
 
+    if (options.tls_certificate is None) != (options.tls_key is None):
+        options.parser.error("give --tls-certificate and --tls-key, both or none")
+    tls = None if options.tls_key is None else TlsFiles(options.tls_certificate, options.tls_key)
     names = () if options.host in ("127.0.0.1", "localhost", "::1") else ("*",)
-    with WebServer(options.host, options.port, names=names) as server:
+    with (
+        _open_access_log(options.access_log) as log,
+        WebServer(options.host, options.port, names=names, tls=tls) as server,
+    ):
         service = ScheduledTranslationService(settings)
 
         def show_address() -> None:
             _show_address(options, service, server.url)
 
-        run_translation_server(server, service, settings, on_ready=show_address)
+        run_translation_server(
+            server,
+            service,
+            settings,
+            access_log=None if log is None else JsonAccessLog(log.write),
+            on_ready=show_address,
+            report=_report,
+        )
     sys.stdout.write("" if options.json else "\n")
     sys.stdout.flush()
 
@@ -111,6 +142,23 @@ def _resolve_settings(options: argparse.Namespace) -> "ServeSettings":
     if options.beam is not None:
         settings = replace(settings, search=replace(settings.search, beam=options.beam))
     return settings
+
+
+@contextmanager
+def _open_access_log(path: Path | None) -> Iterator[TextIO | None]:
+    """Open the file of the access log, which is stderr for `-`."""
+    if path is None:
+        yield None
+    elif str(path) == STDOUT_NAME:
+        yield sys.stderr
+    else:
+        with path.open("a", encoding="utf-8", buffering=1) as file:
+            yield file
+
+
+def _report(line: str) -> None:
+    sys.stderr.write(f"regard: {line}\n")
+    sys.stderr.flush()
 
 
 def _show_address(options: argparse.Namespace, service: "TranslationService", url: str) -> None:

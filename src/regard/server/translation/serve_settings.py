@@ -74,6 +74,8 @@ class LimitSettings:
     """A model process that shows no sign of life for so long is restarted."""
     drain_seconds: float = setting(30.0, at_least=0.0, at_most=3600.0)
     """Time to finish requests when the server stops."""
+    reload_seconds: float = setting(5.0, at_least=0.0, at_most=86400.0)
+    """How often changed model folders are looked for; 0: at SIGHUP only."""
     cache_megabytes: int = setting(64, at_least=0, at_most=10**6)
     """Memory of the sentence cache."""
 

@@ -60,7 +60,7 @@ class AccessLogMiddleware:
 
 
 class JsonAccessLog:
-    """Writes each entry as a line of JSON."""
+    """Passes each entry on as a line of JSON."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         """`write` is that of an open file, such as `sys.stderr.write`."""

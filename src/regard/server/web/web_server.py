@@ -2,12 +2,14 @@
 
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -22,16 +24,27 @@ from regard.server.web.security import HostGuard
 BACKLOG = 1024
 
 
+class TlsFiles(NamedTuple):
+    """A certificate with its chain, and its key without a password, in PEM."""
+
+    certificate: Path
+    key: Path
+
+
 class WebServer:
     """Listens from its construction on; `serve` answers until SIGTERM, SIGINT or `stop`."""
 
-    def __init__(self, host: str, port: int, *, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, host: str, port: int, *, names: Sequence[str] = (), tls: TlsFiles | None = None
+    ) -> None:
         """Bind a port, 0 for a free one; `names` are host names that are accepted besides the usual."""
+        _check_tls(tls)
         self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         self.guard = HostGuard(host, self.port, names)
         shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
-        self.url = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
+        self._tls = tls
+        self.url = f"{'https' if tls else 'http'}://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
         self._server: _Server | None = None
         self._is_stopped = False
 
@@ -46,7 +59,7 @@ class WebServer:
     ) -> None:
         """Answer requests until a signal or `stop`, then finish those in progress within `drain_seconds`."""
         application = build_application(groups, self.guard, access_log=access_log, lifespan=lifespan)
-        config = _configure(application, limits or ConnectionLimits(), drain_seconds)
+        config = _configure(application, limits or ConnectionLimits(), drain_seconds, self._tls)
         self._server = _Server(config)
         self._server.should_exit = self._is_stopped
         self._server.run(sockets=[self._socket])
@@ -91,7 +104,22 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _configure(application: ASGIApp, limits: ConnectionLimits, drain_seconds: int) -> uvicorn.Config:
+def _check_tls(tls: TlsFiles | None) -> None:
+    """Raise for files that are not a certificate and its key."""
+    if tls is None:
+        return
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key, lambda: "")
+    except ssl.SSLError as error:
+        reason = error.reason or "not readable, or the key has a password"
+        raise RegardError(
+            f"{tls.certificate} and {tls.key} are not a certificate and its key in PEM: {reason}"
+        ) from None
+
+
+def _configure(
+    application: ASGIApp, limits: ConnectionLimits, drain_seconds: int, tls: TlsFiles | None
+) -> uvicorn.Config:
     protocol: Any = partial(HttpConnection, limits=limits)
     return uvicorn.Config(
         application,
@@ -106,6 +134,8 @@ def _configure(application: ASGIApp, limits: ConnectionLimits, drain_seconds: in
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=drain_seconds,
+        ssl_certfile=None if tls is None else tls.certificate,
+        ssl_keyfile=None if tls is None else tls.key,
     )
 
 
