@@ -8,18 +8,13 @@ from typing import Literal
 
 from regard.errors import DataError
 from regard.text.file_types import HEAD_BYTES, is_binary
+from regard.text.xml_parser import TEXT_CHARSETS
 
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-SUPPORTED_CHARSETS = re.compile(
-    r"utf-?(8|16|16-?[lb]e)|(us-)?ascii|iso-?8859-?\d+|latin-?\d+|(windows|cp)-?125\d|koi8-?[ru]"
-    r"|shift[-_]?jis|euc-?(jp|kr)|gb(2312|k|18030)|big5",
-    re.IGNORECASE,
-)
-"""Python has more codecs, some of which are not text encodings."""
 FORBIDDEN_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain in any spelling, not even as a reference such as &#1;."""
 LATIN1_OR_ASCII = re.compile(r"(us-)?ascii|iso-?8859-?1|latin-?1", re.IGNORECASE)
@@ -61,7 +56,7 @@ def decode_document(
     charset = BYTE_ORDER_MARKS.get(mark) or (declaration[1].decode("latin-1") if declaration else "utf-8")
     if not mark and is_binary(content[:HEAD_BYTES]):
         raise DataError(f"{name} is binary data or UTF-16 text; convert it to UTF-8")
-    if not SUPPORTED_CHARSETS.fullmatch(charset):
+    if not TEXT_CHARSETS.fullmatch(charset):
         raise DataError(f"{name} is in charset {charset!r}; convert it to UTF-8")
     if declaration and not mark and "page" in declaration.re.groupindex:
         charset = _browser_charset(charset, content)
