@@ -101,6 +101,7 @@ async def hang_once(folder, hang_seconds):
     return load
 
 
+@pytest.mark.slow
 def test_a_hung_model_process_is_reported_and_replaced(tmp_path):
     load = asyncio.run(hang_once(save_random(tmp_path / "m", 1), 3.5))
     assert load.errors == []
