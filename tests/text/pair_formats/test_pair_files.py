@@ -1,5 +1,6 @@
 import gzip
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,21 @@ from regard.text.pair_formats.units import PairOptions
 corpus = PairFiles(Path(sys.argv[1]), None, PairOptions("en", "de"))
 print(sum(1 for _ in corpus.read_rows()))
 """
+
+
+def test_memory_does_not_grow_with_the_row_groups_of_a_parquet_file(tmp_path):
+    peaks = []
+    for count in (5_000, 100_000):
+        noise = os.urandom(150 * count).hex()
+        texts = [noise[start : start + 300] for start in range(0, len(noise), 300)]
+        path = write_parquet(
+            tmp_path / f"{count}.parquet", {"source": texts, "target": texts}, row_group_size=2000
+        )
+        lines, peak = measure_peak_memory(COUNT, path)
+        assert lines == [str(count)]
+        peaks.append(peak)
+    assert path.stat().st_size > 20e6
+    assert peaks[1] < peaks[0] + 10
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):

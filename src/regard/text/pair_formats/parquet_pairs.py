@@ -21,6 +21,8 @@ from regard.text.table_rows import reject_unnamed_column, select_columns
 
 BATCH_ROWS = 8192
 """Rows in memory at a time, beside the compressed pages of a row group."""
+BUFFER_BYTES = 2**20
+"""Bytes of a column that are read ahead."""
 
 
 def read_parquet_units(
@@ -30,13 +32,19 @@ def read_parquet_units(
     with _open_parquet(path) as file:
         columns = find_parquet_columns(path, file.schema_arrow, options)
         size, rows, done = path.stat().st_size, max(file.metadata.num_rows, 1), 0
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+        for batch in _read_batches(file, columns):
             source, target = (_read_column(batch, column) for column in columns)
             for number, row in enumerate(zip(source, target, strict=True), done + 1):
                 yield _make_unit(number, *row)
             done += batch.num_rows
             if on_chunk is not None:
                 on_chunk(bytes(size * batch.num_rows // rows))
+
+
+def _read_batches(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield the rows in batches; of all row groups together pyarrow would keep what it has read."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(BATCH_ROWS, row_groups=[group], columns=list(columns), use_threads=False)
 
 
 def find_parquet_columns(path: Path, schema: Any, options: PairOptions) -> tuple[str, str]:
@@ -71,7 +79,7 @@ def _open_parquet(path: Path) -> Iterator[Any]:
     with wrap_read_errors(path), path.open("rb"):
         pass  # pyarrow's messages about files that cannot be opened are long
     try:
-        with parquet.ParquetFile(path, memory_map=False) as file:
+        with parquet.ParquetFile(path, memory_map=False, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
             yield file
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
