@@ -275,3 +275,15 @@ def test_a_sentence_is_admitted_beside_a_book_but_not_a_second_book():
             scheduler.submit(
                 client, 99.0, [make_job(f"{n} of {client}", tokens=600) for n in range(200)], 0.0
             )
+
+
+def test_a_slow_model_still_gets_batches():
+    """One sentence takes longer than a batch should, and eight take hardly longer than one."""
+    scheduler = BatchScheduler(SchedulerLimits(max_wait_seconds=1e9), SentenceCache(0), lambda _: 1024, len)
+    for n in range(400):
+        scheduler.submit("A", 1e9, [make_job(f"text {n}", tokens=20)], 0.0)
+    sizes = []
+    while (batch := scheduler.pull(0.0)) is not None:
+        sizes.append(len(batch.jobs))
+        scheduler.complete(batch.id, [translate(job) for job in batch.jobs], 0.5 + 0.001 * len(batch.jobs))
+    assert min(sizes[:-1]) >= 8

@@ -131,6 +131,17 @@ def test_a_batch_is_filled_by_turns():
     assert [request for request, _ in take(queue, segments=8)] == [1, 3, 2, 3, 1, 3, 2, 3]
 
 
+def test_a_sentence_does_not_wait_for_the_segments_of_a_book():
+    queue = FairQueue()
+    for index in range(100):
+        queue.add("A", KEY, QueueEntry(1, index, 10))
+    take(queue, segments=5)
+    for request, client in ((2, "B"), (3, "C")):
+        queue.add(client, KEY, QueueEntry(request, 0, 10))
+    assert take(queue) == [(2, 0), (3, 0)]
+    assert len(take(queue)) == 10
+
+
 def test_a_client_that_pauses_saves_up_nothing():
     queue = FairQueue()
     for index in range(100):

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 MAX_IDLE_CLIENTS = 1024
 """Clients without work whose virtual time is remembered, while it is ahead of that of the queue."""
+SMALL_REQUEST = 8
+"""Queued segments up to which a request counts as small: its batch is not filled up from larger ones, whose
+segments would make a sentence wait for a hundred others."""
 MAX_PADDING_RATIO = 2
 """The maximum number of padded tokens of a batch, as a multiple of its tokens."""
 
@@ -69,6 +72,20 @@ class _Client:
     """Of its requests."""
 
 
+class _Filling(NamedTuple):
+    """What may be in a batch besides its first segment."""
+
+    limits: BatchLimits
+    accept: Callable[[QueueEntry], bool]
+    may_start: Callable[[int], bool]
+    is_small: bool
+    """The first segment is of a small request."""
+
+    def may_join(self, request: _QueuedRequest) -> bool:
+        fits = not self.is_small or request.share.waiting <= SMALL_REQUEST
+        return fits and self.may_start(request.id)
+
+
 class FairQueue:
     """Segments of many clients, from which batches are taken."""
 
@@ -115,10 +132,12 @@ class FairQueue:
         another batch now.
         """
         while (leader := self._next_request(may_start)) is not None:
+            is_small = leader.share.waiting <= SMALL_REQUEST
             key, first = self._take_first(leader)
             if accept(first):
                 self._charge(leader, first.tokens)
-                return key, self._fill(key, first, limits(key), accept, may_start)
+                fills = _Filling(limits(key), accept, may_start, is_small)
+                return key, self._fill(key, first, fills)
         return None
 
     def _open_request(self, client: str, request_id: int) -> _QueuedRequest:
@@ -166,19 +185,13 @@ class FairQueue:
         elif request.client in self._idle:
             self._idle[request.client] += tokens
 
-    def _fill(
-        self,
-        key: BatchKey,
-        first: QueueEntry,
-        limits: BatchLimits,
-        accept: Callable[[QueueEntry], bool],
-        may_start: Callable[[int], bool],
-    ) -> list[QueueEntry]:
+    def _fill(self, key: BatchKey, first: QueueEntry, fills: "_Filling") -> list[QueueEntry]:
+        limits = fills.limits
         batch, total, longest = [first], first.tokens, first.tokens
         home = _bucket(first.tokens)
         buckets = {each for request in self._by_key.get(key, {}).values() for each in request.lanes[key]}
         for bucket in sorted(buckets, key=lambda each: (abs(each - home), each)):
-            for request in self._in_fair_order(key, bucket, may_start):
+            for request in self._in_fair_order(key, bucket, fills):
                 if len(batch) >= limits.segments:
                     return batch
                 entry = request.lanes[key][bucket][0]
@@ -187,20 +200,18 @@ class FairQueue:
                 if padded > limits.tokens or padded > MAX_PADDING_RATIO * (total + entry.tokens):
                     break
                 self._take(request, key, bucket)
-                if accept(entry):
+                if fills.accept(entry):
                     self._charge(request, entry.tokens)
                     batch.append(entry)
                     total, longest = total + entry.tokens, widest
         return batch
 
-    def _in_fair_order(
-        self, key: BatchKey, bucket: int, may_start: Callable[[int], bool]
-    ) -> Iterator[_QueuedRequest]:
+    def _in_fair_order(self, key: BatchKey, bucket: int, fills: "_Filling") -> Iterator[_QueuedRequest]:
         """Yield the requests that have segments in a bucket, who was served least first, until none has."""
         heap: list[tuple[float, int, str]] = []
         queues: dict[str, list[tuple[float, int]]] = {}
         for request in self._by_key.get(key, {}).values():
-            if bucket in request.lanes[key] and may_start(request.id):
+            if bucket in request.lanes[key] and fills.may_join(request):
                 queues.setdefault(request.client, []).append((request.share.served, request.id))
         for order, (client, requests) in enumerate(queues.items()):
             heapq.heapify(requests)

@@ -19,6 +19,9 @@ from regard.server.scheduling.sentence_cache import SentenceCache
 
 ResultT = TypeVar("ResultT")
 FailureKind = Literal["expired", "failed"]
+MIN_BATCH_TOKENS = 256
+"""A batch may always have so many: of a model that needs longer for one sentence than a batch should take, it
+computes many in little more time, and only batches of several sizes show that."""
 RETRY_GROUP_SIZES = (0, 16, 1)
 """Segments of a batch by the number of the attempt; after an attempt alone, a segment has failed."""
 ALONE = len(RETRY_GROUP_SIZES) - 1
@@ -292,7 +295,8 @@ class BatchScheduler(Generic[ResultT]):
 
     def _limits_of(self, key: BatchKey) -> BatchLimits:
         within = self.cost_model(key).tokens_within(self.limits.batch_seconds)
-        return BatchLimits(min(within, self._batch_tokens(key)), self.limits.batch_segments)
+        tokens = min(max(within, MIN_BATCH_TOKENS), self._batch_tokens(key))
+        return BatchLimits(tokens, self.limits.batch_segments)
 
     def _startable(self, number: int, index: int, now: float) -> _Job | None:
         """Return the job of a waiting segment, unless it is not needed; answer an expired one."""
