@@ -200,7 +200,7 @@ async def run(options: argparse.Namespace, temporary: Path) -> None:
             assert options.shape or different <= 0.001 * len(texts), f"{different} answers differ"
     print(f"{len(texts):,} sentences, {options.cores} cores, {options.rounds} rounds\n")
     measurements.print_table()
-    book = " ".join(texts)[:5000]
+    book = " ".join(texts[options.lone :])[:5000]  # none of the single sentences, which would join its own
     print("\n| one sentence at a time | median | p99 |\n| --- | ---: | ---: |")
     for name, beside in (("alone", None), ("beside texts of 5,000 characters", book)):
         seconds = await measure_lone_latency(service, texts[: options.lone], beside)
