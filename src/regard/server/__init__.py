@@ -1,1 +1,1 @@
-"""HTTP servers: the foundation they share, and the explorer."""
+"""HTTP servers: the translation server, the explorer, and the foundation they share."""
