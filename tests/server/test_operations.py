@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from regard.errors import RegardError
 from regard.server.operations.model_reload import reloading
 from regard.server.operations.server_metrics import HttpMetrics, prometheus_text
+from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.requests import ReloadResult, ServedModel, ServiceMetrics
 from regard.server.translation.serve_settings import LimitSettings, ModelSettings, ServeSettings
 from regard.server.translation_server import translation_groups
@@ -88,7 +89,7 @@ def test_health_and_metrics_of_a_server_and_its_log():
         http.observe(entry)
         write(entry)
 
-    groups = translation_groups(service, SETTINGS, http)
+    groups = translation_groups(SurfaceContext(service), SETTINGS, http)
     with run_server(*groups, access_log=note) as client:
         assert client("/livez").status == client("/readyz").status == 200
         assert client("/translate?q=secret&source=en&target=fr&api_key=hidden", b"", "POST").status == 200
@@ -178,7 +179,7 @@ def certificate(tmp_path_factory):
 
 
 def test_https(certificate):
-    groups = translation_groups(FakeTranslationService(), SETTINGS, HttpMetrics())
+    groups = translation_groups(SurfaceContext(FakeTranslationService()), SETTINGS, HttpMetrics())
     with run_server(*groups, tls=certificate) as client:
         assert client.server.url == f"https://127.0.0.1:{client.port}/"
         context = ssl.create_default_context(cafile=certificate.certificate)
@@ -200,6 +201,7 @@ def replace_key(certificate, path):
 
 def test_limits_reach_the_surfaces():
     settings = replace(SETTINGS, limits=LimitSettings(text_characters=77))
-    groups = translation_groups(FakeTranslationService(), settings, HttpMetrics())
+    context = SurfaceContext(FakeTranslationService(), settings.limits)
+    groups = translation_groups(context, settings, HttpMetrics())
     with run_server(*groups) as client:
         assert client("/frontend/settings").json["charLimit"] == 77

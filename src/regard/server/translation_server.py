@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from starlette.applications import Starlette
 
@@ -11,9 +12,11 @@ from regard.server.operations.health import health_routes
 from regard.server.operations.model_reload import Report, reloading
 from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
-from regard.server.surfaces.libretranslate import libretranslate_group
+from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.native import native_group
 from regard.server.surfaces.surface import SurfaceContext
+from regard.server.translation.document_jobs import DocumentJobs
+from regard.server.translation.glossary_store import GlossaryStore
 from regard.server.translation.requests import TranslationService
 from regard.server.translation.serve_settings import ServeSettings
 from regard.server.web.access_log import AccessLog, LogEntry
@@ -25,16 +28,15 @@ DRAIN_MARGIN = 2
 
 
 def translation_groups(
-    service: TranslationService, settings: ServeSettings, http: HttpMetrics
+    context: SurfaceContext, settings: ServeSettings, http: HttpMetrics
 ) -> list[RouteGroup]:
     """Return the route groups of all surfaces."""
-    context = SurfaceContext(service, settings.limits)
     origins = settings.access.cors_origins
     return [
-        libretranslate_group(context, origins),
+        *libretranslate_groups(context, origins),
         *deepl_groups(context, origins),
         native_group(context, origins),
-        RouteGroup(health_routes(service, http)),
+        RouteGroup(health_routes(context.service, http)),
     ]
 
 
@@ -54,6 +56,11 @@ def run_translation_server(
     """
     failures: list[BaseException] = []
     http = HttpMetrics()
+    storage = settings.storage
+    folder = None if storage.folder is None else Path(storage.folder)
+    glossaries = GlossaryStore(folder, storage.dictionaries)
+    documents = DocumentJobs(service, storage, settings.limits)
+    context = SurfaceContext(service, settings.limits, glossaries=glossaries, documents=documents)
 
     def note_request(entry: LogEntry) -> None:
         http.observe(entry)
@@ -80,9 +87,11 @@ def run_translation_server(
                 with suppress(asyncio.CancelledError):
                     await starting
             await service.drain()
+            await documents.close()
+            glossaries.close()
 
     server.serve(
-        [*translation_groups(service, settings, http), *more_groups],
+        [*translation_groups(context, settings, http), *more_groups],
         drain_seconds=round(settings.limits.drain_seconds) + DRAIN_MARGIN,
         access_log=note_request,
         lifespan=run_service,

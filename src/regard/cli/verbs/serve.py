@@ -78,6 +78,12 @@ def add_serve_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     )
     group = parser.add_argument_group("operation")
     group.add_argument(
+        "--data",
+        metavar="DIR",
+        type=Path,
+        help="folder for what clients store, which are glossaries (default: memory, until the server stops)",
+    )
+    group.add_argument(
         "--access-log",
         metavar="FILE",
         type=OUTPUT_FILE,
@@ -139,6 +145,8 @@ def _resolve_settings(options: argparse.Namespace) -> "ServeSettings":
                 name = flag.replace("_", "-")
                 options.parser.error(f"--{name} is for one MODEL; with --config write it into the file")
         settings = read_serve_settings(options.config)
+    if options.data is not None:
+        settings = replace(settings, storage=replace(settings.storage, folder=str(options.data)))
     if options.beam is not None:
         settings = replace(settings, search=replace(settings.search, beam=options.beam))
     return settings

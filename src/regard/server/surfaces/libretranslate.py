@@ -1,30 +1,37 @@
 """LibreTranslate's API, so that its clients can use this server unchanged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from regard.documents.formats import DOCUMENT_FORMATS
 from regard.server.operations.access import KeyRequiredError
 from regard.server.surfaces.surface import (
     SurfaceContext,
+    admit_characters,
     admit_request,
+    document_response,
     read_fields,
+    read_upload,
     text_field,
     with_error_statuses,
 )
-from regard.server.translation.language_codes import language_name
+from regard.server.translation.document_jobs import DocumentJobs, DocumentRequest, NoDocumentError
+from regard.server.translation.language_codes import language_name, match_language
 from regard.server.translation.requests import (
     AUTO_LANGUAGE,
     DetectedLanguage,
     TextRequest,
     TextResult,
     TextTooLongError,
+    TranslationService,
     UnsupportedLanguageError,
 )
-from regard.server.web.application import RouteGroup
+from regard.server.web.application import MAX_BODY_BYTES, RouteGroup, RouteTable
 from regard.server.web.responses import RequestError, json_response
 
 FORMATS = ("text", "html")
@@ -49,8 +56,20 @@ class TranslateFields:
     alternatives: int
 
 
+def libretranslate_groups(context: SurfaceContext, allowed_origins: tuple[str, ...] = ()) -> list[RouteGroup]:
+    """Return the routes of LibreTranslate's API, those of files with a limit of their own."""
+    group = libretranslate_group(context, allowed_origins)
+    documents = context.documents
+    if documents is None:
+        return [group]
+    routes = file_routes(context, documents)
+    limit = documents.max_bytes + MAX_BODY_BYTES
+    files = replace(group, routes=with_error_statuses(routes, STATUSES), max_body_bytes=limit)
+    return [group, replace(files, prefix="/download_file/")]
+
+
 def libretranslate_group(context: SurfaceContext, allowed_origins: tuple[str, ...] = ()) -> RouteGroup:
-    """Return the routes of LibreTranslate's API."""
+    """Return the routes of LibreTranslate's API without files."""
     surface = LibreTranslateSurface(context)
     routes = {
         "/translate": {"POST": surface.translate},
@@ -132,7 +151,7 @@ class LibreTranslateSurface:
             {
                 "apiKeys": self._context.access.has_keys,
                 "charLimit": self._context.limits.text_characters,
-                "filesTranslation": False,
+                "filesTranslation": self._context.documents is not None,
                 "frontendTimeout": FRONTEND_TIMEOUT,
                 "keyRequired": self._context.access.key_required,
                 "language": {
@@ -140,7 +159,7 @@ class LibreTranslateSurface:
                     "target": {"code": target.lower(), "name": language_name(target)},
                 },
                 "suggestions": False,
-                "supportedFilesFormat": [],
+                "supportedFilesFormat": [] if self._context.documents is None else list(DOCUMENT_FORMATS),
             }
         )
 
@@ -217,3 +236,52 @@ def translate_answer(fields: TranslateFields, results: list[TextResult]) -> dict
 def _detected(found: DetectedLanguage) -> dict[str, Any]:
     """Return a detected language with its confidence in per cent."""
     return {"confidence": round(100 * found.confidence, 1), "language": found.language.lower()}
+
+
+def file_routes(context: SurfaceContext, documents: DocumentJobs) -> RouteTable:
+    """Return the routes of files."""
+
+    async def translate_file(request: Request) -> Response:
+        """Translate a file and return the address of the translation, which needs no key."""
+        async with read_upload(request) as (file, form):
+            values = {name: value for name, value in form.items() if isinstance(value, str)}
+            source = text_field(values, "source", missing_field)
+            target = text_field(values, "target", missing_field)
+            key = read_key(values)
+            await context.access.usage(key)
+            languages = find_languages(context.service, source, target)
+            content, name = await file.read(), file.filename or ""
+
+        async def admit(characters: int) -> str:
+            return await admit_characters(context, request, key, characters)
+
+        job = await documents.submit(content, name, DocumentRequest(*languages), admit)
+        await job.finished.wait()
+        if job.error is not None:
+            raise job.error
+        link = f"{request.scope['regard.origin']}/download_file/{job.id.lower()}.{quote(job.name)}"
+        return json_response({"translatedFileUrl": link})
+
+    async def download_file(request: Request) -> Response:
+        """Return a translated file."""
+        identity, _, name = request.path_params["name"].partition(".")
+        job = documents.find(identity)
+        if job.name != name or job.state != "done":
+            raise NoDocumentError("there is no such file")
+        return document_response(job)
+
+    return {"/translate_file": {"POST": translate_file}, "/download_file/{name}": {"GET": download_file}}
+
+
+def find_languages(service: TranslationService, source: str, target: str) -> tuple[str, str]:
+    """Return the served languages, target first."""
+    served = service.languages()
+    codes = list(dict.fromkeys(code for each in served for code in (each.code, *each.targets)))
+    found = []
+    for code in (target, source):
+        match = code if code.lower() == AUTO_LANGUAGE else match_language(code, codes)
+        if match is None:
+            pairs = [(each.code, to) for each in served for to in each.targets]
+            raise UnsupportedLanguageError(f"{code[:40]} is not supported", code, pairs)
+        found.append(match)
+    return found[0], found[1]

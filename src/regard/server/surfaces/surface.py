@@ -1,14 +1,16 @@
 """What the HTTP surfaces share: the service, the fields of a request, and the status of each error."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from regard.errors import RegardError
 from regard.server.operations.access import (
@@ -20,6 +22,8 @@ from regard.server.operations.access import (
     RateExceededError,
     UnknownKeyError,
 )
+from regard.server.translation.document_jobs import DocumentJob, DocumentJobs, NoDocumentError
+from regard.server.translation.glossary_store import GlossaryStore
 from regard.server.translation.requests import (
     DeadlineExceededError,
     InvalidRequestError,
@@ -57,6 +61,7 @@ STATUSES: ErrorStatuses = {
     TranslationFailedError: HTTPStatus.SERVICE_UNAVAILABLE,
     KeyRequiredError: HTTPStatus.UNAUTHORIZED,
     UnknownKeyError: HTTPStatus.FORBIDDEN,
+    NoDocumentError: HTTPStatus.NOT_FOUND,
     RateExceededError: HTTPStatus.TOO_MANY_REQUESTS,
     QuotaExceededError: HTTPStatus.FORBIDDEN,
 }
@@ -70,6 +75,9 @@ class SurfaceContext:
     service: TranslationService
     limits: LimitSettings = field(default_factory=LimitSettings)
     access: AccessControl = field(default_factory=OpenAccess)
+    glossaries: GlossaryStore = field(default_factory=GlossaryStore)
+    documents: DocumentJobs | None = None
+    """None: the server translates no documents."""
 
 
 def with_error_statuses(routes: RouteTable, statuses: ErrorStatuses | None = None) -> RouteTable:
@@ -128,6 +136,24 @@ async def read_fields(request: Request) -> dict[str, Any]:
     return fields | dict(reversed(await read_form(request)))
 
 
+@asynccontextmanager
+async def read_upload(request: Request) -> AsyncIterator[tuple[UploadFile, FormData]]:
+    """Parse a form with one file, the field `file`, until the block ends."""
+    async with read_multipart(request) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise RequestError("missing", "Invalid request: missing file parameter")
+        yield file, form
+
+
+def document_response(job: DocumentJob) -> Response:
+    """Return a translated document as a file to save."""
+    assert job.result is not None
+    path = Path(job.name)
+    name = f"{path.stem}.{job.request.target_language}{path.suffix}"
+    return FileResponse(job.result, media_type="application/octet-stream", filename=name)
+
+
 def client_address(request: Request) -> str:
     """Return the address that a request came from."""
     return request.client.host if request.client else ""
@@ -137,7 +163,13 @@ async def admit_request(
     context: SurfaceContext, request: Request, key: str | None, texts: tuple[str, ...]
 ) -> str:
     """Return the client's name if it may send these texts; their length goes into the access log."""
-    characters = sum(map(len, texts))
+    return await admit_characters(context, request, key, sum(map(len, texts)))
+
+
+async def admit_characters(
+    context: SurfaceContext, request: Request, key: str | None, characters: int
+) -> str:
+    """Return the client's name if it may send so many characters; they go into the access log."""
     name = await context.access.admit(key, client_address(request), characters)
     fields = log_entry(request.scope).fields
     fields["characters"] = characters

@@ -120,6 +120,27 @@ class AccessSettings:
 
 
 @dataclass(frozen=True)
+class StorageSettings:
+    """What the server keeps for its clients, `[storage]`."""
+
+    folder: str | None = setting(None, is_path=True)
+    """Folder of the glossaries; empty: they are kept in memory, until the server stops."""
+    dictionaries: int = setting(1000, at_least=0, at_most=10**6)
+    """Dictionaries of glossaries, of all clients."""
+    document_megabytes: int = setting(20, at_least=1, at_most=1000)
+    """Size of a document."""
+    document_jobs: int = setting(100, at_least=1, at_most=10**5)
+    """Documents that wait or are translated, of all clients."""
+    document_minutes: float = setting(60.0, at_least=0.01, at_most=10080.0)
+    """How long a translated document can be fetched."""
+    all_documents_megabytes: int = setting(1000, at_least=1, at_most=10**6)
+    """Size of the documents on disk."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
 class ServeSettings:
     """All settings of a translation server."""
 
@@ -127,6 +148,7 @@ class ServeSettings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
 
     def __post_init__(self) -> None:
         if not self.models:
@@ -165,11 +187,15 @@ def _build(document: Mapping[str, Mapping[str, object]], folder: Path) -> ServeS
     access = build_section(AccessSettings, "access", document.get("access", {}))
     if access.keys_file:
         access = replace(access, keys_file=str(folder / access.keys_file))
+    storage = build_section(StorageSettings, "storage", document.get("storage", {}))
+    if storage.folder:
+        storage = replace(storage, folder=str(folder / storage.folder))
     return ServeSettings(
         models,
         build_section(LimitSettings, "limits", document.get("limits", {})),
         build_section(SearchSettings, "search", document.get("search", {})),
         access,
+        storage,
     )
 
 

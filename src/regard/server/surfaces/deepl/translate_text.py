@@ -1,5 +1,6 @@
 """DeepL's `/v2/translate`, `/v2/languages` and `/v2/usage`."""
 
+import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from regard.documents.segments import INLINE_TAG
 from regard.documents.web.tagged_text import XmlTags
 from regard.server.surfaces.deepl.fields import (
     invalid_value,
@@ -19,6 +21,7 @@ from regard.server.surfaces.deepl.fields import (
     read_values,
     required_text,
 )
+from regard.server.surfaces.deepl.glossaries import find_terms, owner_name
 from regard.server.surfaces.deepl.languages import (
     base_code,
     resolve_language,
@@ -41,7 +44,7 @@ def text_routes(context: SurfaceContext) -> RouteTable:
     """Return the routes for texts, languages and usage."""
     surface = TextSurface(context)
     return {
-        "/v2/translate": {"POST": surface.translate},
+        "/v2/translate": {"POST": surface.translate, "GET": surface.translate},  # deep-translator sends GET
         "/v2/languages": {"GET": surface.languages, "POST": surface.languages},
         "/v2/usage": {"GET": surface.usage, "POST": surface.usage},
     }
@@ -60,7 +63,10 @@ class TextSurface:
         text_request = self._to_text_request(values, texts)
         model_type = read_choice(values, "model_type", MODEL_TYPES, "").removeprefix("prefer_")
         client = await admit_request(self._context, request, read_key(request, values), texts)
-        results = await self._context.service.translate(replace(text_request, client=client))
+        text_request = replace(
+            text_request, client=client, glossary=await self._find_terms(values, text_request, client)
+        )
+        results = await self._context.service.translate(text_request)
         used = {"model_type_used": model_type} if model_type else {}
         return json_response(
             {
@@ -89,6 +95,22 @@ class TextSurface:
         usage = await self._context.access.usage(read_key(request, await read_values(request)))
         limit = UNLIMITED if usage.limit is None else usage.limit
         return json_response({"character_count": usage.characters, "character_limit": limit})
+
+    async def _find_terms(
+        self, values: Mapping[str, Any], request: TextRequest, client: str
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the glossary entries for the texts of a request."""
+        identity = optional_text(values, "glossary_id")
+        if identity is None:
+            return ()
+        if request.source_language == AUTO_LANGUAGE:
+            raise RequestError("missing", "Parameter 'source_lang' not specified; a glossary needs it.")
+        texts = request.texts
+        if request.format != "text":
+            texts = tuple(html.unescape(INLINE_TAG.sub("", text)) for text in texts)
+        languages = (request.source_language, request.target_language)
+        owner = owner_name(self._context, client)
+        return await find_terms(self._context.glossaries, owner, identity, languages, texts)
 
     def _to_text_request(self, values: Mapping[str, Any], texts: tuple[str, ...]) -> TextRequest:
         service = self._context.service

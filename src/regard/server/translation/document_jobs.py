@@ -1,0 +1,307 @@
+"""Translation of documents in the background: uploads and results on disk, progress, and expiry."""
+
+import asyncio
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from regard.documents.formats import DOCUMENT_FORMATS, Document, DocumentOptions, read_document
+from regard.errors import DataError, RegardError
+from regard.server.translation.requests import (
+    AUTO_LANGUAGE,
+    DeadlineExceededError,
+    InvalidRequestError,
+    OverloadedError,
+    TextRequest,
+    TextTooLongError,
+    TranslateRequestError,
+    TranslationFailedError,
+    TranslationService,
+    UnavailableError,
+)
+from regard.server.translation.serve_settings import LimitSettings, StorageSettings
+from regard.text.sentences import join_with_source_spacing, split_sentences
+
+JobState = Literal["queued", "translating", "done", "error"]
+CONCURRENT_JOBS = 2
+"""Documents that are translated at a time; the sentences of one fill batches well."""
+SENTENCES_PER_REQUEST = 64
+CHARACTERS_PER_REQUEST = 20_000
+SAMPLE_CHARACTERS = 2000
+"""Of a document, as much as its language is told by."""
+MEGABYTE = 2**20
+NAME_CHARACTERS = 120
+
+
+class DocumentError(InvalidRequestError):
+    """A document that cannot be translated."""
+
+
+class NoDocumentError(TranslateRequestError):
+    """A document that does not exist, or does not any more."""
+
+
+FindTerms = Callable[[tuple[str, ...]], Awaitable[tuple[tuple[str, str], ...]]]
+Admit = Callable[[int], Awaitable[str]]
+"""Returns the client's name if it may send so many characters."""
+
+
+@dataclass(frozen=True)
+class DocumentRequest:
+    """How a document is translated."""
+
+    target_language: str
+    source_language: str = AUTO_LANGUAGE
+    find_terms: FindTerms | None = None
+    """Returns the glossary entries for some texts."""
+    client: str = ""
+    refuses_same_language: bool = False
+    """Whether a document that is in the target language already is an error; else it stays as it is."""
+
+
+@dataclass(eq=False)
+class DocumentJob:
+    """A document on its way."""
+
+    id: str
+    key: str
+    """Who has it may fetch the document."""
+    name: str
+    request: DocumentRequest
+    source: Path
+    characters: int
+    sentences: int
+    state: JobState = "queued"
+    translated: int = 0
+    """Sentences that are."""
+    started: float = 0.0
+    error: RegardError | None = None
+    """Why there is no translation."""
+    result: Path | None = None
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def seconds_remaining(self) -> int:
+        """The time it may take, judged by what is translated."""
+        if self.state != "translating" or not self.translated:
+            return max(1, self.sentences // SENTENCES_PER_REQUEST)
+        elapsed = time.monotonic() - self.started
+        return max(1, round(elapsed * (self.sentences - self.translated) / self.translated))
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.source, *([] if self.result is None else [self.result])]
+
+
+class DocumentJobs:
+    """Translates documents, and keeps them until they expire."""
+
+    def __init__(
+        self,
+        service: TranslationService,
+        storage: StorageSettings | None = None,
+        limits: LimitSettings | None = None,
+    ) -> None:
+        self._service = service
+        self.settings = storage or StorageSettings()
+        self._limits = limits or LimitSettings()
+        self._folder: Path | None = None
+        self._jobs: dict[str, DocumentJob] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(CONCURRENT_JOBS)
+
+    @property
+    def max_bytes(self) -> int:
+        """Size of a document."""
+        return self.settings.document_megabytes * MEGABYTE
+
+    async def submit(self, content: bytes, name: str, request: DocumentRequest, admit: Admit) -> DocumentJob:
+        """Check a document and queue it; raise for what is no document, and what `admit` raises."""
+        self._require_room(len(content))
+        name = clean_name(name)
+        if Path(name).suffix.lower() not in DOCUMENT_FORMATS:
+            known = ", ".join(DOCUMENT_FORMATS)
+            raise DocumentError(f"{name} is of no known format; its file extension must be one of {known}")
+        options = DocumentOptions(target_language=request.target_language)
+        try:
+            sentences, characters = await asyncio.to_thread(_measure, content, name, options)
+        except DataError as error:
+            raise DocumentError(_one_line(error)) from None
+        request = replace(request, client=await admit(characters))
+        self._require_room(len(content))
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="regard-documents-"))
+        identity = secrets.token_hex(16).upper()
+        source = self._folder / f"{identity}.source"
+        job = DocumentJob(
+            identity, secrets.token_hex(32).upper(), name, request, source, characters, sentences
+        )
+        self._jobs[identity] = job
+        try:
+            await asyncio.to_thread(source.write_bytes, content)
+        except OSError as error:
+            self._remove(job)
+            raise DocumentError(f"the document cannot be stored: {error.strerror}") from None
+        task = asyncio.create_task(self._run(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return job
+
+    def find(self, identity: str, key: str | None = None) -> DocumentJob:
+        """Return a document; with a key, only if it is the document's."""
+        job = self._jobs.get(identity.upper())
+        if job is None or (key is not None and not secrets.compare_digest(job.key.encode(), key.encode())):
+            raise NoDocumentError("there is no such document, or it has expired")
+        return job
+
+    async def close(self) -> None:
+        """Stop, and delete all documents."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._jobs.clear()
+        if self._folder is not None:
+            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _require_room(self, size: int) -> None:
+        if size > self.max_bytes:
+            message = f"the document is larger than {self.settings.document_megabytes} MB"
+            raise TextTooLongError(message, self.max_bytes)
+        open_jobs = sum(not job.finished.is_set() for job in self._jobs.values())
+        if open_jobs >= self.settings.document_jobs:
+            raise OverloadedError(f"{open_jobs} documents are waiting; try again later", 30)
+        used = sum(path.stat().st_size for job in self._jobs.values() for path in job.files if path.exists())
+        if used + size > self.settings.all_documents_megabytes * MEGABYTE:
+            raise OverloadedError("there is no room for more documents; try again later", 60)
+
+    async def _run(self, job: DocumentJob) -> None:
+        try:
+            async with self._slots:
+                job.state, job.started = "translating", time.monotonic()
+                job.result = await self._translate(job)
+                job.state = "done"
+        except TranslateRequestError as error:
+            job.state, job.error = "error", error
+        except (RegardError, OSError) as error:
+            job.state, job.error = "error", DocumentError(_one_line(error))
+        except asyncio.CancelledError:
+            job.state, job.error = "error", UnavailableError("the server has stopped", "stopped")
+            raise
+        except Exception as error:
+            message = f"internal server error ({type(error).__name__})"
+            job.state, job.error = "error", TranslationFailedError(message)
+            sys.stderr.write("".join(traceback.format_exception(error)))
+        finally:
+            job.finished.set()
+            job.source.unlink(missing_ok=True)
+            loop = asyncio.get_running_loop()
+            loop.call_later(60 * self.settings.document_minutes, self._remove, job)
+
+    def _remove(self, job: DocumentJob) -> None:
+        self._jobs.pop(job.id, None)
+        for path in job.files:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    async def _translate(self, job: DocumentJob) -> Path:
+        """Translate a document sentence by sentence; a sentence without a translation stays as it is."""
+        options = DocumentOptions(target_language=job.request.target_language)
+        content = await asyncio.to_thread(job.source.read_bytes)
+        document = await asyncio.to_thread(read_document, content, job.name, options)
+        groups = await asyncio.to_thread(lambda: [split_sentences(each) for each in document.segments])
+        sentences = [part.strip() for group in groups for part in group]
+        source = self._source_language(job.request, sentences)
+        translations: list[str] = []
+        for batch in split_requests(sentences, self._limits):
+            translations += await self._translate_batch(batch, source, job.request)
+            job.translated += len(batch)
+        path = job.source.with_suffix(".result")
+        await asyncio.to_thread(_write_document, path, document, groups, translations)
+        return path
+
+    def _source_language(self, request: DocumentRequest, sentences: Sequence[str]) -> str:
+        """Return the language of a document: told by its beginning if the request does not name it."""
+        source = request.source_language
+        if source == AUTO_LANGUAGE and sentences:
+            source = self._service.detect(" ".join(sentences)[:SAMPLE_CHARACTERS])[0].language
+        if request.refuses_same_language and source == request.target_language:
+            raise DocumentError("Source and target language are equal.")
+        return source
+
+    async def _translate_batch(
+        self, texts: tuple[str, ...], source: str, request: DocumentRequest
+    ) -> list[str]:
+        """Translate some sentences, as soon as the server has time for them."""
+        terms = () if request.find_terms is None else await request.find_terms(texts)
+        text_request = TextRequest(
+            texts, request.target_language, source, glossary=terms, client=request.client
+        )
+        while True:
+            try:
+                results = await self._service.translate(text_request)
+            except OverloadedError as error:
+                await asyncio.sleep(error.retry_after)
+            except UnavailableError as error:
+                if error.state != "starting":
+                    raise
+                await asyncio.sleep(error.retry_after)
+            except DeadlineExceededError:
+                if len(texts) == 1:
+                    raise
+                half = len(texts) // 2
+                first = await self._translate_batch(texts[:half], source, request)
+                return first + await self._translate_batch(texts[half:], source, request)
+            else:
+                return [each.text for each in results]
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]
+
+
+def clean_name(name: str) -> str:
+    """Return the last part of a file name without characters that headers and addresses cannot have."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    kept = "".join(each if each.isprintable() and each not in '"%#?&' else "_" for each in last).strip()
+    return kept[-NAME_CHARACTERS:] or "document"
+
+
+def split_requests(sentences: Sequence[str], limits: LimitSettings) -> list[tuple[str, ...]]:
+    """Return the sentences in groups that a request may have."""
+    longest = max(map(len, sentences), default=0)
+    if longest > limits.text_characters:
+        raise DocumentError(f"a sentence has {longest:,} characters; it may have {limits.text_characters:,}")
+    most = min(SENTENCES_PER_REQUEST, limits.texts)
+    characters = min(CHARACTERS_PER_REQUEST, limits.request_characters)
+    groups: list[tuple[str, ...]] = []
+    group: list[str] = []
+    for sentence in sentences:
+        if group and (len(group) >= most or sum(map(len, group)) + len(sentence) > characters):
+            groups.append(tuple(group))
+            group = []
+        group.append(sentence)
+    return [*groups, tuple(group)] if group else groups
+
+
+def _measure(content: bytes, name: str, options: DocumentOptions) -> tuple[int, int]:
+    """Return the number of sentences of a document and of characters."""
+    segments = read_document(content, name, options).segments
+    return sum(len(split_sentences(each)) for each in segments), sum(map(len, segments))
+
+
+def _write_document(
+    path: Path, document: Document, groups: Sequence[Sequence[str]], translations: Sequence[str]
+) -> None:
+    remaining = iter(translations)
+    translated = [[next(remaining) or part.strip() for part in group] for group in groups]
+    joined = [join_with_source_spacing(*pair) for pair in zip(groups, translated, strict=True)]
+    path.write_bytes(document.render(joined, report=lambda _: None))
