@@ -14,8 +14,8 @@ from typing import NamedTuple
 MAX_IDLE_CLIENTS = 1024
 """Clients without work whose virtual time is remembered, while it is ahead of that of the queue."""
 SMALL_REQUEST = 8
-"""Queued segments up to which a request counts as small: its batch is not filled up from larger ones, whose
-segments would make a sentence wait for a hundred others."""
+"""Segments up to which a request counts as small. Small and large ones are not in one batch: a sentence would
+wait for a hundred others."""
 MAX_PADDING_RATIO = 2
 """The maximum number of padded tokens of a batch, as a multiple of its tokens."""
 
@@ -62,6 +62,12 @@ class _QueuedRequest:
     share: _Share
     lanes: dict[BatchKey, dict[int, deque[QueueEntry]]] = field(default_factory=dict)
     """Entries by batch key and length bucket."""
+    size: int = 0
+    """Segments so far."""
+
+    @property
+    def is_small(self) -> bool:
+        return self.size <= SMALL_REQUEST
 
 
 @dataclass
@@ -82,8 +88,7 @@ class _Filling(NamedTuple):
     """The first segment is of a small request."""
 
     def may_join(self, request: _QueuedRequest) -> bool:
-        fits = not self.is_small or request.share.waiting <= SMALL_REQUEST
-        return fits and self.may_start(request.id)
+        return request.is_small == self.is_small and self.may_start(request.id)
 
 
 class FairQueue:
@@ -107,6 +112,7 @@ class FairQueue:
         lane = request.lanes.setdefault(key, {})
         lane.setdefault(_bucket(entry.tokens), deque()).append(entry)
         self._by_key[key][request.id] = request
+        request.size += 1
         request.share.waiting += 1
         self._clients[request.client].share.waiting += 1
 
@@ -132,11 +138,10 @@ class FairQueue:
         another batch now.
         """
         while (leader := self._next_request(may_start)) is not None:
-            is_small = leader.share.waiting <= SMALL_REQUEST
             key, first = self._take_first(leader)
             if accept(first):
                 self._charge(leader, first.tokens)
-                fills = _Filling(limits(key), accept, may_start, is_small)
+                fills = _Filling(limits(key), accept, may_start, leader.is_small)
                 return key, self._fill(key, first, fills)
         return None
 
