@@ -11,6 +11,7 @@ import pytest
 from regard.cli.main import _build_parser, main
 from regard.cli.output import format_json
 from regard.demo.phrasebook.corpus import phrasebook
+from regard.server.operations.key_file import KeyFile
 
 VERBS: dict[str, argparse.ArgumentParser] = next(
     action.choices for action in _build_parser()._actions if isinstance(action, argparse._SubParsersAction)
@@ -28,6 +29,7 @@ COMMANDS = {
     "look": 'look en-fr "the cat is here"',
     "explore": "explore en-fr --no-browser",
     "serve": "serve en-fr --port 0",
+    "keys": "keys list",
     "trace": 'trace en-fr "the cat is here" -o -',
     "info": "info en-fr",
     "list": "list",
@@ -44,9 +46,10 @@ def folder(user_folder, monkeypatch):
     book = phrasebook(train=0, valid=0, test=8)
     monkeypatch.setattr("regard.demo.phrasebook.corpus.phrasebook", lambda **_: book)
 
+    KeyFile(user_folder / "keys.sqlite", create=True).add("team")
     monkeypatch.setattr("regard.server.web.web_server.WebServer.serve", lambda *_, **__: None)
     server = "regard.server.translation_server.run_translation_server"
-    monkeypatch.setattr(server, lambda *_, on_ready: on_ready())
+    monkeypatch.setattr(server, lambda *_, on_ready, **__: on_ready())
     verb = "regard.cli.verbs.verify_resume."
     monkeypatch.setattr(verb + "_start_training", lambda *_: None)
     monkeypatch.setattr(verb + "_wait_for_success", lambda _: None)

@@ -29,10 +29,10 @@ class HttpResponse:
 
 
 @contextmanager
-def run_server(*groups, host="127.0.0.1", tls=None, **settings):
+def run_server(*groups, host="127.0.0.1", tls=None, server_settings=None, **settings):
     """Run a web server in a thread and yield a client for it; a dictionary of routes is a group."""
     groups = [group if isinstance(group, RouteGroup) else RouteGroup(group) for group in groups]
-    with WebServer(host, 0, tls=tls) as server:
+    with WebServer(host, 0, tls=tls, **(server_settings or {})) as server:
         settings = {"drain_seconds": 1, **settings}
         thread = Thread(target=server.serve, args=(groups,), kwargs=settings)
         thread.start()

@@ -21,6 +21,7 @@ from regard.cli.verbs import (
     explore,
     forecast,
     info,
+    keys,
     plot,
     score,
     serve,
@@ -58,7 +59,7 @@ VERB_GROUPS = {
         trace.add_look_parser,
         trace.add_trace_parser,
     ),
-    "serve": (serve.add_serve_parser, explore.add_explore_parser),
+    "serve": (serve.add_serve_parser, keys.add_keys_parser, explore.add_explore_parser),
     "shell": (completion.add_completion_parser, show_help.add_help_parser),
 }
 """The verbs by task, in the order of the help."""

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 from starlette.applications import Starlette
 
 from regard.errors import RegardError
 from regard.server.operations.health import health_routes
+from regard.server.operations.key_access import KeyAccess
 from regard.server.operations.model_reload import Report, reloading
 from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
@@ -52,7 +53,8 @@ def run_translation_server(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then answer what was accepted; raise if a model cannot be loaded.
 
-    `on_ready` is called once the models are loaded, `report` with a line about each reload.
+    `on_ready` is called once the models are loaded, `report` with a line about each reload
+    and about a file of keys that cannot be written.
     """
     failures: list[BaseException] = []
     http = HttpMetrics()
@@ -60,7 +62,8 @@ def run_translation_server(
     folder = None if storage.folder is None else Path(storage.folder)
     glossaries = GlossaryStore(folder, storage.dictionaries)
     documents = DocumentJobs(service, storage, settings.limits)
-    context = SurfaceContext(service, settings.limits, glossaries=glossaries, documents=documents)
+    access = KeyAccess(settings.access, report=report)
+    context = SurfaceContext(service, settings.limits, access, glossaries, documents)
 
     def note_request(entry: LogEntry) -> None:
         http.observe(entry)
@@ -79,7 +82,10 @@ def run_translation_server(
     async def run_service(_: Starlette) -> AsyncIterator[None]:
         starting = asyncio.create_task(start())
         try:
-            async with reloading(service, settings.limits.reload_seconds, report):
+            async with (
+                access.saving(),
+                reloading(service, settings.limits.reload_seconds, report),
+            ):
                 yield
         finally:
             if not starting.done():
@@ -90,11 +96,12 @@ def run_translation_server(
             await documents.close()
             glossaries.close()
 
-    server.serve(
-        [*translation_groups(context, settings, http), *more_groups],
-        drain_seconds=round(settings.limits.drain_seconds) + DRAIN_MARGIN,
-        access_log=note_request,
-        lifespan=run_service,
-    )
+    with closing(access):
+        server.serve(
+            [*translation_groups(context, settings, http), *more_groups],
+            drain_seconds=round(settings.limits.drain_seconds) + DRAIN_MARGIN,
+            access_log=note_request,
+            lifespan=run_service,
+        )
     if failures:
         raise failures[0]

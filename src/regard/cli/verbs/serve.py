@@ -96,6 +96,17 @@ def add_serve_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
         help="serve HTTPS with this certificate chain (PEM)",
     )
     group.add_argument("--tls-key", metavar="FILE", type=INPUT_PATH, help="and its key, without a password")
+    group.add_argument(
+        "--keys",
+        metavar="FILE",
+        type=INPUT_PATH,
+        help="require an API key of this file, which `regard keys` writes",
+    )
+    group.add_argument(
+        "--public-url",
+        metavar="URL",
+        help="address that browsers use, where a proxy stands in front of the server",
+    )
     add_json_argument(parser, "print the address as one JSON object, when the models are loaded")
     parser.set_defaults(run=run_serve)
 
@@ -110,10 +121,18 @@ def run_serve(options: argparse.Namespace) -> None:
     if (options.tls_certificate is None) != (options.tls_key is None):
         options.parser.error("give --tls-certificate and --tls-key, both or none")
     tls = None if options.tls_key is None else TlsFiles(options.tls_certificate, options.tls_key)
-    names = () if options.host in ("127.0.0.1", "localhost", "::1") else ("*",)
+    access = settings.access
+    any_name = () if options.host in ("127.0.0.1", "localhost", "::1") else ("*",)
     with (
         _open_access_log(options.access_log) as log,
-        WebServer(options.host, options.port, names=names, tls=tls) as server,
+        WebServer(
+            options.host,
+            options.port,
+            names=access.public_names or any_name,
+            origins=[access.public_origin] if access.public_origin else [],
+            trusted_proxies=access.trusted_proxies,
+            tls=tls,
+        ) as server,
     ):
         service = ScheduledTranslationService(settings)
 
@@ -149,7 +168,12 @@ def _resolve_settings(options: argparse.Namespace) -> "ServeSettings":
         settings = replace(settings, storage=replace(settings.storage, folder=str(options.data)))
     if options.beam is not None:
         settings = replace(settings, search=replace(settings.search, beam=options.beam))
-    return settings
+    access = settings.access
+    if options.keys is not None:
+        access = replace(access, keys_file=str(options.keys), key_required=True)
+    if options.public_url is not None:
+        access = replace(access, public_url=options.public_url)
+    return replace(settings, access=access)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Settings of `regard serve`: models, limits and access, from serve.toml or from the command line."""
 
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +13,8 @@ from regard.server.translation.language_codes import has_language_code_form
 from regard.translation.engines import DeviceName
 
 MODELS_SECTION = "models"
+HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
+PUBLIC_URL = re.compile(rf"https?://{HOST_NAME.pattern}(:\d{{1,5}})?/?")
 MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 DEFAULT_CANARIES = ("1", "A.")
 """Any model translates them to something."""
@@ -109,14 +112,48 @@ class AccessSettings:
     """Who may use the server, `[access]`."""
 
     keys_file: str | None = setting(None, is_path=True)
-    """Database of API keys and their quotas; empty: no key is needed."""
+    """Database of API keys and their quotas, which `regard keys` writes; empty: no key is needed."""
     key_required: bool = False
     """Refuse requests without a key."""
+    address_requests_per_minute: int | None = setting(None, at_least=1, at_most=10**6)
+    """Requests of an address without a key; none: no limit."""
+    address_characters_per_minute: int | None = setting(None, at_least=1, at_most=10**9)
+    """Characters of an address without a key; none: no limit."""
     cors_origins: tuple[str, ...] = ()
     """Origins of web pages that may call the API; "*" is every page."""
+    public_url: str | None = None
+    """The address that browsers use where a proxy stands in front, such as https://translate.example.org."""
+    host_names: tuple[str, ...] = ()
+    """Further names of the server. With these or `public_url`, requests for other names are refused."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        advice = "name the file of keys with keys_file"
+        require_setting(not self.key_required or bool(self.keys_file), "key_required", "true", advice)
+        if self.public_url:
+            advice = "write an address without a path, such as https://translate.example.org"
+            require_setting(
+                PUBLIC_URL.fullmatch(self.public_url) is not None, "public_url", repr(self.public_url), advice
+            )
+        for name in self.host_names:
+            advice = "write names without a port, such as translate.example.org"
+            require_setting(HOST_NAME.fullmatch(name) is not None, "host_names", repr(name), advice)
+        for network in self.trusted_proxies:
+            advice = "write addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"
+            require_setting(_is_network(network), "trusted_proxies", repr(network), advice)
+
+    @property
+    def public_origin(self) -> str | None:
+        """Return `public_url` as a browser sends it in Origin."""
+        return self.public_url.rstrip("/").lower() if self.public_url else None
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """Return the names that requests may be for, with that of `public_url`."""
+        names = [] if self.public_origin is None else [self.public_origin.partition("://")[2]]
+        return tuple(dict.fromkeys([*names, *(name.lower() for name in self.host_names)]))
 
 
 @dataclass(frozen=True)
@@ -215,3 +252,11 @@ def pairs_in_words(pairs: Sequence[tuple[str, str]]) -> str:
     """Return language pairs as text, for messages."""
     shown = [f"{source}-{target}" for source, target in pairs[:12]]
     return ", ".join([*shown, "..."] if len(pairs) > len(shown) else shown)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True

@@ -37,6 +37,8 @@ class RouteGroup:
     """Whether GET may have a body, as DeepL's clients send; else it is an error."""
     allowed_origins: Collection[str] = field(default=())
     """Origins of other sites whose pages may call these routes (CORS), lower-cased; `*` for all."""
+    only_known_hosts: bool = False
+    """Whether requests need a name of the server as Host even where it accepts any name for the rest."""
 
 
 def build_application(
@@ -74,7 +76,10 @@ class _HeaderMiddleware:
             return await self._app(scope, receive, send)
         try:
             hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-            scope["regard.origin"] = f"{scope['scheme']}://{self._guard.check_host(hosts)}"
+            host = self._guard.check_host(hosts)
+            scope["regard.guard"], scope["regard.host"] = self._guard, host
+            scope["regard.origins"] = (*self._guard.origins, f"{scope['scheme']}://{host}")
+            scope["regard.origin"] = scope["regard.origins"][0]  # for links
         except RequestError as error:
             return await error_response(error)(scope, receive, _with_headers(send))
         await self._app(scope, receive, _with_headers(send))
@@ -123,7 +128,10 @@ class _Endpoint:
         origin: str | None = None
         try:
             request = Request(scope, self._limit_body(scope, receive))
-            own, others = scope["regard.origin"], self._group.allowed_origins
+            guard: HostGuard = scope["regard.guard"]
+            if self._group.only_known_hosts and not guard.knows(scope["regard.host"]):
+                raise guard.unknown_host(scope["regard.host"])
+            own, others = scope["regard.origins"], self._group.allowed_origins
             origin = check_origin(request.headers.get("Origin"), own, others)
             response = await self._respond(request, origin)
         except Exception as error:

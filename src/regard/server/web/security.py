@@ -29,10 +29,14 @@ class HostGuard:
 
     This stops DNS rebinding: a site that points its own name at this machine sends that name as Host.
     An IP address cannot be rebound, so a server on all addresses accepts any of them. `names` are accepted
-    besides, with any port, as behind a proxy; `*` stands for every name.
+    besides, with any port, as behind a proxy; `*` stands for every name. Pages of `origins` are the server's
+    own, whatever address a proxy asks for.
     """
 
-    def __init__(self, host: str, port: int, names: Collection[str] = ()) -> None:
+    def __init__(
+        self, host: str, port: int, names: Collection[str] = (), origins: Collection[str] = ()
+    ) -> None:
+        self.origins = tuple(origin.lower() for origin in origins)
         self._everywhere = host in ("0.0.0.0", "::", "")
         own = {*LOOPBACK_HOSTS, f"[{host}]" if ":" in host else host}
         if self._everywhere:
@@ -46,17 +50,22 @@ class HostGuard:
     def check_host(self, hosts: Collection[str]) -> str:
         """Return the host name, lower-cased; reject a request for another host."""
         host = next(iter(hosts), "").lower()
-        if len(hosts) != 1 or not self._is_ours(host):
-            raise RequestError(
-                "host",
-                f"{host[:80]!r} is not a name of this server; "
-                f"open http://127.0.0.1:{self._port}/, or start it with --host NAME",
-                HTTPStatus.FORBIDDEN,
-            )
+        if len(hosts) != 1 or not (ANY in self._names or self.knows(host)):
+            raise self.unknown_host(host)
         return host
 
-    def _is_ours(self, host: str) -> bool:
-        if host in self._hosts or ANY in self._names:
+    def unknown_host(self, host: str) -> RequestError:
+        """Return the error for a request with another Host."""
+        return RequestError(
+            "host",
+            f"{host[:80]!r} is not a name of this server; "
+            f"open http://127.0.0.1:{self._port}/, or start it with --host NAME",
+            HTTPStatus.FORBIDDEN,
+        )
+
+    def knows(self, host: str) -> bool:
+        """Return whether a name, lower-cased, is the server's own, and not only accepted as any other."""
+        if host in self._hosts:
             return True
         name, _, port = host.rpartition(":")
         if host in self._names or (port.isdecimal() and name in self._names):
@@ -64,9 +73,9 @@ class HostGuard:
         return self._everywhere and port == str(self._port) and _is_address(name)
 
 
-def check_origin(origin: str | None, own: str, others: Collection[str] = ()) -> str | None:
+def check_origin(origin: str | None, own: Collection[str], others: Collection[str] = ()) -> str | None:
     """Reject a page of another site; return the origin if it is one of `others`, which may be `*`."""
-    if origin is None or origin.lower() == own:
+    if origin is None or origin.lower() in own:
         return None
     if ANY in others or origin.lower() in others:
         return origin

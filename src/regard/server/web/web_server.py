@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from regard.errors import RegardError
 from regard.server.web.access_log import AccessLog
@@ -35,15 +36,26 @@ class WebServer:
     """Listens from its construction on; `serve` answers until SIGTERM, SIGINT or `stop`."""
 
     def __init__(
-        self, host: str, port: int, *, names: Sequence[str] = (), tls: TlsFiles | None = None
+        self,
+        host: str,
+        port: int,
+        *,
+        names: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        trusted_proxies: Sequence[str] = (),
+        tls: TlsFiles | None = None,
     ) -> None:
-        """Bind a port, 0 for a free one; `names` are host names that are accepted besides the usual."""
+        """Bind a port, 0 for a free one.
+
+        `names` are host names that are accepted besides the usual, `origins` those of the server's own pages
+        behind a proxy. The X-Forwarded headers of `trusted_proxies`, addresses or networks, are believed.
+        """
         _check_tls(tls)
         self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
-        self.guard = HostGuard(host, self.port, names)
+        self.guard = HostGuard(host, self.port, names, origins)
         shown = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
-        self._tls = tls
+        self._tls, self._trusted_proxies = tls, list(trusted_proxies)
         self.url = f"{'https' if tls else 'http'}://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
         self._server: _Server | None = None
         self._is_stopped = False
@@ -59,6 +71,9 @@ class WebServer:
     ) -> None:
         """Answer requests until a signal or `stop`, then finish those in progress within `drain_seconds`."""
         application = build_application(groups, self.guard, access_log=access_log, lifespan=lifespan)
+        if self._trusted_proxies:
+            trusting: Any = ProxyHeadersMiddleware  # uvicorn's types of ASGI are not starlette's
+            application = trusting(application, self._trusted_proxies)
         config = _configure(application, limits or ConnectionLimits(), drain_seconds, self._tls)
         self._server = _Server(config)
         self._server.should_exit = self._is_stopped
