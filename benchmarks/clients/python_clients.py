@@ -8,8 +8,9 @@ Runs with the Python whose packages it tests. The server translates en-fr, fr-en
 import importlib.metadata
 import json
 import sys
+import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,26 +55,6 @@ def libre_detect() -> None:
 def libre_languages() -> None:
     answer = libretranslate().languages()
     require({"en", "fr"} <= {each["code"] for each in answer}, answer)
-
-
-@check("libretranslatepy", "translate_file")
-def libre_file() -> None:
-    path = FOLDER / "libre.txt"
-    path.write_text(f"{TEXT}\na bird sings.\n")
-    link = libretranslate().translate_file(str(path), "en", "fr")
-    with urllib.request.urlopen(link) as response:
-        content = response.read().decode()
-    require(content.count("\n") == 2 and content.strip(), content)
-
-
-@check("libretranslatepy", "suggest")
-def libre_suggest() -> None:
-    try:
-        libretranslate().suggest("a", "b", "en", "fr")
-    except urllib.error.HTTPError as error:
-        require(error.code == 403, error.code)  # as a LibreTranslate without --suggestions
-    else:
-        raise AssertionError("the suggestion was accepted")
 
 
 @check("deep-translator", "LibreTranslator.translate")
@@ -137,19 +118,19 @@ def deepl_glossary() -> None:
     glossary = client.create_glossary("v2", "EN", "FR", {"cat": "matou", "dog": "chien"})
     require(client.get_glossary_entries(glossary) == {"cat": "matou", "dog": "chien"}, glossary)
     result = client.translate_text(TEXT, source_lang="EN", target_lang="FR", glossary=glossary)
-    require("matou" in result.text, result.text)
+    require("matou" in result.text.lower(), result.text)
     client.delete_glossary(glossary)
 
 
 @check("deepl", "glossary v3")
 def deepl_multilingual_glossary() -> None:
-    import deepl
+    from deepl.api_data import MultilingualGlossaryDictionaryEntries
 
     client = deepl_client()
-    pair = deepl.MultilingualGlossaryDictionaryEntries("EN", "FR", {"bird": "oiseau"})
+    pair = MultilingualGlossaryDictionaryEntries("EN", "FR", {"bird": "oiseau"})
     glossary = client.create_multilingual_glossary("v3", [pair])
     result = client.translate_text(TEXT, source_lang="EN", target_lang="FR", glossary=glossary)
-    require("oiseau" in result.text, result.text)
+    require("oiseau" in result.text.lower(), result.text)
     client.delete_multilingual_glossary(glossary)
 
 
@@ -161,9 +142,9 @@ def deepl_document() -> None:
     require("<p translate='no'>keep</p>" in output.read_text(), output.read_text())
 
 
-def call(path: str, body: object = None, form: bool = False, **headers: str) -> Any:
+def call(path: str, body: Any = None, headers: Mapping[str, str] | None = None, form: bool = False) -> Any:
     """Send a request as a client that is replayed would."""
-    content = None
+    content, headers = None, dict(headers or {})
     if form:
         content = urllib.parse.urlencode(body, doseq=True).encode()
     elif body is not None:
@@ -187,9 +168,9 @@ def weblate_libretranslate() -> None:
 @check("Weblate's requests", "DeepL machinery")
 def weblate_deepl() -> None:
     for kind in ("source", "target"):
-        languages = call(f"/v2/languages?type={kind}", **DEEPL_KEY)
+        languages = call(f"/v2/languages?type={kind}", None, DEEPL_KEY)
         require(all(each["language"] for each in languages), languages)
-    require(call("/v2/glossary-language-pairs", **DEEPL_KEY)["supported_languages"], "")
+    require(call("/v2/glossary-language-pairs", None, DEEPL_KEY)["supported_languages"], "")
     body = {
         "text": [f'the cat <x id="{n}"></x> sees {n} birds.' for n in range(20)],
         "source_lang": "EN",
@@ -199,15 +180,15 @@ def weblate_deepl() -> None:
         "tag_handling": "xml",
         "ignore_tags": ["x"],
     }
-    answer = call("/v2/translate", body, **DEEPL_KEY)["translations"]
+    answer = call("/v2/translate", body, DEEPL_KEY)["translations"]
     require(all(f'<x id="{n}"></x>' in each["text"] for n, each in enumerate(answer)), answer)
     glossary = {"name": "weblate:1", "source_lang": "EN", "target_lang": "FR", "entries_format": "tsv"}
-    made = call("/v2/glossaries", {**glossary, "entries": "cat\tmatou"}, **DEEPL_KEY)
-    listed = call("/v2/glossaries", **DEEPL_KEY)["glossaries"]
+    made = call("/v2/glossaries", {**glossary, "entries": "cat\tmatou"}, DEEPL_KEY)
+    listed = call("/v2/glossaries", None, DEEPL_KEY)["glossaries"]
     require(made["glossary_id"] in {each["glossary_id"] for each in listed}, listed)
     body["glossary_id"] = made["glossary_id"]
-    answer = call("/v2/translate", body, **DEEPL_KEY)["translations"]
-    require(all("matou" in each["text"] for each in answer), answer)
+    answer = call("/v2/translate", body, DEEPL_KEY)["translations"]
+    require(all("matou" in each["text"].lower() for each in answer), answer)
 
 
 @check("Mastodon's requests", "LibreTranslate and DeepL")
@@ -217,7 +198,7 @@ def mastodon() -> None:
     answer = call("/translate", body)
     require("<a href='https://example.org'>" in answer["translatedText"][0], answer)
     fields = {"text": [status, "a"], "source_lang": "EN", "target_lang": "FR", "tag_handling": "html"}
-    require(len(call("/v2/translate", fields, form=True, **DEEPL_KEY)["translations"]) == 2, "")
+    require(len(call("/v2/translate", fields, DEEPL_KEY, form=True)["translations"]) == 2, "")
 
 
 def main() -> None:

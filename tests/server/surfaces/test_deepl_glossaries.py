@@ -1,6 +1,7 @@
 """DeepL's glossaries, versions 2 and 3, as its clients use them."""
 
 from datetime import datetime
+from urllib.parse import urlencode
 
 import pytest
 
@@ -142,6 +143,17 @@ def test_texts_are_translated_with_the_entries_that_occur_in_them(client, server
     assert client("/v2/translate", {**body, "source_lang": None}).status == 400
     assert client("/v2/translate", {**body, "target_lang": "DE"}).status == 404
     assert client("/v2/translate", {**body, "glossary_id": "x"}).status == 404
+
+
+def test_dictionaries_in_a_form(client):
+    dictionaries = ((1, "DE", "cat\tKater"), (0, "FR", "cat\tmatou"))
+    fields = {"name": "two"}
+    for index, target, entries in dictionaries:
+        values = {"source_lang": "en", "target_lang": target, "entries": entries, "entries_format": "tsv"}
+        fields |= {f"dictionaries[{index}].{name}": value for name, value in values.items()}
+    form = "application/x-www-form-urlencoded"
+    made = client("/v3/glossaries", urlencode(fields).encode(), Content_Type=form)
+    assert [each["target_lang"] for each in made.json["dictionaries"]] == ["fr", "de"]
 
 
 def test_language_pairs(client):

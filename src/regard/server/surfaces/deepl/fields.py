@@ -1,5 +1,6 @@
 """Fields of DeepL's requests, from JSON, forms and query strings, and its error answers."""
 
+import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -27,6 +28,8 @@ STATUSES: ErrorStatuses = {
 KEY_SCHEME = "deepl-auth-key "
 LIST_FIELDS = ("text", "ignore_tags", "splitting_tags", "non_splitting_tags")
 """Fields that are lists, and in forms repeated."""
+OBJECT_FIELD = re.compile(r"(\w+)\[([0-9]{1,4})\]\.(\w+)", re.ASCII)
+"""A field of an object in a list, as deepl-node writes it in forms."""
 MESSAGES = {
     HTTPStatus.FORBIDDEN: "Authorization failed",
     HTTPStatus.NOT_FOUND: "Not found",
@@ -57,17 +60,23 @@ async def read_values(request: Request) -> dict[str, Any]:
 
 
 def collect_fields(pairs: Iterable[tuple[str, str | UploadFile]]) -> dict[str, Any]:
-    """Return the texts of a form by name; the first of a repeated field counts, unless it is a list."""
+    """Return the texts of a form by name; the first of a repeated field counts, unless it is a list.
+
+    Fields such as `dictionaries[0].entries` are the objects of a list.
+    """
     values: dict[str, Any] = {}
+    objects: dict[str, dict[int, dict[str, str]]] = {}
     for written, value in pairs:
         name = written.removesuffix("[]")
         if isinstance(value, UploadFile):
             continue
-        if name in LIST_FIELDS:
+        if part := OBJECT_FIELD.fullmatch(name):
+            objects.setdefault(part[1], {}).setdefault(int(part[2]), {}).setdefault(part[3], value)
+        elif name in LIST_FIELDS:
             values.setdefault(name, []).append(value)
         else:
             values.setdefault(name, value)
-    return values
+    return values | {name: [items[index] for index in sorted(items)] for name, items in objects.items()}
 
 
 def read_key(request: Request, values: Mapping[str, Any]) -> str | None:
