@@ -15,6 +15,7 @@ from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.native import native_group
+from regard.server.surfaces.page import page_group
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.document_jobs import DocumentJobs
 from regard.server.translation.glossary_store import GlossaryStore
@@ -31,13 +32,14 @@ DRAIN_MARGIN = 2
 def translation_groups(
     context: SurfaceContext, settings: ServeSettings, http: HttpMetrics
 ) -> list[RouteGroup]:
-    """Return the route groups of all surfaces."""
+    """Return the route groups of all surfaces and of the page."""
     origins = settings.access.cors_origins
     return [
         *libretranslate_groups(context, origins),
         *deepl_groups(context, origins),
         native_group(context, origins),
         RouteGroup(health_routes(context.service, http)),
+        page_group(),
     ]
 
 

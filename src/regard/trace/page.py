@@ -30,7 +30,7 @@ OFFLINE_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
 )
-SERVER_ONLY_MODULES = "live/"
+SERVER_ONLY_MODULES = ("live/", "translator/")
 """Modules that need the server, left out of the file."""
 STYLESHEET_LINK = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"\s*/?>')
 IMPORT_MAP = re.compile(r'<script type="importmap">.*?</script>\n?', re.DOTALL)

@@ -13,18 +13,22 @@ from regard.server.web.responses import HTML_TYPE, RequestError, bytes_response
 from regard.server.web.security import content_security_policy
 
 CONTENT_TYPES = {
-    "html": HTML_TYPE,
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
 
 
-def static_file_routes(folder: Traversable) -> RouteTable:
-    """Return routes: `/` is index.html, every other file is under /static/."""
-    routes: dict[str, dict[str, Handler]] = {"/": {"GET": _index_handler(folder / "index.html")}}
+def static_file_routes(
+    folder: Traversable, index: str = "index.html", included: tuple[str, ...] = ("",)
+) -> RouteTable:
+    """Return routes: `/` is the page `index`, other files are under /static/.
+
+    `included` are the beginnings of their paths; other pages of the folder are left out.
+    """
+    routes: dict[str, dict[str, Handler]] = {"/": {"GET": _index_handler(folder / index)}}
     for path, file in walk_files(folder):
-        if path != "index.html" and path.rpartition(".")[2] in CONTENT_TYPES:
+        if path.startswith(included) and path.rpartition(".")[2] in CONTENT_TYPES:
             routes[f"/static/{path}"] = {"GET": _file_handler(file)}
     return routes
 
