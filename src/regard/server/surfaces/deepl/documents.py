@@ -80,7 +80,7 @@ class DocumentSurface:
         elif job.error is not None:
             answer["error_message"] = answer["message"] = str(job.error)
         else:
-            answer["billed_characters"] = job.characters
+            answer |= {"seconds_remaining": 0, "billed_characters": job.characters}
         return json_response(answer)
 
     async def result(self, request: Request) -> Response:

@@ -151,7 +151,7 @@ def check_formality(values: Mapping[str, Any], target: str) -> None:
     formality = read_choice(values, "formality", FORMALITIES, "default")
     if formality in ("more", "less"):
         message = f"'formality' is not supported for given 'target_lang' {target.upper()}"
-        raise RequestError("bad_value", f"{message}; Target language has no formality here")
+        raise RequestError("bad_value", f"{message}: no target language has it here")
 
 
 def read_xml_tags(values: Mapping[str, Any], tag_handling: str) -> XmlTags:
