@@ -6,7 +6,7 @@ python docs/settings.py
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, make_dataclass
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -14,6 +14,13 @@ from regard.classification.run import ClassificationRun
 from regard.config import section_traits, to_toml
 from regard.data.config import DataConfig
 from regard.forecasting.run import ForecastingRun
+from regard.server.translation.serve_settings import (
+    AccessSettings,
+    LimitSettings,
+    ModelSettings,
+    SearchSettings,
+    StorageSettings,
+)
 from regard.translation.run import TranslationRun
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -23,10 +30,24 @@ HEAD = """\
 All settings of `regard train` by section, with the defaults of the preset `small`. Set one with
 `--set section.key=value`, under `[section]` in a run file (`--config`), or with its own flag if it has one.
 `none` switches off a setting that allows it; a text setting is switched off by an empty text. The settings of
-translation come first, then those in which the other tasks differ.
+translation come first, then those in which the other tasks differ, and at the end those of the server.
 """
 OTHERS = {"Classification": ClassificationRun(), "Forecasting": ForecastingRun()}
 """Default runs of the other tasks, by the heading of their part of the page."""
+SERVER = {
+    "models": ModelSettings("a model folder"),
+    "limits": LimitSettings(),
+    "search": SearchSettings(),
+    "access": AccessSettings(),
+    "storage": StorageSettings(),
+}
+"""Default sections of serve.toml; a model has no default folder."""
+SERVER_HEAD = """\
+# Server
+
+The sections of `serve.toml` for `regard serve --config serve.toml`; see [serving.md](serving.md).
+Each model has a section of its own, such as `[models.en-fr]`, with a `path`.
+"""
 NOTES = {
     DataConfig: 'See also [corpora.md](corpora.md). A list is written `["a", "b"]`, or as a single value.',
 }
@@ -41,7 +62,8 @@ def page() -> str:
         first = f'# {task}\n\nA run file begins with `task = "{other.task}"`.\n'
         own = list(_own_sections(other, run))
         sections += [first, *(_section(name, other) for name in own), *_other_defaults(other, run, own)]
-    return "\n".join([HEAD, *sections])
+    server = make_dataclass("Server", SERVER)(**SERVER)
+    return "\n".join([HEAD, *sections, SERVER_HEAD, *(_section(name, server) for name in SERVER)])
 
 
 def _own_sections(run: object, other: object) -> Iterator[str]:

@@ -47,6 +47,8 @@ FILES = {
 GENERATED_PAGE = "api.md"
 """Its blocks are signatures, which another test compares with the source."""
 TRAINING_PAGE = "docs/python.md"
+SERVING_PAGE = "docs/serving.md"
+"""tests/server/test_serving_page.py runs its examples, with a server."""
 PAGES = [
     page.relative_to(ROOT).as_posix()
     for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
@@ -115,7 +117,7 @@ def tracking_packages(monkeypatch):
 
 
 @pytest.mark.usefixtures("documented_files", "quick_training", "tracking_packages")
-@pytest.mark.parametrize("page", [page for page in PAGES if page != TRAINING_PAGE])
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (TRAINING_PAGE, SERVING_PAGE)])
 def test_the_python_on_a_page_runs(page, capsys):
     run_page(page)
     assert capsys.readouterr().err == ""
