@@ -1,5 +1,6 @@
 """Documents on the surfaces of DeepL and LibreTranslate: upload, progress, result and every refusal."""
 
+import asyncio
 import io
 import time
 import zipfile
@@ -10,7 +11,7 @@ import pytest
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.surface import SurfaceContext
-from regard.server.translation.document_jobs import DocumentJobs, clean_name, split_requests
+from regard.server.translation.document_jobs import DocumentJobs, DocumentRequest, clean_name, split_requests
 from regard.server.translation.requests import OverloadedError, TranslationFailedError
 from regard.server.translation.serve_settings import LimitSettings, StorageSettings
 from server.fake_translation import FakeTranslationService
@@ -213,6 +214,38 @@ def test_documents_expire_and_leave_no_files():
         assert client(address, {"document_key": handle["document_key"]}).status == 404
         assert list(folder.iterdir()) == []
     assert not folder.exists()
+
+
+def test_clients_take_turns_and_a_stop_ends_what_waits():
+    class SlowService(FakeTranslationService):
+        async def translate(self, request):
+            await self.go_on.acquire()
+            return await super().translate(request)
+
+    service = SlowService()
+
+    async def run():
+        service.go_on = asyncio.Semaphore(0)
+        documents = DocumentJobs(service)
+
+        async def submit(client, text):
+            async def admit(_):
+                return client
+
+            return await documents.submit(text, "a.txt", DocumentRequest("fr", "en"), admit)
+
+        names = [("a", b"a1"), ("a", b"a2"), ("a", b"a3"), ("a", b"a4"), ("b", b"b1")]
+        jobs = [await submit(*each) for each in names]
+        for _ in range(4):
+            service.go_on.release()
+        for job in (*jobs[:3], jobs[4]):
+            await asyncio.wait_for(job.finished.wait(), 20)
+        assert jobs[4].started < jobs[2].started  # b has its turn before a has a third
+        await documents.close()
+        assert [job.state for job in jobs] == ["done", "done", "done", "error", "done"]
+        assert all(job.finished.is_set() for job in jobs)
+
+    asyncio.run(run())
 
 
 def test_file_names_and_requests():

@@ -7,11 +7,13 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from regard.documents.formats import DOCUMENT_FORMATS, Document, DocumentOptions, read_document
 from regard.errors import DataError, RegardError
@@ -39,6 +41,7 @@ SAMPLE_CHARACTERS = 2000
 """Of a document, as much as its language is told by."""
 MEGABYTE = 2**20
 NAME_CHARACTERS = 120
+ResultT = TypeVar("ResultT")
 
 
 class DocumentError(InvalidRequestError):
@@ -116,7 +119,12 @@ class DocumentJobs:
         self._folder: Path | None = None
         self._jobs: dict[str, DocumentJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._slots = asyncio.Semaphore(CONCURRENT_JOBS)
+        self._running: Counter[str] = Counter()
+        """Documents that are translated, by client."""
+        self._waiting: dict[str, deque[DocumentJob]] = {}
+        """By client; among those with the fewest running, the first has its turn next."""
+        self._threads = ThreadPoolExecutor(CONCURRENT_JOBS, "regard-documents")
+        """Large documents take seconds to read: threads of their own, so that requests wait for none."""
 
     @property
     def max_bytes(self) -> int:
@@ -132,7 +140,7 @@ class DocumentJobs:
             raise DocumentError(f"{name} is of no known format; its file extension must be one of {known}")
         options = DocumentOptions(target_language=request.target_language)
         try:
-            sentences, characters = await asyncio.to_thread(_measure, content, name, options)
+            sentences, characters = await self._in_thread(_measure, content, name, options)
         except DataError as error:
             raise DocumentError(_one_line(error)) from None
         request = replace(request, client=await admit(characters))
@@ -146,13 +154,12 @@ class DocumentJobs:
         )
         self._jobs[identity] = job
         try:
-            await asyncio.to_thread(source.write_bytes, content)
+            await self._in_thread(source.write_bytes, content)
         except OSError as error:
             self._remove(job)
             raise DocumentError(f"the document cannot be stored: {error.strerror}") from None
-        task = asyncio.create_task(self._run(job))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._waiting.setdefault(request.client, deque()).append(job)
+        self._start_jobs()
         return job
 
     def find(self, identity: str, key: str | None = None) -> DocumentJob:
@@ -164,10 +171,15 @@ class DocumentJobs:
 
     async def close(self) -> None:
         """Stop, and delete all documents."""
+        for job in [job for jobs in self._waiting.values() for job in jobs]:
+            job.state, job.error = "error", UnavailableError("the server has stopped", "stopped")
+            job.finished.set()
+        self._waiting.clear()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._jobs.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         if self._folder is not None:
             await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
             self._folder = None
@@ -183,12 +195,26 @@ class DocumentJobs:
         if used + size > self.settings.all_documents_megabytes * MEGABYTE:
             raise OverloadedError("there is no room for more documents; try again later", 60)
 
+    def _start_jobs(self) -> None:
+        """Start what there is room for, a document of each client in turn."""
+        while self._waiting and self._running.total() < CONCURRENT_JOBS:
+            client = min(self._waiting, key=self._running.__getitem__)
+            jobs = self._waiting.pop(client)
+            self._running[client] += 1
+            task = asyncio.create_task(self._run(jobs.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            if jobs:
+                self._waiting[client] = jobs  # behind the others
+
+    async def _in_thread(self, function: Callable[..., ResultT], *arguments: object) -> ResultT:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
     async def _run(self, job: DocumentJob) -> None:
         try:
-            async with self._slots:
-                job.state, job.started = "translating", time.monotonic()
-                job.result = await self._translate(job)
-                job.state = "done"
+            job.state, job.started = "translating", time.monotonic()
+            job.result = await self._translate(job)
+            job.state = "done"
         except TranslateRequestError as error:
             job.state, job.error = "error", error
         except (RegardError, OSError) as error:
@@ -201,6 +227,8 @@ class DocumentJobs:
             job.state, job.error = "error", TranslationFailedError(message)
             sys.stderr.write("".join(traceback.format_exception(error)))
         finally:
+            self._running -= Counter([job.request.client])
+            self._start_jobs()
             job.finished.set()
             job.source.unlink(missing_ok=True)
             loop = asyncio.get_running_loop()
@@ -215,9 +243,9 @@ class DocumentJobs:
     async def _translate(self, job: DocumentJob) -> Path:
         """Translate a document sentence by sentence; a sentence without a translation stays as it is."""
         options = DocumentOptions(target_language=job.request.target_language)
-        content = await asyncio.to_thread(job.source.read_bytes)
-        document = await asyncio.to_thread(read_document, content, job.name, options)
-        groups = await asyncio.to_thread(lambda: [split_sentences(each) for each in document.segments])
+        content = await self._in_thread(job.source.read_bytes)
+        document = await self._in_thread(read_document, content, job.name, options)
+        groups = await self._in_thread(lambda: [split_sentences(each) for each in document.segments])
         sentences = [part.strip() for group in groups for part in group]
         source = self._source_language(job.request, sentences)
         translations: list[str] = []
@@ -225,7 +253,7 @@ class DocumentJobs:
             translations += await self._translate_batch(batch, source, job.request)
             job.translated += len(batch)
         path = job.source.with_suffix(".result")
-        await asyncio.to_thread(_write_document, path, document, groups, translations)
+        await self._in_thread(_write_document, path, document, groups, translations)
         return path
 
     def _source_language(self, request: DocumentRequest, sentences: Sequence[str]) -> str:
