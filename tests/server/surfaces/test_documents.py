@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import tempfile
 import time
 import zipfile
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.document_jobs import DocumentJobs, DocumentRequest, clean_name, split_requests
 from regard.server.translation.requests import OverloadedError, TranslationFailedError
+from regard.server.translation.scratch_folder import ScratchFolder
 from regard.server.translation.serve_settings import LimitSettings, StorageSettings
 from server.fake_translation import FakeTranslationService
 from server.http_client import run_server
@@ -207,12 +209,12 @@ def test_documents_expire_and_leave_no_files():
     with run_server(*groups, lifespan=closing(documents)) as client:
         handle = send(client, "/v2/document", b"a\n", "a.txt", EN_FR).json
         assert wait(client, handle)[0]["status"] == "done"
-        folder = documents._folder
-        assert [each.suffix for each in folder.iterdir()] == [".result"]
+        folder = documents._folder.path
+        assert [each.suffix for each in folder.iterdir() if each.name != "lock"] == [".result"]
         time.sleep(0.8)
         address = f"/v2/document/{handle['document_id']}"
         assert client(address, {"document_key": handle["document_key"]}).status == 404
-        assert list(folder.iterdir()) == []
+        assert [each.name for each in folder.iterdir()] == ["lock"]
     assert not folder.exists()
 
 
@@ -246,6 +248,21 @@ def test_clients_take_turns_and_a_stop_ends_what_waits():
         assert all(job.finished.is_set() for job in jobs)
 
     asyncio.run(run())
+
+
+def test_files_of_a_killed_server_are_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "documents-killed").mkdir()
+    for name in ("lock", "a.source"):
+        (tmp_path / "documents-killed" / name).touch()
+    (tmp_path / "documents-of-another-program").mkdir()
+    alive = ScratchFolder("documents-")
+    new = ScratchFolder("documents-")
+    names = {each.name for each in tmp_path.iterdir()}
+    assert names == {"documents-of-another-program", alive.path.name, new.path.name}
+    new.close()
+    alive.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["documents-of-another-program"]
 
 
 def test_file_names_and_requests():

@@ -2,9 +2,7 @@
 
 import asyncio
 import secrets
-import shutil
 import sys
-import tempfile
 import time
 import traceback
 from collections import Counter, deque
@@ -29,6 +27,7 @@ from regard.server.translation.requests import (
     TranslationService,
     UnavailableError,
 )
+from regard.server.translation.scratch_folder import ScratchFolder
 from regard.server.translation.serve_settings import LimitSettings, StorageSettings
 from regard.text.sentences import join_with_source_spacing, split_sentences
 
@@ -116,7 +115,7 @@ class DocumentJobs:
         self._service = service
         self.settings = storage or StorageSettings()
         self._limits = limits or LimitSettings()
-        self._folder: Path | None = None
+        self._folder: ScratchFolder | None = None
         self._jobs: dict[str, DocumentJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: Counter[str] = Counter()
@@ -146,9 +145,12 @@ class DocumentJobs:
         request = replace(request, client=await admit(characters))
         self._require_room(len(content))
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="regard-documents-"))
+            try:
+                self._folder = ScratchFolder("regard-documents-")
+            except OSError as error:
+                raise DocumentError(f"documents cannot be stored here: {error.strerror}") from None
         identity = secrets.token_hex(16).upper()
-        source = self._folder / f"{identity}.source"
+        source = self._folder.path / f"{identity}.source"
         job = DocumentJob(
             identity, secrets.token_hex(32).upper(), name, request, source, characters, sentences
         )
@@ -181,7 +183,7 @@ class DocumentJobs:
         self._jobs.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._folder is not None:
-            await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+            await asyncio.to_thread(self._folder.close)
             self._folder = None
 
     def _require_room(self, size: int) -> None:
