@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 
 from regard.cli.main import main
+from regard.server.translation.glossary_store import GlossaryStore
 from server.random_model import TEXTS, save_random
 
 
@@ -26,23 +27,32 @@ def start_server(*arguments):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def translate(url, **fields):
+def post(address, **fields):
     body = urllib.parse.urlencode(fields).encode()
-    with urllib.request.urlopen(f"{url}translate", body, timeout=30) as response:
-        return json.load(response)["translatedText"]
+    with urllib.request.urlopen(address, body, timeout=30) as response:
+        return json.load(response)
+
+
+def translate(url, **fields):
+    return post(f"{url}translate", **fields)["translatedText"]
 
 
 def test_answers_as_translate_does_and_ends_at_sigterm(model, tmp_path):
-    server = start_server(model)
+    server = start_server(model, "--data", tmp_path / "data")
     try:
         address = json.loads(server.stdout.readline())
         assert address["models"] == {"model": "en-fr"}
         text = "\n".join([*TEXTS, "", "x"])
         answer = translate(address["url"], q=text, source="en", target="fr")
+        as_deepl = post(f"{address['url']}v2/translate", text=text, target_lang="FR", split_sentences=0)
+        glossary = {"name": "kept", "source_lang": "EN", "target_lang": "FR", "entries": "cat\tmatou"}
+        post(f"{address['url']}v2/glossaries", **glossary)
     finally:
         server.send_signal(signal.SIGTERM)
         output, errors = server.communicate(timeout=30)
     assert (server.returncode, output, errors) == (0, "", "")
+    assert as_deepl["translations"][0]["text"] == answer
+    assert [each.name for each in GlossaryStore(tmp_path / "data").list_all("")] == ["kept"]
     (tmp_path / "in.txt").write_text(text + "\n")
     main(["translate", str(model), str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"), "--quiet"])
     assert answer + "\n" == (tmp_path / "out.txt").read_text()
