@@ -17,6 +17,7 @@ from regard.server.operations.key_file import KeyFile, KeyLimits, UsageCount
 from regard.server.operations.rate_limit import RateLimiter, RateLimits, address_block
 from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.surface import SurfaceContext
+from regard.server.translation.requests import OverloadedError
 from regard.server.translation.serve_settings import AccessSettings, ModelSettings, ServeSettings
 from regard.server.translation_server import translation_groups
 from regard.server.web.access_log import JsonAccessLog
@@ -208,6 +209,26 @@ def test_a_file_that_cannot_be_written_is_reported_once_and_nothing_is_lost(serv
     monkeypatch.setattr(KeyFile, "add_usage", add_usage)
     server.save()
     assert [*server.file.read_usage("2026-11").values()] == [UsageCount(3, 6)]
+
+
+def test_what_is_not_translated_is_not_used(server):
+    key = server.file.add("team", KeyLimits(characters_per_month=100))
+    server.save()
+    service = FakeTranslationService(error=OverloadedError("too much", 3))
+    context = SurfaceContext(service, access=server.access)
+    settings = ServeSettings({"model": ModelSettings("x")}, access=server.settings)
+    with run_server(*translation_groups(context, settings, HttpMetrics())) as client:
+        body = {"q": "a cat", "source": "en", "target": "fr", "api_key": key}
+        assert client("/translate", body).status == 429
+        service.error = None
+        assert client("/translate", body | {"target": "zz"}).status == 400
+        late = {"text": "a cat", "source": "en", "target": "fr", "timeout_ms": -1}
+        assert client("/api/translate", late, Authorization=f"Bearer {key}").status == 400
+        assert server.usage(key) == (0, 100)
+        assert client("/translate", body).status == 200
+    assert server.usage(key) == (5, 100)
+    server.save()
+    assert [*server.file.read_usage("2026-11").values()] == [UsageCount(4, 5)]
 
 
 def test_neither_keys_nor_texts_are_in_log_metrics_or_errors(server):

@@ -43,6 +43,9 @@ class FakeAccess:
         self.characters += characters
         return "team"
 
+    def refund(self, key, characters):  # noqa: ARG002
+        self.characters -= characters
+
     async def usage(self, key):
         if key is None:
             raise KeyRequiredError("an API key is needed")

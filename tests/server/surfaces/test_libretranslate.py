@@ -30,7 +30,7 @@ class FakeAccess:
 
     def __init__(self):
         self.error = None
-        self.admitted = []
+        self.admitted, self.refunded = [], []
 
     async def admit(self, key, address, characters):
         if self.error:
@@ -41,6 +41,9 @@ class FakeAccess:
             raise UnknownKeyError("Invalid API key")
         self.admitted.append((key, address, characters))
         return "team"
+
+    def refund(self, key, characters):
+        self.refunded.append((key, characters))
 
     async def usage(self, key):  # noqa: ARG002
         return KeyUsage(sum(characters for *_, characters in self.admitted), 100)

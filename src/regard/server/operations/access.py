@@ -59,6 +59,10 @@ class AccessControl(Protocol):
         """
         ...
 
+    def refund(self, key: str | None, characters: int) -> None:
+        """Count the characters of an admitted request as not used: it was refused or failed after all."""
+        ...
+
     async def usage(self, key: str | None) -> KeyUsage:
         """Return what a key has used and may use; raise `AccessError` if it is not accepted."""
         ...
@@ -75,6 +79,9 @@ class OpenAccess:
     async def admit(self, key: str | None, address: str, characters: int) -> str:  # noqa: ARG002
         self._characters += characters
         return address
+
+    def refund(self, key: str | None, characters: int) -> None:  # noqa: ARG002
+        self._characters -= characters
 
     async def usage(self, key: str | None) -> KeyUsage:  # noqa: ARG002
         """Return the characters of all clients since the server started."""

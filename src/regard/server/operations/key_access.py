@@ -74,9 +74,16 @@ class KeyAccess:
             raise QuotaExceededError(f"this key has {left:,} of its {limit:,} characters of this month left")
         limits = RateLimits(known.limits.requests_per_minute, known.limits.characters_per_minute)
         self._check_rate(known.id, limits, characters)
-        place = (known.id, month_of(self._now()))
-        self._unsaved[place] = _add(self._unsaved.get(place, NOTHING), UsageCount(1, characters))
+        self._count(known, UsageCount(1, characters))
         return known.name
+
+    def refund(self, key: str | None, characters: int) -> None:
+        """Count characters as not used; the request stays counted, as do the limits per minute."""
+        known = self._keys.get(key_id(key or ""))
+        if not self.has_keys or known is None:
+            self._characters_without_key -= characters
+        elif characters:
+            self._count(known, UsageCount(0, -characters))
 
     async def usage(self, key: str | None) -> KeyUsage:
         """Return the characters of a key in this month; without a key, of all clients without one."""
@@ -163,6 +170,10 @@ class KeyAccess:
         if wait > 0:
             seconds = math.ceil(wait)
             raise RateExceededError(f"too many requests; try again in {seconds} s", seconds)
+
+    def _count(self, key: ApiKey, count: UsageCount) -> None:
+        place = (key.id, month_of(self._now()))
+        self._unsaved[place] = _add(self._unsaved.get(place, NOTHING), count)
 
     def _characters_used(self, key: ApiKey) -> int:
         place = (key.id, month_of(self._now()))

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,10 @@ STATUSES: ErrorStatuses = {
 """The status of each error where a surface has no other for it."""
 
 
+REFUNDS = "regard.refunds"
+"""What is called if a request fails, in its scope."""
+
+
 @dataclass(frozen=True)
 class SurfaceContext:
     """What a surface answers with."""
@@ -94,8 +98,12 @@ def _with_status(handler: Handler, statuses: ErrorStatuses) -> Handler:
     async def answer(request: Request) -> Response:
         try:
             return await handler(request)
-        except (TranslateRequestError, AccessError) as error:
-            raise to_http_error(error, statuses) from error
+        except Exception as error:
+            for refund in request.scope.get(REFUNDS, ()):
+                refund()
+            if isinstance(error, TranslateRequestError | AccessError):
+                raise to_http_error(error, statuses) from error
+            raise
 
     return answer
 
@@ -169,8 +177,12 @@ async def admit_request(
 async def admit_characters(
     context: SurfaceContext, request: Request, key: str | None, characters: int
 ) -> str:
-    """Return the client's name if it may send so many characters; they go into the access log."""
+    """Return the client's name if it may send so many characters; they go into the access log.
+
+    They are refunded if the request ends with an error before its answer has begun.
+    """
     name = await context.access.admit(key, client_address(request), characters)
+    request.scope.setdefault(REFUNDS, []).append(partial(context.access.refund, key, characters))
     fields = log_entry(request.scope).fields
     fields["characters"] = characters
     if key is not None and context.access.has_keys:
