@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 
 from regard.cli.main import main
+from regard.server.operations.key_file import KeyFile, KeyLimits, month_of
 from regard.server.translation.glossary_store import GlossaryStore
 from server.random_model import TEXTS, save_random
 
@@ -128,3 +129,54 @@ def find_free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+def test_keys_are_required_and_counted_and_a_kill_loses_a_second_at_most(model, tmp_path):
+    keys = tmp_path / "keys.sqlite"
+    with KeyFile(keys, create=True) as file:
+        key = file.add("team", KeyLimits(characters_per_month=30))
+    server = start_server(model, "--keys", keys, "--public-url", "https://translate.example.org")
+    try:
+        url = json.loads(server.stdout.readline())["url"]
+        fields = {"q": "a bird sings.", "source": "en", "target": "fr"}
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            translate(url, **fields)
+        for _ in range(2):
+            assert translate(url, **fields, api_key=key)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            translate(url, **fields, api_key=key)
+        headers = {"Origin": "https://translate.example.org"}
+        urllib.request.urlopen(urllib.request.Request(f"{url}languages", headers=headers), timeout=20).close()
+        until = time.monotonic() + 10
+        while read_usage(keys) != (2, 26) and time.monotonic() < until:
+            time.sleep(0.05)
+    finally:
+        server.kill()
+        server.communicate(timeout=30)
+    assert read_usage(keys) == (2, 26)
+    restarted = start_server(model, "--keys", keys)
+    try:
+        url = json.loads(restarted.stdout.readline())["url"]
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            translate(url, **fields, api_key=key)
+        assert translate(url, **{**fields, "q": "cat"}, api_key=key)
+    finally:
+        restarted.send_signal(signal.SIGTERM)
+        _, errors = restarted.communicate(timeout=30)
+    assert (restarted.returncode, errors) == (0, "")
+    assert read_usage(keys) == (3, 29)
+
+
+def read_usage(path):
+    """Return the requests and characters of the only key that was used in this month."""
+    with KeyFile(path) as file:
+        return next(iter(file.read_usage(month_of(time.time())).values()), None)
+
+
+def test_a_file_that_has_no_keys_ends_the_server_with_one_line(model, tmp_path):
+    (tmp_path / "keys.sqlite").write_text("no keys here")
+    server = start_server(model, "--keys", tmp_path / "keys.sqlite")
+    output, errors = server.communicate(timeout=30)
+    assert (server.returncode, output) == (1, "")
+    assert "cannot be used as a file of API keys" in errors
+    assert len(errors.splitlines()) == 1
