@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import closing
 
 import pytest
 
@@ -45,10 +46,17 @@ class Server:
         self.file = KeyFile(path, create=True)
         self.clock, self.now, self.reports = Clock(), Clock(NOVEMBER), []
         self.settings = AccessSettings(str(path), **settings)
+        self.started = []
         self.access = self.start()
 
     def start(self):
-        return KeyAccess(self.settings, report=self.reports.append, clock=self.clock, now=self.now)
+        access = KeyAccess(self.settings, report=self.reports.append, clock=self.clock, now=self.now)
+        self.started.append(access)
+        return access
+
+    def close(self):
+        for each in (self.file, *self.started):
+            each.close()
 
     def admit(self, key, characters=1, address="192.0.2.1"):
         return asyncio.run(self.access.admit(key, address, characters))
@@ -62,7 +70,8 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path):
-    return Server(tmp_path / "keys.sqlite", key_required=True)
+    with closing(Server(tmp_path / "keys.sqlite", key_required=True)) as server:
+        yield server
 
 
 def test_a_key_is_accepted_and_others_are_not(server):
@@ -113,8 +122,15 @@ def test_a_quota_holds_over_restarts_and_replicas_and_begins_again_each_month(se
             ("2026-11", "2026-12")] == [90, 100]  # fmt: skip
 
 
-def test_rates_of_keys_and_of_addresses(tmp_path):
-    server = Server(tmp_path / "keys.sqlite", address_requests_per_minute=2)
+@pytest.fixture
+def open_server(tmp_path):
+    """Keys are not required; an address without one may make two requests a minute."""
+    with closing(Server(tmp_path / "keys.sqlite", address_requests_per_minute=2)) as server:
+        yield server
+
+
+def test_rates_of_keys_and_of_addresses(open_server):
+    server = open_server
     key = server.file.add("team", KeyLimits(requests_per_minute=60, characters_per_minute=600))
     server.save()
     for _ in range(60):

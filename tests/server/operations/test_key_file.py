@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_a_file_of_something_else_is_one_line(path, content):
 
 
 def test_another_database_is_left_as_it_was(path):
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE mine (x)")
     before = path.read_bytes()
     with pytest.raises(RegardError, match="is not a file of API keys"):
