@@ -38,7 +38,7 @@ def take_all(address: str, out: Path) -> None:
         page.locator("#translation .word", has_text="jaune").hover()
         page.wait_for_timeout(300)
         page.screenshot(path=out / "translator.png")
-        page = browser.new_page(viewport={"width": 360, "height": 700}, color_scheme="dark")
+        page = browser.new_page(viewport={"width": 360, "height": 800}, color_scheme="dark")
         translate(page, address)
         page.locator(".sentence").nth(1).click()
         page.locator(".alternatives button").first.wait_for()

@@ -15,6 +15,7 @@ from regard.server.operations.server_metrics import HttpMetrics
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.native import native_group
+from regard.server.surfaces.native_documents import native_document_groups
 from regard.server.surfaces.page import page_group
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.document_jobs import DocumentJobs
@@ -38,6 +39,7 @@ def translation_groups(
         *libretranslate_groups(context, origins),
         *deepl_groups(context, origins),
         native_group(context, origins),
+        *native_document_groups(context, origins),
         RouteGroup(health_routes(context.service, http)),
         page_group(),
     ]

@@ -24,7 +24,16 @@
  */
 /** @typedef {{ code: string, name: string, targets: string[] }} Language */
 /** @typedef {{ name: string, source_language: string, target_language: string }} Model */
-/** @typedef {{ charLimit: number, apiKeys: boolean, keyRequired: boolean }} Settings */
+/** @typedef {{ charLimit: number, keyRequired: boolean, filesTranslation: boolean, supportedFilesFormat: string[] }} Settings */
+/**
+ * @typedef {object} DocumentProgress
+ * @property {string} id
+ * @property {string} name
+ * @property {"queued" | "translating" | "done" | "error"} state
+ * @property {number} sentences
+ * @property {number} translated
+ * @property {string} [message] why there is no translation
+ */
 /** @typedef {{ name: "segment", data: Segment & { segment_index: number } } | { name: "text", data: TextResult }} StreamEvent */
 
 const KEY_NAME = "regard.key";
@@ -108,6 +117,24 @@ export async function* streamTranslation(body, signal) {
     if (done) throw new ServerError("offline", "the connection broke off");
   }
 }
+
+/**
+ * Send a document to be translated.
+ * @param {File} file
+ * @param {{ source: string, target: string, glossary: [string, string][] }} options
+ * @returns {Promise<DocumentProgress>}
+ */
+export async function uploadDocument(file, { source, target, glossary }) {
+  const form = new FormData();
+  form.append("source", source);
+  form.append("target", target);
+  form.append("glossary", JSON.stringify(glossary));
+  form.append("file", file, file.name);
+  return readJson(await reachable(fetch("/api/documents", { method: "POST", headers: authorization(), body: form })));
+}
+
+/** @param {string} id @returns {Promise<DocumentProgress>} */
+export const fetchProgress = (id) => getJson(`/api/documents/${encodeURIComponent(id)}`);
 
 /** @param {string} block lines of one server-sent event @returns {[string, any]} */
 function parseEvent(block) {

@@ -4,6 +4,7 @@ import { h, setChildren } from "regard/dom.js";
 import { computed, effect, signal } from "regard/signals.js";
 import { alternativesDialog } from "regard/translator/alternatives.js";
 import { fetchLanguages, fetchModels, fetchSettings, readKey } from "regard/translator/api.js";
+import { documentDrop } from "regard/translator/documents.js";
 import { makeGlossary } from "regard/translator/glossary.js";
 import { icon } from "regard/translator/icons.js";
 import { keyForm } from "regard/translator/key_form.js";
@@ -146,6 +147,10 @@ function translator({ languages, models, settings }, main, tools) {
     toggleGlossary: () => (glossaryIsOpen.value = !glossaryIsOpen.peek()),
   });
   tools.prepend(glossaryButton);
+  const documents = settings.filesTranslation
+    ? documentDrop(settings.supportedFilesFormat, () => ({ source: choice.source.peek(), target: choice.target.peek(), glossary: glossary.pairs.peek() }))
+    : null;
+  if (documents) tools.prepend(documents.button);
   tools.append(keys);
 
   setChildren(
@@ -164,6 +169,7 @@ function translator({ languages, models, settings }, main, tools) {
     ),
     statusLine(() => live.status.value, live.retryNow),
     remarkList(() => shown.value),
+    documents?.list ?? "",
     glossary.panel,
     announcer,
   );
