@@ -33,6 +33,7 @@ from server.http_client import run_server
 from toy_translation import toy_translation
 
 LIMIT = 2000
+# Chromium also calls a stream with an abort signal aborted when it was read to its end
 EXPECTED_FAILURE = re.compile(r"status of (400|401|429|503)|ERR_(ABORTED|INTERNET_DISCONN)")
 
 
@@ -418,4 +419,4 @@ def test_a_real_model_aligns_the_words_that_light(browser, served_run):
         words.nth(target).hover()
         assert lit_words(page) == [[SENTENCE.split()[source]], [segment["text"].split()[target]]]
     page.close()
-    assert log.errors == []
+    assert [error for error in log.errors if not EXPECTED_FAILURE.search(error)] == []
