@@ -147,6 +147,7 @@ def test_an_error_on_the_way(client, server):
         (b"a", "", {}, 400, ""),
         (b"a", "a.docx", {}, 400, "Invalid file data"),
         (b"\xff\xfe\x00", "a.json", {}, 400, "Invalid file data"),
+        (b"a" * 501, "a.txt", {}, 400, "a sentence has 501 characters; it may have 500"),
         (b"a", "a.txt", {"target_lang": ""}, 400, "'target_lang' not specified"),
         (b"a", "a.txt", {"target_lang": "XX"}, 400, "'target_lang' not supported"),
         (b"a", "a.txt", {"formality": "more"}, 400, "formality"),

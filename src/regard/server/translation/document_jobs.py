@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from regard.documents.formats import DOCUMENT_FORMATS, Document, DocumentOptions, read_document
 from regard.errors import DataError, RegardError
@@ -103,6 +103,14 @@ class DocumentJob:
         return [self.source, *([] if self.result is None else [self.result])]
 
 
+class ParsedDocument(NamedTuple):
+    """A document with its sentences, those of each segment and those of each request."""
+
+    document: Document
+    groups: list[list[str]]
+    batches: list[tuple[str, ...]]
+
+
 class DocumentJobs:
     """Translates documents, and keeps them until they expire."""
 
@@ -139,7 +147,7 @@ class DocumentJobs:
             raise DocumentError(f"{name} is of no known format; its file extension must be one of {known}")
         options = DocumentOptions(target_language=request.target_language)
         try:
-            sentences, characters = await self._in_thread(_measure, content, name, options)
+            sentences, characters = await self._in_thread(_measure, content, name, options, self._limits)
         except DataError as error:
             raise DocumentError(_one_line(error)) from None
         request = replace(request, client=await admit(characters))
@@ -246,23 +254,21 @@ class DocumentJobs:
         """Translate a document sentence by sentence; a sentence without a translation stays as it is."""
         options = DocumentOptions(target_language=job.request.target_language)
         content = await self._in_thread(job.source.read_bytes)
-        document = await self._in_thread(read_document, content, job.name, options)
-        groups = await self._in_thread(lambda: [split_sentences(each) for each in document.segments])
-        sentences = [part.strip() for group in groups for part in group]
-        source = self._source_language(job.request, sentences)
+        parsed = await self._in_thread(parse_document, content, job.name, options, self._limits)
+        source = self._source_language(job.request, parsed)
         translations: list[str] = []
-        for batch in split_requests(sentences, self._limits):
+        for batch in parsed.batches:
             translations += await self._translate_batch(batch, source, job.request)
             job.translated += len(batch)
         path = job.source.with_suffix(".result")
-        await self._in_thread(_write_document, path, document, groups, translations)
+        await self._in_thread(_write_document, path, parsed, translations)
         return path
 
-    def _source_language(self, request: DocumentRequest, sentences: Sequence[str]) -> str:
+    def _source_language(self, request: DocumentRequest, parsed: ParsedDocument) -> str:
         """Return the language of a document: told by its beginning if the request does not name it."""
         source = request.source_language
-        if source == AUTO_LANGUAGE and sentences:
-            source = self._service.detect(" ".join(sentences)[:SAMPLE_CHARACTERS])[0].language
+        if source == AUTO_LANGUAGE and parsed.batches:
+            source = self._service.detect(" ".join(parsed.batches[0])[:SAMPLE_CHARACTERS])[0].language
         if request.refuses_same_language and source == request.target_language:
             raise DocumentError("Source and target language are equal.")
         return source
@@ -305,33 +311,43 @@ def clean_name(name: str) -> str:
     return kept[-NAME_CHARACTERS:] or "document"
 
 
+def parse_document(
+    content: bytes, name: str, options: DocumentOptions, limits: LimitSettings
+) -> ParsedDocument:
+    """Read a document and split its segments; raise for one that cannot be translated."""
+    document = read_document(content, name, options)
+    groups = [split_sentences(segment) for segment in document.segments]
+    sentences = [part.strip() for group in groups for part in group]
+    return ParsedDocument(document, groups, split_requests(sentences, limits))
+
+
 def split_requests(sentences: Sequence[str], limits: LimitSettings) -> list[tuple[str, ...]]:
     """Return the sentences in groups that a request may have."""
     longest = max(map(len, sentences), default=0)
     if longest > limits.text_characters:
         raise DocumentError(f"a sentence has {longest:,} characters; it may have {limits.text_characters:,}")
     most = min(SENTENCES_PER_REQUEST, limits.texts)
-    characters = min(CHARACTERS_PER_REQUEST, limits.request_characters)
+    most_characters = min(CHARACTERS_PER_REQUEST, limits.request_characters)
     groups: list[tuple[str, ...]] = []
     group: list[str] = []
+    characters = 0
     for sentence in sentences:
-        if group and (len(group) >= most or sum(map(len, group)) + len(sentence) > characters):
+        if group and (len(group) >= most or characters + len(sentence) > most_characters):
             groups.append(tuple(group))
-            group = []
+            group, characters = [], 0
         group.append(sentence)
+        characters += len(sentence)
     return [*groups, tuple(group)] if group else groups
 
 
-def _measure(content: bytes, name: str, options: DocumentOptions) -> tuple[int, int]:
+def _measure(content: bytes, name: str, options: DocumentOptions, limits: LimitSettings) -> tuple[int, int]:
     """Return the number of sentences of a document and of characters."""
-    segments = read_document(content, name, options).segments
-    return sum(len(split_sentences(each)) for each in segments), sum(map(len, segments))
+    parsed = parse_document(content, name, options, limits)
+    return sum(map(len, parsed.batches)), sum(map(len, parsed.document.segments))
 
 
-def _write_document(
-    path: Path, document: Document, groups: Sequence[Sequence[str]], translations: Sequence[str]
-) -> None:
+def _write_document(path: Path, parsed: ParsedDocument, translations: Sequence[str]) -> None:
     remaining = iter(translations)
-    translated = [[next(remaining) or part.strip() for part in group] for group in groups]
-    joined = [join_with_source_spacing(*pair) for pair in zip(groups, translated, strict=True)]
-    path.write_bytes(document.render(joined, report=lambda _: None))
+    translated = [[next(remaining) or part.strip() for part in group] for group in parsed.groups]
+    joined = [join_with_source_spacing(*pair) for pair in zip(parsed.groups, translated, strict=True)]
+    path.write_bytes(parsed.document.render(joined, report=lambda _: None))
