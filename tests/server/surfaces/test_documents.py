@@ -1,6 +1,7 @@
 """Documents on the surfaces of DeepL and LibreTranslate: upload, progress, result and every refusal."""
 
 import asyncio
+import gc
 import io
 import tempfile
 import time
@@ -12,6 +13,7 @@ import pytest
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.surface import SurfaceContext
+from regard.server.translation.collection_pause import CollectionPause
 from regard.server.translation.document_jobs import DocumentJobs, DocumentRequest, clean_name, split_requests
 from regard.server.translation.requests import OverloadedError, TranslationFailedError
 from regard.server.translation.scratch_folder import ScratchFolder
@@ -249,6 +251,18 @@ def test_clients_take_turns_and_a_stop_ends_what_waits():
         assert all(job.finished.is_set() for job in jobs)
 
     asyncio.run(run())
+
+
+def test_collections_wait_for_every_document():
+    pause = CollectionPause()
+    with pause.hold():
+        with pytest.raises(ValueError, match="broken"), pause.hold():
+            raise ValueError("broken")
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    pause.include_all()
+    assert gc.get_freeze_count() == 0
 
 
 def test_files_of_a_killed_server_are_removed_by_the_next(tmp_path, monkeypatch):

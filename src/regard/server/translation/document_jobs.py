@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from regard.documents.formats import DOCUMENT_FORMATS, Document, DocumentOptions, read_document
 from regard.errors import DataError, RegardError
+from regard.server.translation.collection_pause import COLLECTION_PAUSE
 from regard.server.translation.requests import (
     AUTO_LANGUAGE,
     DeadlineExceededError,
@@ -239,6 +240,8 @@ class DocumentJobs:
         finally:
             self._running -= Counter([job.request.client])
             self._start_jobs()
+            if not self._running.total():
+                COLLECTION_PAUSE.include_all()
             job.finished.set()
             job.source.unlink(missing_ok=True)
             loop = asyncio.get_running_loop()
@@ -315,10 +318,11 @@ def parse_document(
     content: bytes, name: str, options: DocumentOptions, limits: LimitSettings
 ) -> ParsedDocument:
     """Read a document and split its segments; raise for one that cannot be translated."""
-    document = read_document(content, name, options)
-    groups = [split_sentences(segment) for segment in document.segments]
-    sentences = [part.strip() for group in groups for part in group]
-    return ParsedDocument(document, groups, split_requests(sentences, limits))
+    with COLLECTION_PAUSE.hold():
+        document = read_document(content, name, options)
+        groups = [split_sentences(segment) for segment in document.segments]
+        sentences = [part.strip() for group in groups for part in group]
+        return ParsedDocument(document, groups, split_requests(sentences, limits))
 
 
 def split_requests(sentences: Sequence[str], limits: LimitSettings) -> list[tuple[str, ...]]:
@@ -347,7 +351,8 @@ def _measure(content: bytes, name: str, options: DocumentOptions, limits: LimitS
 
 
 def _write_document(path: Path, parsed: ParsedDocument, translations: Sequence[str]) -> None:
-    remaining = iter(translations)
-    translated = [[next(remaining) or part.strip() for part in group] for group in parsed.groups]
-    joined = [join_with_source_spacing(*pair) for pair in zip(parsed.groups, translated, strict=True)]
-    path.write_bytes(parsed.document.render(joined, report=lambda _: None))
+    with COLLECTION_PAUSE.hold():
+        remaining = iter(translations)
+        translated = [[next(remaining) or part.strip() for part in group] for group in parsed.groups]
+        joined = [join_with_source_spacing(*pair) for pair in zip(parsed.groups, translated, strict=True)]
+        path.write_bytes(parsed.document.render(joined, report=lambda _: None))
