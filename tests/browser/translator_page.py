@@ -14,9 +14,16 @@ HOSTILE = (
 
 @dataclass
 class PageService(FakeTranslationService):
-    """Waits before texts of `delays`; is unsure of "hmm"; "quark" is unlike its training."""
+    """Waits before texts of `delays`; is unsure of "hmm"; "quark" is unlike its training.
+
+    It waits `pause` seconds after each sentence, and knows its languages once it has started.
+    """
 
     delays: dict = field(default_factory=dict)
+    pause: float = 0
+
+    def languages(self):
+        return super().languages() if self.state == "ready" else []
 
     async def stream(self, request):
         await asyncio.sleep(self.delays.get(request.texts[0], 0))
@@ -26,6 +33,7 @@ class PageService(FakeTranslationService):
                 yield event._replace(result=replace(event.result, segments=segments))
             else:
                 yield event
+                await asyncio.sleep(self.pause)
 
     @staticmethod
     def _with_remarks(segment, request):
