@@ -161,7 +161,7 @@ def test_words_light_what_they_translate(page):
     type_text(page, "the cat sleeps.\na dog")
     page.locator("#translation .word", has_text="CAT").hover()
     assert lit_words(page) == [["cat"], ["CAT"]]
-    assert page.locator(".detail").inner_text() == "“cat” → “CAT” · 90 % sure"
+    assert page.locator(".detail").inner_text() == "“\u2068cat\u2069” → “\u2068CAT\u2069” · 90 % sure"
     box = page.locator(".mirror .word", has_text="dog").bounding_box()
     page.mouse.move(box["x"] + 5, box["y"] + 10)
     assert lit_words(page) == [["dog"], ["DOG"]]

@@ -1,4 +1,4 @@
-"""The front end of the explorer and of exported traces: HTML, CSS, JavaScript."""
+"""Pages in HTML, CSS and JavaScript: the explorer, exported traces, and the translator."""
 
 from collections.abc import Iterator
 from importlib.resources.abc import Traversable

@@ -147,7 +147,7 @@ export function describeWord(segment, side, word) {
   const links = linkedWords(segment, side, word);
   const take = (/** @type {string} */ text, /** @type {Set<number>} */ places) => {
     const parts = bareWordRanges(text).filter((_, place) => places.has(place));
-    return parts.map(([start, end]) => `“${text.slice(start, end)}”`).join(" ");
+    return parts.map(([start, end]) => `“\u2068${text.slice(start, end)}\u2069”`).join(" "); // isolated: each has its direction
   };
   const [source, target] = [take(segment.source, links.source), take(segment.text, links.target)];
   const score = side === "target" ? segment.words?.[word]?.confidence : undefined;
