@@ -3,6 +3,7 @@
 import shutil
 import signal
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
@@ -34,6 +35,15 @@ MICRO = ModelConfig(
 def own_cache(tmp_path_factory, monkeypatch):
     """What a test prepares is not found by the next."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def no_shape_check():
+    """The check of types and shapes is off: the test passes values of wrong types, as users do."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture(scope="session")

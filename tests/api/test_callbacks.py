@@ -134,6 +134,7 @@ def test_an_error_in_the_last_validation_leaves_a_run_that_is_published_later():
     assert Path("run/model").is_dir()
 
 
+@pytest.mark.usefixtures("no_shape_check")
 @pytest.mark.parametrize(
     ("callbacks", "message"),
     [
