@@ -112,6 +112,9 @@ class SessionAccess:
         self._characters[str(key)] += characters
         return str(key)
 
+    def refund(self, key: str | None, characters: int) -> None:
+        self._characters[str(key)] -= characters
+
     async def usage(self, key: str | None) -> KeyUsage:
         if key in (None, "invalid"):
             raise UnknownKeyError("unknown API key")
