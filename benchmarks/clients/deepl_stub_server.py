@@ -20,7 +20,7 @@ from typing import Any
 
 from regard.server.operations.access import KeyUsage, QuotaExceededError, UnknownKeyError
 from regard.server.surfaces.deepl.deepl_group import deepl_groups
-from regard.server.surfaces.deepl.fields import deepl_error
+from regard.server.surfaces.deepl.request_values import deepl_error
 from regard.server.surfaces.surface import SurfaceContext
 from regard.server.translation.document_jobs import DocumentJobs
 from regard.server.translation.language_codes import language_name

@@ -16,8 +16,8 @@ from regard.server.surfaces.deepl.deepl_group import deepl_groups
 from regard.server.surfaces.libretranslate import libretranslate_groups
 from regard.server.surfaces.native import native_group
 from regard.server.surfaces.native_documents import native_document_groups
-from regard.server.surfaces.page import page_group
 from regard.server.surfaces.surface import SurfaceContext
+from regard.server.surfaces.translator_page import page_group
 from regard.server.translation.document_jobs import DocumentJobs
 from regard.server.translation.glossary_store import GlossaryStore
 from regard.server.translation.requests import TranslationService

@@ -105,7 +105,7 @@ class LibreTranslateSurface:
         """Translate a text, or a list of texts."""
         values = await read_fields(request)
         fields = read_translate_fields(values)
-        key = read_key(values)
+        key = read_api_key(values)
         client = await admit_request(self._context, request, key, fields.texts)
         try:
             results = await self._context.service.translate(
@@ -126,7 +126,7 @@ class LibreTranslateSurface:
         """Return the languages that a text may be in."""
         values = await read_fields(request)
         text = text_field(values, "q", missing_field)
-        await admit_request(self._context, request, read_key(values), (text,))
+        await admit_request(self._context, request, read_api_key(values), (text,))
         return json_response([_detected(each) for each in self._context.service.detect(text)])
 
     async def languages(self, request: Request) -> Response:  # noqa: ARG002
@@ -211,7 +211,7 @@ def read_count(value: object, name: str) -> int:
     return int(str(value))
 
 
-def read_key(values: dict[str, Any]) -> str | None:
+def read_api_key(values: dict[str, Any]) -> str | None:
     """Return the API key of a request, or None."""
     key = values.get("api_key")
     if key is not None and not isinstance(key, str):
@@ -247,9 +247,9 @@ def file_routes(context: SurfaceContext, documents: DocumentJobs) -> RouteTable:
             values = {name: value for name, value in form.items() if isinstance(value, str)}
             source = text_field(values, "source", missing_field)
             target = text_field(values, "target", missing_field)
-            key = read_key(values)
+            key = read_api_key(values)
             await context.access.usage(key)
-            languages = find_languages(context.service, source, target)
+            languages = match_served_languages(context.service, source, target)
             content, name = await file.read(), file.filename or ""
 
         async def admit(characters: int) -> str:
@@ -273,7 +273,7 @@ def file_routes(context: SurfaceContext, documents: DocumentJobs) -> RouteTable:
     return {"/translate_file": {"POST": translate_file}, "/download_file/{name}": {"GET": download_file}}
 
 
-def find_languages(service: TranslationService, source: str, target: str) -> tuple[str, str]:
+def match_served_languages(service: TranslationService, source: str, target: str) -> tuple[str, str]:
     """Return the served languages, target first."""
     served = service.languages()
     codes = list(dict.fromkeys(code for each in served for code in (each.code, *each.targets)))

@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from regard.server.surfaces.libretranslate import find_languages
+from regard.server.surfaces.libretranslate import match_served_languages
 from regard.server.surfaces.native import PREFIX, read_bearer_key
 from regard.server.surfaces.surface import (
     SurfaceContext,
@@ -61,7 +61,9 @@ class NativeDocumentSurface:
             values = {name: value for name, value in form.items() if isinstance(value, str)}
             target = text_field(values, "target", _missing)
             await self._context.access.usage(key)
-            languages = find_languages(self._context.service, values.get("source") or AUTO_LANGUAGE, target)
+            languages = match_served_languages(
+                self._context.service, values.get("source") or AUTO_LANGUAGE, target
+            )
             terms = _read_terms(values.get("glossary"))
             content, name = await file.read(), file.filename or ""
 

@@ -257,7 +257,7 @@ class DocumentJobs:
         """Translate a document sentence by sentence; a sentence without a translation stays as it is."""
         options = DocumentOptions(target_language=job.request.target_language)
         content = await self._in_thread(job.source.read_bytes)
-        parsed = await self._in_thread(parse_document, content, job.name, options, self._limits)
+        parsed = await self._in_thread(parse_uploaded_document, content, job.name, options, self._limits)
         source = self._source_language(job.request, parsed)
         translations: list[str] = []
         for batch in parsed.batches:
@@ -314,7 +314,7 @@ def clean_name(name: str) -> str:
     return kept[-NAME_CHARACTERS:] or "document"
 
 
-def parse_document(
+def parse_uploaded_document(
     content: bytes, name: str, options: DocumentOptions, limits: LimitSettings
 ) -> ParsedDocument:
     """Read a document and split its segments; raise for one that cannot be translated."""
@@ -346,7 +346,7 @@ def split_requests(sentences: Sequence[str], limits: LimitSettings) -> list[tupl
 
 def _measure(content: bytes, name: str, options: DocumentOptions, limits: LimitSettings) -> tuple[int, int]:
     """Return the number of sentences of a document and of characters."""
-    parsed = parse_document(content, name, options, limits)
+    parsed = parse_uploaded_document(content, name, options, limits)
     return sum(map(len, parsed.batches)), sum(map(len, parsed.document.segments))
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from regard.server.surfaces.deepl.documents import document_routes
-from regard.server.surfaces.deepl.fields import STATUSES, deepl_error
+from regard.server.surfaces.deepl.document_routes import document_routes
 from regard.server.surfaces.deepl.glossaries import glossary_routes
+from regard.server.surfaces.deepl.request_values import STATUSES, deepl_error
 from regard.server.surfaces.deepl.translate_text import text_routes
 from regard.server.surfaces.surface import SurfaceContext, with_error_statuses
 from regard.server.web.application import MAX_BODY_BYTES, RouteGroup

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from regard.server.surfaces.deepl.fields import (
+from regard.server.surfaces.deepl.language_routes import base_code, glossary_pairs
+from regard.server.surfaces.deepl.request_values import (
     QUOTA_EXCEEDED,
     invalid_value,
     read_choice,
-    read_key,
+    read_deepl_key,
     read_values,
     required_text,
 )
-from regard.server.surfaces.deepl.languages import base_code, glossary_pairs
 from regard.server.surfaces.surface import SurfaceContext, admit_request
 from regard.server.translation.glossary_store import (
     GlossaryLimitError,
@@ -175,7 +175,7 @@ class GlossarySurface:
         return await self._admit(request, {})
 
     async def _admit(self, request: Request, values: Mapping[str, Any]) -> str:
-        client = await admit_request(self._context, request, read_key(request, values), ())
+        client = await admit_request(self._context, request, read_deepl_key(request, values), ())
         return owner_name(self._context, client)
 
     async def _get(self, owner: str, request: Request) -> StoredGlossary:

@@ -11,22 +11,22 @@ from starlette.responses import Response
 
 from regard.documents.segments import INLINE_TAG
 from regard.documents.web.tagged_text import XmlTags
-from regard.server.surfaces.deepl.fields import (
-    invalid_value,
-    optional_text,
-    read_boolean,
-    read_choice,
-    read_key,
-    read_names,
-    read_values,
-    required_text,
-)
 from regard.server.surfaces.deepl.glossaries import find_terms, owner_name
-from regard.server.surfaces.deepl.languages import (
+from regard.server.surfaces.deepl.language_routes import (
     base_code,
     resolve_language,
     source_languages,
     target_languages,
+)
+from regard.server.surfaces.deepl.request_values import (
+    invalid_value,
+    optional_text,
+    read_boolean,
+    read_choice,
+    read_deepl_key,
+    read_names,
+    read_values,
+    required_text,
 )
 from regard.server.surfaces.surface import SurfaceContext, admit_request
 from regard.server.translation.requests import AUTO_LANGUAGE, SegmentMode, TextRequest
@@ -59,10 +59,10 @@ class TextSurface:
     async def translate(self, request: Request) -> Response:
         """Translate one or more texts."""
         values = await read_values(request)
-        texts = read_texts(values)
+        texts = read_deepl_texts(values)
         text_request = self._to_text_request(values, texts)
         model_type = read_choice(values, "model_type", MODEL_TYPES, "").removeprefix("prefer_")
-        client = await admit_request(self._context, request, read_key(request, values), texts)
+        client = await admit_request(self._context, request, read_deepl_key(request, values), texts)
         text_request = replace(
             text_request, client=client, glossary=await self._find_terms(values, text_request, client)
         )
@@ -85,14 +85,14 @@ class TextSurface:
     async def languages(self, request: Request) -> Response:
         """Return the source languages, or the targets with `type=target`."""
         values = await read_values(request)
-        await self._context.access.usage(read_key(request, values))
+        await self._context.access.usage(read_deepl_key(request, values))
         kind = read_choice(values, "type", ("source", "target"), "source")
         find = source_languages if kind == "source" else target_languages
         return json_response(find(self._context.service))
 
     async def usage(self, request: Request) -> Response:
         """Return the characters that the key has used and may use."""
-        usage = await self._context.access.usage(read_key(request, await read_values(request)))
+        usage = await self._context.access.usage(read_deepl_key(request, await read_values(request)))
         limit = UNLIMITED if usage.limit is None else usage.limit
         return json_response({"character_count": usage.characters, "character_limit": limit})
 
@@ -135,7 +135,7 @@ class TextSurface:
         )
 
 
-def read_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
+def read_deepl_texts(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts of a request."""
     texts = values.get("text")
     if texts is None or texts == []:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from regard.server.surfaces.deepl.fields import invalid_value
+from regard.server.surfaces.deepl.request_values import invalid_value
 from regard.server.translation.language_codes import language_name, match_language
 from regard.server.translation.requests import TranslationService
 

@@ -79,7 +79,7 @@ def collect_fields(pairs: Iterable[tuple[str, str | UploadFile]]) -> dict[str, A
     return values | {name: [items[index] for index in sorted(items)] for name, items in objects.items()}
 
 
-def read_key(request: Request, values: Mapping[str, Any]) -> str | None:
+def read_deepl_key(request: Request, values: Mapping[str, Any]) -> str | None:
     """Return the key of the header `Authorization: DeepL-Auth-Key`, or of the field `auth_key`."""
     header = request.headers.get("Authorization", "")
     if header.lower().startswith(KEY_SCHEME):

@@ -7,16 +7,16 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from regard.server.surfaces.deepl.fields import (
+from regard.server.surfaces.deepl.glossaries import find_terms, owner_name
+from regard.server.surfaces.deepl.language_routes import resolve_language
+from regard.server.surfaces.deepl.request_values import (
     collect_fields,
     invalid_value,
     optional_text,
-    read_key,
+    read_deepl_key,
     read_values,
     required_text,
 )
-from regard.server.surfaces.deepl.glossaries import find_terms, owner_name
-from regard.server.surfaces.deepl.languages import resolve_language
 from regard.server.surfaces.deepl.translate_text import check_formality
 from regard.server.surfaces.surface import (
     SurfaceContext,
@@ -56,7 +56,7 @@ class DocumentSurface:
         """Queue a document; the answer has the key by which it is fetched."""
         async with read_upload(request) as (file, form):
             values = collect_fields(form.multi_items())
-            key = read_key(request, values)
+            key = read_deepl_key(request, values)
             await self._context.access.usage(key)
             name = optional_text(values, "filename") or file.filename or ""
             document_request = await self._to_request(request, values, name)
@@ -96,7 +96,7 @@ class DocumentSurface:
 
     async def _find(self, request: Request) -> DocumentJob:
         values = await read_values(request)
-        await self._context.access.usage(read_key(request, values))
+        await self._context.access.usage(read_deepl_key(request, values))
         return self._documents.find(request.path_params["id"], required_text(values, "document_key"))
 
     async def _to_request(self, request: Request, values: dict[str, Any], name: str) -> DocumentRequest:
@@ -123,7 +123,7 @@ class DocumentSurface:
             return None
         if source == AUTO_LANGUAGE:
             raise RequestError("missing", "Parameter 'source_lang' not specified; a glossary needs it.")
-        client = await admit_characters(self._context, request, read_key(request, values), 0)
+        client = await admit_characters(self._context, request, read_deepl_key(request, values), 0)
         owner = owner_name(self._context, client)
 
         async def find(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
