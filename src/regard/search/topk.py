@@ -78,7 +78,7 @@ def topk_continuations(
     count: int,
     maxima: Float[Tensor, "sentence slot chunk"] | None = None,
 ) -> tuple[Float[Tensor, "sentence count"], Int[Tensor, "sentence count"], Int[Tensor, "sentence count"]]:
-    """Return the scores, slots and tokens of the best continuations over all slots of a sentence.
+    """Prune the beam: return scores, slots and tokens of the best continuations over all slots of a sentence.
 
     A continuation scores (logit - norm) + score, computed for few tokens only: the chunks of
     the vocabulary are first ranked by their maxima. A chunk outside the best `count` holds none of the
