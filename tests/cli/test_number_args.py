@@ -66,7 +66,7 @@ def command(verb, *words):
         )
     ]
     positional = [
-        "missing"
+        next(iter(action.choices)) if action.choices else "missing"
         for action in VERBS[verb]._actions
         if not action.option_strings and action.nargs not in ("?", "*")
     ]

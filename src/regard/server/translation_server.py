@@ -7,7 +7,6 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from regard.errors import RegardError
 from regard.server.operations.health import health_routes
 from regard.server.operations.key_access import KeyAccess
 from regard.server.operations.model_reload import Report, reloading
@@ -72,13 +71,14 @@ def run_translation_server(
     def note_request(entry: LogEntry) -> None:
         http.observe(entry)
         if access_log is not None:
-            access_log(entry)
+            with suppress(OSError):  # a full disk must not end the connection
+                access_log(entry)
 
     async def start() -> None:
         try:
             await service.start()
             on_ready()
-        except RegardError as error:
+        except Exception as error:
             failures.append(error)
             server.stop()
 

@@ -221,6 +221,29 @@ def test_documents_expire_and_leave_no_files():
     assert not folder.exists()
 
 
+def test_a_client_that_leaves_during_the_upload_leaves_no_document(monkeypatch):
+    async def run():
+        documents = DocumentJobs(FakeTranslationService())
+        in_thread = documents._in_thread
+
+        async def leave(work, *arguments):
+            if work.__name__ == "write_bytes":
+                raise asyncio.CancelledError
+            return await in_thread(work, *arguments)
+
+        async def admit(_):
+            return "client"
+
+        monkeypatch.setattr(documents, "_in_thread", leave)
+        with pytest.raises(asyncio.CancelledError):
+            await documents.submit(b"a\n", "a.txt", DocumentRequest("en", "fr"), admit)
+        assert documents._jobs == {}
+        assert documents._unread_bytes == 0
+        await documents.close()
+
+    asyncio.run(run())
+
+
 def test_clients_take_turns_and_a_stop_ends_what_waits():
     class SlowService(FakeTranslationService):
         async def translate(self, request):

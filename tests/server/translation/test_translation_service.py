@@ -204,6 +204,7 @@ REFUSED = {
     ),
     "long": (TextTooLongError, "a text of 2,001 characters; it may have 2,000", {"texts": ("x" * 2001,)}),
     "many": (TextTooLongError, "41 texts; a request may have 40", {"texts": ("x",) * 41}),
+    "lines": (InvalidRequestError, "at most 10,000 lines", {"texts": ("a\n" * 900,) * 12}),
     "surrogate": (InvalidRequestError, "lone surrogate", {"texts": ("a\ud800",)}),
     "beam": (InvalidRequestError, "the beam must be from 1 to 8", {"beam": 9}),
     "alternatives": (InvalidRequestError, "at most 8 alternatives", {"alternatives": -1}),

@@ -1,4 +1,5 @@
 import json
+import time
 
 import msgspec
 import pytest
@@ -154,6 +155,16 @@ def test_a_multipart_form_that_is_malformed_or_too_large_is_rejected(client, par
     assert response.status in (400, 413)
     assert response.code in ("bad_form", "too_large")
     assert "\n" not in response.json["error"]["message"]
+
+
+@pytest.mark.parametrize(("charset", "status"), [("utf-8", 200), ("punycode", 400), ("utf-7", 400)])
+def test_only_usual_charsets_of_a_form_are_decoded(client, charset, status):
+    """Python has codecs that take minutes for a megabyte, and some that give lone surrogates."""
+    body = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + b"a" * 900_000 + b"\r\n--x--\r\n"
+    kind = f'multipart/form-data; charset="{charset}"; boundary=x'
+    started = time.monotonic()
+    assert client("/multipart", body, Content_Type=kind).status == status
+    assert time.monotonic() - started < 10
 
 
 def test_a_multipart_form_that_ends_early_is_no_internal_error(client):

@@ -101,6 +101,27 @@ def test_a_batch_has_the_answers_of_the_translator(model):
     assert supervisor.ready["t@1"].engine == "torch fp32"
 
 
+def test_a_process_that_cannot_be_started_is_tried_again(model, monkeypatch):
+    """Memory or file handles may be short just after a crash."""
+
+    async def run():
+        async with running(spec_of(model)) as (supervisor, recorder):
+            spawn, failures = supervisor._spawn, [OSError(12, "Cannot allocate memory")] * 2
+
+            async def fail_twice():
+                if failures:
+                    raise failures.pop()
+                return await spawn()
+
+            monkeypatch.setattr(supervisor, "_spawn", fail_twice)
+            supervisor._current.process.kill()
+            await recorder.wait_for(lambda: not failures and supervisor.is_available)
+            supervisor.send(BATCH)
+            await recorder.wait_for(lambda: recorder.done)
+
+    asyncio.run(run())
+
+
 def test_a_model_that_cannot_be_used_is_refused_in_one_line(model, tmp_path):
     async def start(spec):
         async with running(spec):

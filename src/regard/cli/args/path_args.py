@@ -48,6 +48,8 @@ OUTPUT_OF_DOCUMENTS = PathArgument(
     "output", OUTPUT_FILE_OR_STDOUT.convert, may_replace=("input", "files"), may_be_folder=True
 )
 """The same; a document may be replaced by its translation, which the command checks itself."""
+OUTPUT_FOLDER = PathArgument("output", may_be_folder=True)
+"""A folder that is written to."""
 RUN_FOLDER = PathArgument("run folder")
 """The folder that a training writes to."""
 

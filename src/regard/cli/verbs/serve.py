@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from regard.cli.args.common_args import add_json_argument
 from regard.cli.args.number_args import NumberArgument, setting_argument
-from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, STDOUT_NAME
+from regard.cli.args.path_args import INPUT_PATH, OUTPUT_FILE, OUTPUT_FOLDER, STDOUT_NAME
 from regard.cli.output import print_json
 from regard.search.config import PAPER_SEARCH, SearchConfig
 
@@ -80,7 +80,7 @@ def add_serve_parser(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
     group.add_argument(
         "--data",
         metavar="DIR",
-        type=Path,
+        type=OUTPUT_FOLDER,
         help="folder for what clients store, which are glossaries (default: memory, until the server stops)",
     )
     group.add_argument(

@@ -47,7 +47,7 @@ async def _reload_on_change(
             continue
         try:
             result = await service.reload()
-        except RegardError as error:
+        except (RegardError, OSError) as error:
             result = ReloadResult(failed={"reload": str(error)})
         pause = min(2 * pause, LONGEST_PAUSE) if result.failed else seconds
         for line in describe_reload(result, is_requested):

@@ -269,7 +269,10 @@ class BatchScheduler(Generic[ResultT]):
         self.counts.tokens += tokens
         self.counts.batch_sizes[1 << (len(running.jobs) - 1).bit_length()] += 1
         for job, result in zip(running.jobs, results, strict=True):
-            self.cache.put(job.segment.key, result, self._size_of(result) + len(job.segment.key.text))
+            key = job.segment.key
+            self.cache.put(
+                key, result, self._size_of(result) + len(key.text) + 4 * len(key.batch_key.options)
+            )
             self._end(job, result)
 
     def fail(self, batch_id: int, message: str) -> None:

@@ -36,6 +36,7 @@ from regard.server.web.responses import (
 PREFIX = "/api/"
 EVENT_STREAM = "text/event-stream"
 BEARER = "bearer "
+MAX_TIMEOUT_MS = 3_600_000
 
 
 class TranslateBody(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -110,8 +111,8 @@ class NativeSurface:
 
     def _to_text_request(self, body: TranslateBody, texts: tuple[str, ...], client: str) -> TextRequest:
         glossary = body.glossary.items() if isinstance(body.glossary, dict) else body.glossary
-        if body.timeout_ms is not None and body.timeout_ms <= 0:
-            raise RequestError("bad_value", "timeout_ms must be positive")
+        if body.timeout_ms is not None and not 0 < body.timeout_ms <= MAX_TIMEOUT_MS:
+            raise RequestError("bad_value", f"timeout_ms must be from 1 to {MAX_TIMEOUT_MS}")
         return TextRequest(
             texts,
             self._only_target() if body.target is None else body.target,

@@ -128,6 +128,8 @@ class DocumentJobs:
         self._jobs: dict[str, DocumentJob] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: Counter[str] = Counter()
+        self._unread_bytes = 0
+        """Of documents that are being checked."""
         """Documents that are translated, by client."""
         self._waiting: dict[str, deque[DocumentJob]] = {}
         """By client; among those with the fewest running, the first has its turn next."""
@@ -147,10 +149,13 @@ class DocumentJobs:
             known = ", ".join(DOCUMENT_FORMATS)
             raise DocumentError(f"{name} is of no known format; its file extension must be one of {known}")
         options = DocumentOptions(target_language=request.target_language)
+        self._unread_bytes += len(content)
         try:
             sentences, characters = await self._in_thread(_measure, content, name, options, self._limits)
         except DataError as error:
             raise DocumentError(_one_line(error)) from None
+        finally:
+            self._unread_bytes -= len(content)
         request = replace(request, client=await admit(characters))
         self._require_room(len(content))
         if self._folder is None:
@@ -166,9 +171,11 @@ class DocumentJobs:
         self._jobs[identity] = job
         try:
             await self._in_thread(source.write_bytes, content)
-        except OSError as error:
+        except BaseException as error:  # also the client that leaves
             self._remove(job)
-            raise DocumentError(f"the document cannot be stored: {error.strerror}") from None
+            if isinstance(error, OSError):
+                raise DocumentError(f"the document cannot be stored: {error.strerror}") from None
+            raise
         self._waiting.setdefault(request.client, deque()).append(job)
         self._start_jobs()
         return job
@@ -203,7 +210,7 @@ class DocumentJobs:
         if open_jobs >= self.settings.document_jobs:
             raise OverloadedError(f"{open_jobs} documents are waiting; try again later", 30)
         used = sum(path.stat().st_size for job in self._jobs.values() for path in job.files if path.exists())
-        if used + size > self.settings.all_documents_megabytes * MEGABYTE:
+        if used + self._unread_bytes + size > self.settings.all_documents_megabytes * MEGABYTE:
             raise OverloadedError("there is no room for more documents; try again later", 60)
 
     def _start_jobs(self) -> None:

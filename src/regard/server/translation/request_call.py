@@ -18,6 +18,8 @@ from regard.server.worker.protocol import SegmentTranslation
 
 PREPARE_IN_THREAD_CHARACTERS = 4000
 """Longer requests are split and tokenized in a thread, so that others go on."""
+MAX_ANSWERS = 256
+"""Answers of a request that are put together in one turn of the event loop."""
 DEADLINE_MESSAGE = "the translation was not finished before the deadline of the request"
 CallInbox = asyncio.Queue[list[Answer[SegmentTranslation]] | BaseException]
 
@@ -54,6 +56,7 @@ class RequestCall:
         self._service, self._progress, self._deadline = service, progress, deadline
         self._client = request.client
         self._inbox: CallInbox = asyncio.Queue()
+        self._received: list[Answer[SegmentTranslation]] = []
         self._places: dict[int, list[tuple[PendingSegment, int]]] = {}
         self._open = 0
         delay = deadline - time.monotonic()
@@ -68,28 +71,37 @@ class RequestCall:
         for event in self._progress.finished_without_model(segments):
             yield event
         while self._open:
-            answers = await self._inbox.get()
-            if isinstance(answers, BaseException):
-                raise answers
-            onward: list[PendingSegment] = []
-            for answer in answers:
+            onward: dict[PendingSegment, None] = {}
+            for answer in await self._next_answers():
                 self._open -= 1
                 segment, part = self._places[answer.request][answer.index]
                 if segment in onward or segment.submission != answer.request:
                     continue  # the segment was submitted once more
                 if answer.failure is not None:
-                    onward.append(self._recover(segment, answer))
+                    onward[self._recover(segment, answer)] = None
                     continue
                 assert answer.result is not None
                 for event in self._progress.add(segment, part, answer.result):
                     if isinstance(event, PendingSegment):
-                        onward.append(event)
+                        onward[event] = None
                     else:
                         yield event
             if onward:
-                await self._submit(onward, is_admitted=True)
-                for event in self._progress.finished_without_model(onward):
+                await self._submit([*onward], is_admitted=True)
+                for event in self._progress.finished_without_model([*onward]):
                     yield event
+
+    async def _next_answers(self) -> list[Answer[SegmentTranslation]]:
+        """Return the answers that have come; many in parts, between which others have their turn."""
+        if self._received:
+            await asyncio.sleep(0)
+        else:
+            answers = await self._inbox.get()
+            if isinstance(answers, BaseException):
+                raise answers
+            self._received = answers
+        some, self._received = self._received[:MAX_ANSWERS], self._received[MAX_ANSWERS:]
+        return some
 
     def close(self) -> None:
         self._timer.cancel()

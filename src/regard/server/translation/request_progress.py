@@ -72,6 +72,8 @@ def _require(condition: bool, message: str) -> None:
 
 
 NO_PARTS = TextParts([], [])
+MAX_SEGMENTS = 10_000
+"""Lines or sentences of a request: each costs time whatever its length."""
 
 
 @dataclass(eq=False)
@@ -120,6 +122,8 @@ class RequestProgress:
             split = split_text(text, request)
             count = len(split.segments)
             self._texts.append(_Text(route, split, [None] * count, count))
+        count = sum(text.missing for text in self._texts)
+        _require(count <= MAX_SEGMENTS, f"at most {MAX_SEGMENTS:,} lines or sentences in a request")
 
     @property
     def segments(self) -> list[PendingSegment]:

@@ -78,7 +78,7 @@ DRAIN_POLL_SECONDS = 0.02
 ENTRY_BYTES = 400
 """Memory of a cache entry besides its text."""
 
-decode_cached_options: Callable[[str], SegmentOptions] = lru_cache(maxsize=1024)(decode_options)
+decode_cached_options: Callable[[str], SegmentOptions] = lru_cache(maxsize=64)(decode_options)
 
 
 class ScheduledTranslationService:
@@ -167,6 +167,7 @@ class ScheduledTranslationService:
                     yield event
 
     def languages(self) -> list[ServedLanguage]:
+        self._require_models()
         return self._models.router.languages()
 
     def models(self) -> list[ServedModel]:
@@ -178,7 +179,13 @@ class ScheduledTranslationService:
         ]
 
     def detect(self, text: str) -> list[DetectedLanguage]:
+        self._require_models()
         return self._models.detector.rank(text)
+
+    def _require_models(self) -> None:
+        """Raise before the models are read: without them every language would be an unknown one."""
+        if not self._models.versions:
+            raise UnavailableError(f"the server is {self._state}", self._state)
 
     async def reload(self) -> ReloadResult:
         """Load the models whose folders have changed beside the old ones, check them, and switch."""
@@ -186,12 +193,13 @@ class ScheduledTranslationService:
             changed: list[str] = []
             failed: dict[str, str] = {}
             for name, version in list(self._models.versions.items()):
-                if not await asyncio.to_thread(has_changed, version):
+                is_loaded = all(version.handle in worker.specs for worker in self._workers)
+                if is_loaded and not await asyncio.to_thread(has_changed, version):
                     continue
                 try:
                     await self._replace(name, version)
                     changed.append(name)
-                except RegardError as error:
+                except (RegardError, OSError) as error:
                     failed[name] = str(error)
             self._reloads += len(changed)
             self._failed_reloads += len(failed)

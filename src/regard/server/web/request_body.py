@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from regard.server.web.responses import JSON_TYPE, RequestError
 from regard.strict_json import parse_json
 
 FORM_TYPE, MULTIPART_TYPE = "application/x-www-form-urlencoded", "multipart/form-data"
+FORM_CHARSETS = (b"utf-8", b"utf8", b"us-ascii", b"iso-8859-1")
 MAX_FIELDS = 200
 MAX_TEXT_FIELD_BYTES = 2**20
 SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -75,6 +77,9 @@ async def read_form(request: Request, max_fields: int = MAX_FIELDS) -> Fields:
 async def read_multipart(request: Request, max_files: int = 1) -> AsyncIterator[FormData]:
     """Parse a multipart form: texts as `str`, files as `UploadFile`, until the block ends."""
     expect_content_type(request, MULTIPART_TYPE)
+    _, parameters = parse_options_header(request.headers["Content-Type"])
+    if parameters.get(b"charset", b"utf-8").lower() not in FORM_CHARSETS:  # some take minutes to decode
+        raise RequestError("bad_form", "send the form in UTF-8")
     parser = MultiPartParser(
         request.headers,
         request.stream(),

@@ -219,12 +219,15 @@ class WorkerSupervisor:
         backoff = FIRST_BACKOFF
         try:
             while True:
-                await asyncio.shield(watcher)
+                await asyncio.wait((watcher,))
                 await self._end(current, watcher)
                 backoff = FIRST_BACKOFF if current.has_answered else min(backoff * 2, MAX_BACKOFF)
                 await asyncio.sleep(backoff)
                 self.restarts += 1
-                current = await self._spawn()
+                while (started := await self._try_spawn()) is None:
+                    backoff = min(backoff * 2, MAX_BACKOFF)
+                    await asyncio.sleep(backoff)
+                current = started
                 watcher = asyncio.create_task(self._watch(current))
                 for handle, reason in (await self._load_all(current, watcher)).items():
                     self.specs.pop(handle, None)
@@ -232,6 +235,14 @@ class WorkerSupervisor:
                     self._events.gone(handle, reason)
         finally:
             await self._end(current, watcher)
+
+    async def _try_spawn(self) -> _Process | None:
+        """Start a process; None where the system has no memory or files for it at the moment."""
+        try:
+            return await self._spawn()
+        except OSError as error:
+            self.last_error = f"it cannot be started: {error.strerror}"
+            return None
 
     async def _watch(self, current: _Process) -> None:
         """Pass on messages; return once the process has ended or hangs."""
