@@ -77,7 +77,7 @@ def parse_xml_chunks(name: str, chunks: Iterable[bytes], handler: XmlHandler) ->
         depth -= 1
         handler.end(element.rpartition(":")[2])
 
-    def reject_undefined(entity: str, _: bool) -> None:
+    def reject_undefined(entity: str, _: int) -> None:
         raise DataError(
             f"{name} line {parser.CurrentLineNumber} has &{entity};, which the file does not define; write "
             "the character itself"
