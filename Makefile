@@ -15,7 +15,8 @@ test: .venv/test types browser
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile -m "not compiled and not slow" --jaxtyping-packages=regard,beartype.beartype
+	$(BIN)/pytest -n 2 --dist loadfile -m "not compiled and not slow and not browser" --jaxtyping-packages=regard,beartype.beartype
+	$(BIN)/pytest -n 2 --dist loadfile -m "browser and not slow" --jaxtyping-packages=regard,beartype.beartype
 	$(BIN)/pytest -m compiled
 
 # TypeScript checks the types of the page's JavaScript. Where npm cannot install it, the check is skipped with a message.

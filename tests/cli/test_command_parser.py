@@ -19,7 +19,9 @@ VALUE_FLAGS = [
     (
         verb,
         action.option_strings[-1],
-        {"--metrics": "bleu"}.get(action.option_strings[-1], (action.choices or ["1"])[0]),
+        {"--metrics": "bleu", "--expires": "2030-01-01"}.get(
+            action.option_strings[-1], (action.choices or ["1"])[0]
+        ),
     )
     for verb, parser in VERBS.items()
     for action in parser._actions
@@ -47,7 +49,8 @@ def wrong_arguments(capsys, *arguments) -> str:
 
 @pytest.mark.parametrize(("verb", "flag", "value"), VALUE_FLAGS)
 def test_a_value_flag_given_twice_is_rejected(capsys, verb, flag, value):
-    message = wrong_arguments(capsys, verb, "x", flag, value, f"{flag}={value}")
+    first = "add" if verb == "keys" else "x"
+    message = wrong_arguments(capsys, verb, first, flag, value, f"{flag}={value}")
     assert f"{flag} is given twice; give it once (see `regard {verb} --help`)" in message
 
 
